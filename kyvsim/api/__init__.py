@@ -6,7 +6,8 @@ other.
 
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+
+from kyvsim.light.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kyvsim.api.apply import open_application

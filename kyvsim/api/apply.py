@@ -1,7 +1,6 @@
 """`apply`: load → compile → one engine run for each resource."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kyvsim.api.inputs import (
     ApplyInputs,
@@ -33,6 +32,7 @@ from kyvsim.languages import (
 )
 from kyvsim.languages.idle.runs import Given, nothing_matched, of_run, without_payloads
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.load.resources import load_resources
 from kyvsim.model.budget import to_follow
 from kyvsim.model.diagnostic import Diagnostic, Severity

@@ -5,7 +5,6 @@ only as often as it is shown: a run that passes pays nothing.
 """
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
 
 from kyvsim.api.explain_places import with_places
 from kyvsim.api.explain_record import Recorder, explained_rules
@@ -13,6 +12,7 @@ from kyvsim.compile import CompileOptions, PolicySet
 from kyvsim.engine import World, evaluate
 from kyvsim.engine.phases import STAGES
 from kyvsim.languages import compile_policies
+from kyvsim.light.typed import TypeAlias
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
 from kyvsim.model.payload import Payload
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus, Stage

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import own_system
@@ -24,6 +23,7 @@ from kyvsim.languages.documents import (
 from kyvsim.languages.idle.pattern_fields import unknown_pattern_fields
 from kyvsim.languages.idle.rule_pairs import contradicting_rules, repeated_rules
 from kyvsim.languages.idle.runs import of_policies
+from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions

@@ -1,11 +1,11 @@
 """`migrate --check`: each policy and what was made of it, compared by cases."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias
 from kyvsim.load.files import Source
 from kyvsim.model.evidence import Evidence
 from kyvsim.model.migration import Conversion, Migration

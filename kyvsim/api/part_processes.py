@@ -15,12 +15,12 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from contextvars import ContextVar
 from threading import Thread
-from typing import IO
 
 from kyvsim.api.apply_parts import Part, PartWork, TellPart, compile_tell_part
 from kyvsim.api.part_text import PartText
 from kyvsim.api.workers import ended
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import IO
 from kyvsim.report.run import Unparted
 
 

@@ -1,7 +1,8 @@
 """Work on many items by several processes, in the order of the items."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+
+from kyvsim.light.typed import TypeVar
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")

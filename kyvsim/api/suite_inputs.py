@@ -5,7 +5,6 @@ Codes: KV043 a resource that is there twice, KV046 a namespace that the cluster 
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
 
 from kyvsim.api.inputs import objects_of, payloads_of, read_one
 from kyvsim.api.system import own_system
@@ -22,6 +21,7 @@ from kyvsim.languages import (
 )
 from kyvsim.languages.idle.runs import Given, of_run
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeVar
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents

@@ -6,7 +6,6 @@ them to, so that messages name the same operators and places.
 
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import Environment, Function, Overload
@@ -28,6 +27,7 @@ from kyvsim.cel.types import ANY, DYN, ERROR, CelType, list_of, map_of, show, un
 from kyvsim.cel.unify import Substitutions, most_general
 from kyvsim.cel.values import runtime_type
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 
 TYPE_NAMES = MappingProxyType(
     {

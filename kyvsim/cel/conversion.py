@@ -4,7 +4,6 @@ Source of the rules: upstream cel-go common/types (ConvertToType), strconv for t
 """
 
 import math
-from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.arithmetic import checked_timestamp, checked_uint
@@ -18,6 +17,7 @@ from kyvsim.kube.go_number import parse_float
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Any
 
 _INT = regex(r"[+-]?[0-9]+")
 _UINT = regex(r"[0-9]+")

@@ -1,11 +1,11 @@
 """The variables of a policy: expressions that are evaluated when they are first asked for."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeAlias, TypeVar
 
 from kyvsim.cel.errors import BudgetError, CelError
 from kyvsim.cel.program import Program
 from kyvsim.kube.go_text import quote
+from kyvsim.light.typed import Any, Generic, TypeAlias, TypeVar
 
 _Known = TypeVar("_Known")
 Evaluate: TypeAlias = Callable[[str, _Known, Sequence[Any]], Any]

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Any, TypeAlias
 
 from kyvsim.cel import access, equality, logic, loops
 from kyvsim.cel.calls import compile_call, weighed
@@ -48,6 +47,7 @@ from kyvsim.cel.types import CelType
 from kyvsim.cel.values import MadeList
 from kyvsim.kube.regexes import RegexError
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any, TypeAlias
 
 
 class Code(NamedTuple):

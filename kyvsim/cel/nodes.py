@@ -1,8 +1,7 @@
 """The tree of an expression. Every node has a number of its own and an offset into the text."""
 
-from typing import Any, TypeAlias
-
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any, TypeAlias
 
 
 class Literal(NamedTuple):

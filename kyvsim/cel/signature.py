@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import Function, Overload
 from kyvsim.cel.types import CelType
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Any
 
 _PART = regex(r"[A-Za-z_.][A-Za-z0-9_.]*|[<>,]")
 _KNOWN = MappingProxyType(

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias
 
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import (
@@ -21,6 +20,7 @@ from kyvsim.cel.nodes import (
 )
 from kyvsim.cel.text import show_value
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Any, TypeAlias
 
 _Path: TypeAlias = tuple[str | int, ...]
 

@@ -4,7 +4,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.cli import declared
@@ -41,6 +40,7 @@ from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
 from kyvsim.kube.duration import format_duration, parse_duration
+from kyvsim.light.typed import TYPE_CHECKING, Any
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.look import Show
 from kyvsim.report.run import Run

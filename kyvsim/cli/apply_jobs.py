@@ -4,11 +4,11 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from typing import Any, Final
 
 from kyvsim.api import ApplyInputs, Source
 from kyvsim.api.system import processors
 from kyvsim.cli.streams import is_terminal
+from kyvsim.light.typed import Any, Final
 from kyvsim.report.run import Run, Teller
 
 _LARGE: Final = 2_000_000

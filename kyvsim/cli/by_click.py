@@ -1,7 +1,6 @@
 """The program as click sees it: help texts, errors, and arguments that are not plain to read."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -27,6 +26,7 @@ from kyvsim.cli.exit_status import INTERRUPTED, UNUSABLE
 from kyvsim.cli.front_page import COMMANDS, PURPOSE, front_page, page_width
 from kyvsim.cli.plain_arguments import is_yes, respelled
 from kyvsim.cli.streams import say
+from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.wording import nearest
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from kyvsim.cli import declared
 from kyvsim.cli.by_click import read_settings
@@ -14,6 +13,7 @@ from kyvsim.cli.settings import every_setting
 from kyvsim.cli.settled import configuration_files, variables_now
 from kyvsim.cli.streams import write_out
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.wording import likely
 from kyvsim.report.style import safe_line

@@ -1,12 +1,12 @@
 """The JSON Schema of configurations, for editors: made of what commands take."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from kyvsim.cli.commands import every_command
 from kyvsim.cli.declared import Choice, IntRange, Parameter
 from kyvsim.cli.front_page import COMMANDS
 from kyvsim.cli.plain_arguments import is_flag
+from kyvsim.light.typed import Any
 from kyvsim.load.json_schema import DIALECT
 
 

@@ -7,9 +7,9 @@ the interpreter.
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from kyvsim.model.diagnostic import Diagnostic

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 from kyvsim.api.equal import Comparison, EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
@@ -15,6 +14,7 @@ from kyvsim.cli.report_files import Chosen, ReportFiles, chosen_formats, formats
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, write_out
 from kyvsim.evidence.manifests import manifests
+from kyvsim.light.typed import Any
 from kyvsim.report.equal_formats import FORMATS
 from kyvsim.report.equality import Equality
 from kyvsim.report.progress import waiting

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from typing import Any
 
 from kyvsim.api.examples import make_examples
 from kyvsim.api.inputs import ApplyInputs
@@ -14,6 +13,7 @@ from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.overwriting import reader_of
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, write_out
+from kyvsim.light.typed import Any
 from kyvsim.model.examples import Examples
 from kyvsim.report.examples_yaml import doing_text, examples_ending, stream, targets_stream
 from kyvsim.report.progress import waiting

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from kyvsim.api.explain import Explaining, Wanted, explained_run, open_explanation
 from kyvsim.api.inputs import ApplyInputs
@@ -12,6 +11,7 @@ from kyvsim.cli.front_page import page_width
 from kyvsim.cli.report_files import Chosen, ReportFiles
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, shows_colours
+from kyvsim.light.typed import Any
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.explain_formats import FORMATS as EXPLAIN_FORMATS

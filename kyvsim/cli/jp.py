@@ -5,7 +5,6 @@ upstream: cmd/cli/kubectl-kyverno/commands/jp; same arguments, same standard out
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
 
 from kyvsim.api.system import own_system
 from kyvsim.cli import declared
@@ -21,6 +20,7 @@ from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Any, Final
 from kyvsim.load.whole_file import TOO_LARGE, read_bytes
 from kyvsim.model.budget import BudgetError
 from kyvsim.model.wording import likely

@@ -8,12 +8,8 @@ from collections.abc import Sequence
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.front_page import ASKED_BY, front_page, page_width
 
-TYPE_CHECKING = False  # as in `typing`, of which loading takes a third of what the front page does
-if TYPE_CHECKING:
-    from typing import NoReturn
 
-
-def main(arguments: Sequence[str] | None = None) -> "NoReturn":
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program with `arguments` (the process's own by default) and exit."""
     # Most of what is made stays: counting references frees the rest, cycles are few.
     gc.set_threshold(100_000, 20, 100)

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from kyvsim.cli import declared
+from kyvsim.light.typed import Any
 from kyvsim.model.budget import UNCHANGED, Budget
 
 _CLUSTER = "there is no cluster to ask; pass manifests with --resource"

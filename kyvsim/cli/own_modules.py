@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from types import CodeType, ModuleType
-from typing import Final
 
-_PACKAGE: Final = f"{__name__.partition('.')[0]}."
-_BY_TIME: Final = MAGIC_NUMBER + bytes(4)
+_PACKAGE = f"{__name__.partition('.')[0]}."
+_BY_TIME = MAGIC_NUMBER + bytes(4)
 """Begins a compiled file that holds for a source of one time and size, which follow."""
-_HEAD: Final = 16
-_READ: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-_USUAL_SIZE: Final = 1 << 16
+_HEAD = 16
+_LOW = 0xFFFFFFFF
+_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_USUAL_SIZE = 1 << 16
 """More bytes than nearly all compiled modules have."""
 
 
@@ -99,6 +99,14 @@ class _Loader(SourceFileLoader):
         """Return the module, still empty; a package is made as the import system makes it."""
         return None if spec.submodule_search_locations is not None else _Module(spec.name)
 
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module."""
+        code = self._compiled()
+        if code is None:
+            super().exec_module(module)
+        else:
+            exec(code, module.__dict__)  # noqa: S102 — as the import system does
+
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the code of the module."""
         return self._compiled() or super().get_code(fullname)
@@ -109,9 +117,9 @@ class _Loader(SourceFileLoader):
             data, source = _bytes_of(self._cached), os.stat(self.path)
         except OSError:
             return None
-        times = int(source.st_mtime) & 0xFFFFFFFF, source.st_size & 0xFFFFFFFF
-        head = _BY_TIME + b"".join(one.to_bytes(4, "little") for one in times)
-        if data[:_HEAD] != head:
+        # The time first, then the size: four bytes each, the lower ones first.
+        times = (source.st_size & _LOW) << 32 | int(source.st_mtime) & _LOW
+        if data[:_HEAD] != _BY_TIME + times.to_bytes(8, "little"):
             return None
         code = marshal.loads(memoryview(data)[_HEAD:])  # noqa: S302 — as the import system does
         return code if code.co_filename == self.path else None

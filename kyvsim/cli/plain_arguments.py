@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from kyvsim.cli.declared import (
     NOWHERE_ELSE,
@@ -18,6 +17,7 @@ from kyvsim.cli.declared import (
     UsageError,
 )
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kyvsim.model.source import Location

@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from kyvsim.cli.commands import called
 from kyvsim.cli.declared import COMPLETION, UNSET, CommandError, UsageError
@@ -11,6 +10,7 @@ from kyvsim.cli.exit_status import INTERRUPTED, OK, TERMINATED, UNUSABLE
 from kyvsim.cli.plain_arguments import read_plainly
 from kyvsim.cli.settled import settled
 from kyvsim.cli.streams import OutputError, abandon_stdout, say
+from kyvsim.light.typed import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from signal import SIG_DFL, SIGTERM, signal

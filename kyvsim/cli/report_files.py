@@ -6,12 +6,12 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import IO, Any, Self
 
 from kyvsim.cli import declared
 from kyvsim.cli.passing_files import passing_file
 from kyvsim.cli.streams import OutputError
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import IO, Any, Self
 from kyvsim.model.wording import likely
 from kyvsim.report.format import Format
 

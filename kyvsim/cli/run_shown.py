@@ -1,12 +1,12 @@
 """A run as a command tells it: remarks, results, what is known only then, and how it ended."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from kyvsim.cli.closing import ClosingLook, LineCount, close, remind, say_remarks
 from kyvsim.cli.streams import write_out
 from kyvsim.cli.walking import say_left_out, say_looked_at
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.run import Run, Terms
 from kyvsim.report.run_ending import run_ending

@@ -5,9 +5,9 @@ import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import IO
 
 from kyvsim.cli import declared
+from kyvsim.light.typed import IO
 
 _BATCH = 1 << 16
 """Characters gathered before they are written."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeAlias
 
 from kyvsim.compile.outcome import CompiledBody, Exclusion, Outcome, Proof
 from kyvsim.conditions import ConditionsResult
@@ -10,6 +9,7 @@ from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.expr import Template
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias
 from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
 from kyvsim.model.budget import Meter
 from kyvsim.model.payload import PayloadMode

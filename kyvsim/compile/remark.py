@@ -1,7 +1,6 @@
 """How a warning about a place of a document is made."""
 
-from typing import TYPE_CHECKING
-
+from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path

@@ -10,13 +10,13 @@ pkg/engine/variables/operator.
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Final, NoReturn, TypeAlias
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import compile_text_pattern, is_range
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard, matches
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Final, NoReturn, TypeAlias
 from kyvsim.model.budget import FEW
 
 Test: TypeAlias = Callable[[Json], bool]

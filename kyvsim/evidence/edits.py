@@ -1,13 +1,13 @@
 """Single changes of an object at a way: a value set, a part taken away, elements added."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias
 
 from kyvsim.evidence.known_fields import is_possible, needed, other_key, usual, usual_entries
 from kyvsim.evidence.types import new_element, suits, type_at
 from kyvsim.evidence.values import ODD, samples
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias
 from kyvsim.model.mention import Hole, Way
 from kyvsim.patch.merge_types import Type
 

@@ -1,7 +1,6 @@
 """One of the two sets of policies: what it does in a case, and what of it was reached."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
 
 from kyvsim.compile import PolicySet
 from kyvsim.engine import World, evaluate
@@ -15,6 +14,7 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias
 from kyvsim.model.coverage import Point
 from kyvsim.model.evidence import Said
 from kyvsim.model.explanation import RuleRun, Step, StepKind

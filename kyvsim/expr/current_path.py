@@ -4,9 +4,9 @@ upstream: pkg/utils/jsonpointer and `substituteVariablesIfAny` in pkg/engine/var
 """
 
 import re
-from typing import Final
 
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 
 _PLAIN: Final = regex(r"[(A-Za-z_][)0-9A-Za-z_]*")
 _PART: Final = regex(r"(?:\\.|[^/\\])+", re.DOTALL)

@@ -5,9 +5,8 @@ stands at a word's start (no dot, letter or digit before it) and ends at a word'
 not load `x`, and the raw string `'x'` does.
 """
 
-from typing import Final
-
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 
 _RUN: Final = regex(r"[0-9A-Za-z_-]+")
 _QUOTED: Final = regex(r"""(?<=["'`])[^"'`]++(?=["'`])""")

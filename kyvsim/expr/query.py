@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final, TypeAlias
 
 from kyvsim.expr.closures import Run
 from kyvsim.expr.errors import NotFoundError, QuerySyntaxError
@@ -14,6 +13,7 @@ from kyvsim.expr.parse import Spans, Tree, parse
 from kyvsim.expr.semantics import Missing
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.model.ports import System
 
 

@@ -5,7 +5,6 @@ depend on the document alone, so they are resolved when it is compiled.
 """
 
 from collections.abc import Iterator
-from typing import Final
 
 from kyvsim.expr.errors import SubstitutionError
 from kyvsim.expr.fill import checked_key, join
@@ -13,6 +12,7 @@ from kyvsim.kube.go_path import clean_path
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 
 _REFERENCE: Final = regex(r"^\$\(.[^ ]*\)|[^\\]\$\(.[^ ]*\)")
 _ESCAPED: Final = regex(r"\\\$\(.[^ )]*\)")

@@ -7,12 +7,12 @@ expression can hold).
 
 import re
 from types import MappingProxyType
-from typing import Any, Final, NoReturn, TypeAlias
 
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.go.json import JsonError, parse_json
 from kyvsim.kube.objects import Json
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Any, Final, NoReturn, TypeAlias
 
 Token: TypeAlias = dict[str, Any]
 """`type`, `value`, `start` in the text, and `name`: upstream's name of the type.

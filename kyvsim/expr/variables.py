@@ -6,11 +6,10 @@ before it makes it plain text; a variable that follows another one directly is s
 one was filled in.
 """
 
-from typing import Final
-
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 
 VARIABLE: Final = regex(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})")
 """A variable: group 1 is what stands before it, group 2 itself."""

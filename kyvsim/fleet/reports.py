@@ -4,13 +4,13 @@ Codes: KV082 a run that was not finished.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
 
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.merge import Gap, Merged, Settled, merged, moved, remarks_of, settled
 from kyvsim.fleet.run_plan import RunEnd, RunPlan
 from kyvsim.fleet.store import Store
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Key, ToldRow
 from kyvsim.model.reason import ToldReason

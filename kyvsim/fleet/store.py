@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType, ModuleType
-from typing import Final
 
 from kyvsim.fleet import partial_lines, partial_parquet
 from kyvsim.fleet.errors import FleetError, ReadError
@@ -17,6 +16,7 @@ from kyvsim.fleet.merge import Heads
 from kyvsim.fleet.row_lines import rows_in
 from kyvsim.fleet.run_plan import RunEnd, RunPlan, end_of, end_text, plan_of, plan_text
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 from kyvsim.model.partial import Head, Key, Partial, ToldRow
 
 FORMATS: Final[Mapping[str, ModuleType]] = MappingProxyType(

@@ -5,10 +5,10 @@ upstream: Go's regexp/syntax without its Perl flags.
 
 import re
 from types import MappingProxyType
-from typing import TypeAlias
 
 from kyvsim.kube.regexes import RegexError
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import TypeAlias
 
 Runes: TypeAlias = list[tuple[int, int]]
 """Ranges of characters, first and last."""

@@ -5,12 +5,12 @@ for: texts with a zone name other than UTC keep their clock, as upstream does in
 """
 
 from functools import lru_cache
-from typing import Final
 
 from kyvsim.kube.duration import SECOND
 from kyvsim.kube.go_layout import Chunk, Fields, TimeError, describe, read_chunk, split_layout
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 
 RFC3339: Final = "2006-01-02T15:04:05Z07:00"
 _MAX_DURATION = (1 << 63) - 1

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NoReturn
 
 from kyvsim.kube.depth import is_too_deep, may_be_too_deep
 from kyvsim.kube.objects import MAP_FIELDS, Json
 from kyvsim.kube.yaml_line import Unusual, odd
 from kyvsim.kube.yaml_scalars import plain_float_value, plain_value
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import NoReturn
 
 _ODD_ESCAPE = regex(r"\\(?:/|u[dD][89a-fA-F])")
 _BLANK_BEFORE_COLON = regex(r":(?<=[ \n]:)")

@@ -6,10 +6,10 @@ rest of a Pod once, not sixteen times; and so does an API server at what comes t
 """
 
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
 
 from kyvsim.kube.numbers import whole_where_exact
 from kyvsim.kube.objects import Json
+from kyvsim.light.typed import Any, TypeAlias, TypeVar
 
 Known: TypeAlias = dict[object, Json]
 """Parts by their id, and by what else the finding depends on; held, so that no id comes twice."""

@@ -7,7 +7,6 @@ column. Whether all between is items shows when they are read, each to its end.
 import json
 import re
 from collections.abc import Callable
-from typing import TypeAlias
 
 from kyvsim.kube.json_plain import read_json
 from kyvsim.kube.objects import Json
@@ -15,6 +14,7 @@ from kyvsim.kube.yaml_line import Unusual
 from kyvsim.kube.yaml_lines import read_plain
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import TypeAlias
 
 _YAML_ITEMS = regex(rb"^items:\n(?=( *)- )", re.MULTILINE)
 _JSON_ITEMS = regex(rb'"items": ?\[ *\n(?=( *)\{)')

@@ -6,7 +6,6 @@ It is cut where its items are plain to see, in YAML and in JSON; else it is read
 import json
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kyvsim.kube.depth import is_too_deep, may_be_too_deep
 from kyvsim.kube.json_plain import is_like_yaml, json_decoder, read_json
@@ -18,6 +17,7 @@ from kyvsim.kube.yaml_lines import read_plain
 from kyvsim.kube.yaml_text import load_first
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kyvsim.kube.list_frame import Frame

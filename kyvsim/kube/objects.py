@@ -1,9 +1,9 @@
 """Reading Kubernetes objects that are plain data: identity and metadata."""
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any, TypeAlias
 
 Json: TypeAlias = Any
 """Plain data as loaded: dict, list, str, int, float, bool or None.

@@ -5,9 +5,9 @@ upstream: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go, suffix.g
 
 import re
 from types import MappingProxyType
-from typing import Final
 
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 
 DECIMAL_SI: Final = "DecimalSI"
 BINARY_SI: Final = "BinarySI"

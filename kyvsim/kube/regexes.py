@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
 
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Any
 
 _MAX_MEMORY = 64 << 20
 _FEW_GROUPS = 200

@@ -11,7 +11,6 @@ import operator
 from collections.abc import Callable
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeAlias
 
 from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.go_text import sprint_e
@@ -19,6 +18,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import parse_quantity
 from kyvsim.kube.wildcard import compile_wildcard
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Any, TypeAlias
 
 Predicate: TypeAlias = Callable[[Json], bool]
 

@@ -5,13 +5,13 @@ document that is large otherwise, is a block of its own.
 """
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
 
 from kyvsim.kube.list_frame import Frame, Framed, frame_list
 from kyvsim.kube.yaml_chunks import is_separator
 from kyvsim.kube.yaml_line import Unusual
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import TypeAlias
 
 Reader: TypeAlias = Callable[[int, int], bytes]
 """Gives so many bytes from a place on; fewer only where the stream ends."""

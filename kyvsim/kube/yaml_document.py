@@ -6,7 +6,6 @@ plain, `yaml_text` and `yaml_lines` do without.
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any, TypeAlias
 
 import yaml
 from yaml._yaml import CParser
@@ -40,6 +39,7 @@ from kyvsim.kube.yaml_scalars import (
     tagged_value,
 )
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Any, TypeAlias
 
 Event: TypeAlias = Any
 """An event of libyaml; the stubs know too little of them."""

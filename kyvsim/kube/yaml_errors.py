@@ -1,6 +1,6 @@
 """What is wrong with a YAML text, and where."""
 
-from typing import TYPE_CHECKING
+from kyvsim.light.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import yaml

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import TypeAlias
 
 from kyvsim.kube.objects import MAP_FIELDS, Json
 from kyvsim.kube.yaml_errors import YamlError
@@ -18,6 +17,7 @@ from kyvsim.kube.yaml_scalars import (
     plain_value,
 )
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import TypeAlias
 
 
 class Unusual(Exception):  # noqa: N818 — no fault: another reader knows what it means

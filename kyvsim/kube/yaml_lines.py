@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from operator import length_hint
-from typing import TypeAlias
 
 from kyvsim.kube.depth import MAX_DEPTH
 from kyvsim.kube.objects import Json
@@ -26,6 +25,7 @@ from kyvsim.kube.yaml_line import (
     line_reader,
 )
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias
 
 _LineReader: TypeAlias = Callable[[str], Line]
 

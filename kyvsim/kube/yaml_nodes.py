@@ -8,7 +8,6 @@ Source of the rules: go.yaml.in/yaml/v3 (resolve.go, decode.go).
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TypeAlias
 
 import yaml
 from yaml.events import (
@@ -28,6 +27,7 @@ from kyvsim.kube.yaml_errors import YamlError, from_parser_error
 from kyvsim.kube.yaml_scalars import ScalarError, json_value, key_text, resolve, tagged_value
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import TypeAlias
 
 _MAX_NODES = 1_000_000
 _WORDS_OF_VERSION_1 = frozenset(

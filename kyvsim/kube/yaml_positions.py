@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TypeAlias
 
 import yaml
 from yaml.events import (
@@ -19,6 +18,7 @@ from kyvsim.kube.yaml_document import Event, parse_events
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_scalars import ScalarError, plain_key
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias
 
 _STARTS = frozenset({MappingStartEvent, SequenceStartEvent})
 _ENDS = frozenset({MappingEndEvent, SequenceEndEvent})

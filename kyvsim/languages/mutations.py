@@ -8,7 +8,6 @@ import base64
 import json
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.native import native_text
@@ -29,6 +28,7 @@ from kyvsim.cel.values import (
 from kyvsim.go.json import json_kind
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.objects import Json
+from kyvsim.light.typed import Any
 from kyvsim.patch.errors import FailedTestError, PatchError
 from kyvsim.patch.go_values import Foreign
 from kyvsim.patch.json_operations import Operation

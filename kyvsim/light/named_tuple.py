@@ -7,7 +7,8 @@ theirs. Instances are made, read and compared at the same speed.
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
+
+from kyvsim.light.typed import TYPE_CHECKING, Any
 
 __all__ = ["NamedTuple"]
 

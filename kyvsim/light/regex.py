@@ -4,7 +4,8 @@ Most of a run's modules have some, and most of these are for texts that the run 
 """
 
 import re
-from typing import TYPE_CHECKING, Any
+
+from kyvsim.light.typed import TYPE_CHECKING, Any
 
 __all__ = ["regex"]
 

@@ -5,9 +5,9 @@ Codes: KV047 a pattern that cannot be read.
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 

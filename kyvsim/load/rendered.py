@@ -10,10 +10,10 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import IO
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import IO
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import KUSTOMIZATIONS
 from kyvsim.model.source import HELM, KUSTOMIZE

@@ -6,10 +6,10 @@ are skipped. What stands in braces or brackets belongs to the value of its key.
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 from kyvsim.model.source import Path
 
 _LINE: Final = regex(

@@ -1,10 +1,10 @@
 """A text with what its lines tell: its documents, and what stands at a position."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 from kyvsim.lsp.outline import Entry, entries, place_at
 from kyvsim.model.source import Path
 

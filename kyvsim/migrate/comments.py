@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Final
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 from kyvsim.model.source import Document, Path
 
 _COMMENT: Final = regex(r"^\s*(#.*?)\s*$")

@@ -1,11 +1,11 @@
 """Policies with rules → policies in CEL that mean the same."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.light.typed import Final
 from kyvsim.migrate.assembly import Whole, Written, policies_of
 from kyvsim.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
 from kyvsim.migrate.conditions import Asked, conditions_asked

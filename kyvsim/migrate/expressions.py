@@ -6,11 +6,11 @@ Values stay text: only what joins tests matters to how an expression is read.
 import json
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
-from typing import Final, TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final, TypeAlias
 
 CHOICE, OR, AND, RELATION, SUM, PRODUCT, UNARY, TIGHT = range(1, 9)
 """How tightly a text binds, loosest first."""

@@ -1,7 +1,6 @@
 """Tests → text of several lines: one idea a line."""
 
-from typing import Final
-
+from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import (
     AND,
     OR,

@@ -1,9 +1,8 @@
 """Messages of rules, with their variables."""
 
-from typing import Final
-
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 from kyvsim.migrate.queries import Scope, text_value
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.model.migration import Condition

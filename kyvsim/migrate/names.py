@@ -1,9 +1,9 @@
 """Names of the objects that others become."""
 
 from hashlib import sha256
-from typing import Final
 
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 
 _LONGEST: Final = 63
 """What Kyverno takes for names of policies: it writes them into labels."""

@@ -1,8 +1,8 @@
 """What cannot be said in CEL."""
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
 
+from kyvsim.light.typed import ParamSpec, TypeVar
 from kyvsim.model.source import Path
 
 _Given = ParamSpec("_Given")

@@ -5,9 +5,9 @@ Codes: KV028 left out of a folder: what it is.
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.source import Location
 
 if TYPE_CHECKING:

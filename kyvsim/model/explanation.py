@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import TypeAlias
 
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Location, Path

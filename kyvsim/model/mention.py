@@ -4,10 +4,10 @@ Languages tell it, so that others can make objects on which a policy has somethi
 """
 
 from enum import Enum, StrEnum
-from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias
 
 
 class Hole(Enum):

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from enum import Enum, StrEnum
 from types import MappingProxyType
-from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.source import Document

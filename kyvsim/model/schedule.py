@@ -1,8 +1,7 @@
 """When something is due."""
 
-from typing import TYPE_CHECKING
-
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -4,10 +4,9 @@ upstream: a strategic merge runs on the YAML nodes of the JSON text (kyaml `yaml
 two scalars are one when their texts are, and null differs from a missing field.
 """
 
-from typing import Final
-
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
+from kyvsim.light.typed import Final
 from kyvsim.patch.errors import PatchError
 
 ABSENT: Final[Json] = object()

@@ -12,10 +12,10 @@ first met. There are few, as little of a patch depends on the object.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, TypeAlias
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
+from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.patch.anchor_keys import (
     ADDITION,
     CONDITION,

@@ -5,7 +5,6 @@ upstream: pkg/engine/anchor/anchor.go and pkg/engine/validate/utils.go.
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Final
 
 from kyvsim.kube.held_texts import may_hold
 from kyvsim.kube.objects import Json
@@ -13,6 +12,7 @@ from kyvsim.kube.text_pattern import SPACE
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 
 CONDITION: Final = ""
 GLOBAL: Final = "<"

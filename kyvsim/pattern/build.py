@@ -6,12 +6,12 @@ keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import TypeAlias
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.pattern import anchors, lists, maps
 from kyvsim.pattern import failure_path as paths

@@ -8,9 +8,9 @@ upstream: pkg/engine/validate (PatternError) and pkg/engine/anchor/error.go.
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Final, TypeAlias
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Final, TypeAlias
 
 Place: TypeAlias = tuple[str, ...]
 """Pieces of a path; a list index stands between each two: ("/spec/containers/", "/image/")."""

@@ -7,7 +7,8 @@ what reads them is told so before (`kyvsim/api/typed.py`), and this is the wall 
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, Final
+
+from kyvsim.light.typed import Any, Final
 
 _NEVER: Final = (
     "socket.",

@@ -2,10 +2,10 @@
 
 import socket
 from collections.abc import Callable
-from typing import Final
 
 import uvicorn
 
+from kyvsim.light.typed import Final
 from kyvsim.playground.application import application
 from kyvsim.playground.evaluator import evaluator
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TypeAlias
+
+from kyvsim.light.typed import TypeAlias
 
 Marked: TypeAlias = tuple[str, str]
 """A mark and a line: "+" added, "-" removed, " " in both, "@" a gap (its line is empty)."""

@@ -2,9 +2,9 @@
 
 import importlib
 from collections.abc import Callable
-from typing import Any
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 
 
 class Format(NamedTuple):

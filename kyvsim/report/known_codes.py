@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Final
 
 from kyvsim.kube.package_data import read_text
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 
 _GROUPS: Final = (
     "files",

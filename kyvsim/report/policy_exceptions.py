@@ -9,12 +9,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Final, TypeAlias
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
 from kyvsim.report.look import Look
 from kyvsim.report.object_yaml import to_yaml

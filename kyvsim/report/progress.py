@@ -4,7 +4,8 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+
+from kyvsim.light.typed import TypeVar
 
 Item = TypeVar("Item")
 

@@ -2,8 +2,8 @@
 
 import csv
 import io
-from typing import Final
 
+from kyvsim.light.typed import Final
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.look import Look

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Final
 
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 from kyvsim.model.reason import Excerpt
 from kyvsim.report.style import safe_line
 

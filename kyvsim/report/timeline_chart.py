@@ -1,8 +1,7 @@
 """A simulation at a glance: a line for each actor, a dot for each event, along the axis of time."""
 
-from typing import Final
-
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Final
 from kyvsim.report.timeline_axis import Label, labels, places
 from kyvsim.report.timeline_cards import Card, Lanes
 from kyvsim.report.timeline_rows import time_text

@@ -10,9 +10,9 @@ where it is found, and only the number is passed on.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final
 
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Final
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.view_rows import Said, headline
 from kyvsim.report.wrapped import INDENT, Sheet, apart

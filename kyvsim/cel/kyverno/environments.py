@@ -11,7 +11,6 @@ pkg/image/verification/evaluator/compiler.go
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import CALL_LIMIT, Environment, Library, environment
@@ -37,6 +36,7 @@ from kyvsim.cel.libraries.mutation import ESCAPES, OBJECTS
 from kyvsim.cel.libraries.optionals import LENIENT_OR_VALUE
 from kyvsim.cel.types import DYN, STRING, CelType, list_of, map_of, struct
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 from kyvsim.model.ports import Clock, Entropy
 
 VARIABLES = "kyverno.variables"

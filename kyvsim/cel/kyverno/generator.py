@@ -5,7 +5,6 @@ function takes no namespace.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
@@ -13,6 +12,7 @@ from kyvsim.cel.kyverno.native import struct_value
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 
 _TYPE = opaque("generator.Context")
 

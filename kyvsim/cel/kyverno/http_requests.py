@@ -7,7 +7,6 @@ takes the names of fields in any case and passes over those that it does not kno
 import base64
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import Library, Overload
@@ -20,6 +19,7 @@ from kyvsim.cel.values import Message
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Any
 from kyvsim.model.source import Path
 
 REQUEST = struct("http.CheckRequest")

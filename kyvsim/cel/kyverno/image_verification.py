@@ -5,7 +5,6 @@ policy does not take has no valid signatures; of any other an error says that it
 """
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
@@ -13,6 +12,7 @@ from kyvsim.cel.kyverno.images import parse_image
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 
 
 class Attestor(NamedTuple):

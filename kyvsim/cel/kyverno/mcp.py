@@ -5,7 +5,6 @@ upstream: kyverno-authz pkg/cel/libs/mcp, pkg/cel/impl/mcp.go; mark3labs/mcp-go 
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import Library, Overload
@@ -31,6 +30,7 @@ from kyvsim.kube.go_number import parse_float, parse_int, to_int64
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 
 _TYPE = opaque("mcp.MCP")
 REQUEST = struct("mcp.MCPRequest")

@@ -6,7 +6,6 @@ Source of the rules and messages: upstream cel-go common/types (ConvertToNative)
 import base64
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.text import show_seconds, show_timestamp
@@ -23,6 +22,7 @@ from kyvsim.cel.values import (
     type_name,
 )
 from kyvsim.kube.objects import Json
+from kyvsim.light.typed import Any
 
 _SAFE = 1 << 53
 

@@ -3,8 +3,6 @@
 Source of the rules: upstream k8s.io/apiserver pkg/cel/library/ip.go, cidr.go, over Go's net/netip.
 """
 
-from typing import TYPE_CHECKING, TypeAlias
-
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.signature import function, way
@@ -12,6 +10,7 @@ from kyvsim.cel.types import CelType, opaque
 from kyvsim.kube.go_text import quote
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address

@@ -5,7 +5,6 @@ Source of the rules: upstream cel-go common/stdlib/standard.go; without a zone t
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.errors import CelError
@@ -14,6 +13,7 @@ from kyvsim.cel.values import Duration, Timestamp
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.go_time import Time, from_clock
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Any
 
 _SECOND = 1_000_000_000
 _FIRST, _LAST = -62_135_510_400, 253_402_214_400

@@ -1,11 +1,11 @@
 """Commands that change the shell itself; `BUILTINS` lists them."""
 
 from collections.abc import Callable
-from typing import Protocol
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.streams import Result
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Protocol
 
 _FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", ""), ("o", ""))
 _OPTIONS = frozenset({"errexit", "nounset", "pipefail", "xtrace"})

@@ -1,8 +1,7 @@
 """The syntax tree of scripts."""
 
-from typing import TypeAlias, Union
-
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias, Union
 
 
 class Text(NamedTuple):

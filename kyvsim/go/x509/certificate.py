@@ -11,7 +11,6 @@ import warnings
 from datetime import datetime
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TypeAlias
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -31,6 +30,7 @@ from kyvsim.go.x509.names import add, base64_text, numbers
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import TypeAlias
 
 _Found: TypeAlias = x509.Certificate | x509.CertificateSigningRequest
 _RSA_KEY = "1.2.840.113549.1.1.1"

@@ -6,10 +6,10 @@ upstream: Go's encoding/pem.
 import base64
 import binascii
 import re
-from typing import TYPE_CHECKING
 
 from kyvsim.go.x509.der import CertificateError
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kyvsim.go.x509.certificate import Decoded

@@ -5,7 +5,6 @@ cmd/cli/kubectl-kyverno/processor/authz_processor.go for the results.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kyvsim.cel import Environment, Program
 from kyvsim.cel.kyverno.authorization import (
@@ -28,6 +27,7 @@ from kyvsim.languages.cel.expressions import (
 )
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.ports import System
 from kyvsim.model.probe import Probe

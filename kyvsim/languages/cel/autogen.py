@@ -8,11 +8,11 @@ Source of the rules: upstream pkg/cel/autogen, pkg/cel/policies/vpol/autogen.
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import TypeAlias
 
 _GROUPS: Mapping[str, str] = MappingProxyType(
     {

@@ -4,7 +4,6 @@ Source of the rules: upstream pkg/cel/compiler (matchconditions.go, variables.go
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from kyvsim.cel import BudgetError, CelError, CompileError, Environment, Program, compile_expression
 from kyvsim.cel.kyverno.environments import VARIABLES
@@ -13,6 +12,7 @@ from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.objects import Json
 from kyvsim.languages.probed_expressions import told_program
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 from kyvsim.model.budget import Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.source import Document, Path

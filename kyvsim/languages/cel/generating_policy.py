@@ -8,7 +8,6 @@ what becomes of the objects, pkg/cel/libs/fake_context.go.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.generator import Generator
@@ -27,6 +26,7 @@ from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.template import Template, TemplateError, compile_template
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path

@@ -4,7 +4,6 @@ Source of the rules: upstream pkg/cel/compiler (compiler.go, image.go), pkg/cel/
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.kyverno.environments import image_reference_environment
@@ -13,6 +12,7 @@ from kyvsim.kube.globs import GlobError, compile_glob
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.expressions import ExpressionProblem
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 from kyvsim.model.source import Path
 
 _Test = Callable[[str], Any]

@@ -11,7 +11,6 @@ pkg/cel/policies/ivpol/engine/engine.go, pkg/cel/compiler/images.go.
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from kyvsim.cel import CelError, Program
 from kyvsim.cel.kyverno.image_verification import ImageFacts, image_verification, unfetched
@@ -45,6 +44,7 @@ from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.validations import Validation, compile_validations
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 from kyvsim.model.result import Phase, RuleStatus, Stage
 
 _SPEC = ("spec",)

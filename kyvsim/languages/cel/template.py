@@ -9,7 +9,6 @@ Source of the rules: upstream pkg/cel/policies/gpol/template (scanner.go, templa
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeAlias
 
 from kyvsim.cel import CelError, CompileError, Program
 from kyvsim.cel.kyverno.native import struct_value
@@ -22,6 +21,7 @@ from kyvsim.kube.yaml_nodes import MappingNode, Node, ScalarNode, parse_nodes, p
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError, evaluate
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Any, TypeAlias
 
 _INT_MAX = (1 << 63) - 1
 _OPEN, _CLOSE, _ESCAPED = "((", "))", "\\(("

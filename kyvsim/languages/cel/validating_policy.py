@@ -8,7 +8,6 @@ Source of the rules: upstream pkg/cel/policies/vpol (compiler/compiler.go, compi
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kyvsim.cel import Program
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, passed, skipped
@@ -25,6 +24,7 @@ from kyvsim.languages.cel.validations import Validation, compile_validations
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.constraints import are_plain
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 from kyvsim.model.result import RuleStatus, Stage
 
 _SPEC = ("spec",)

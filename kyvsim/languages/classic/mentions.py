@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import ClassVar
 from urllib.parse import unquote
 
 from kyvsim.kube.gvk import parse_kind_selector
@@ -20,6 +19,7 @@ from kyvsim.languages.mentioned import (
 )
 from kyvsim.languages.mentioned_constraints import read_selector
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import ClassVar
 from kyvsim.match.filters import filters
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.facts import Filter

@@ -6,12 +6,12 @@ Compared are rules for the same objects: their blocks, contexts and precondition
 import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TypeAlias
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path

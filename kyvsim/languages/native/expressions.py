@@ -5,7 +5,6 @@ pkg/admission/plugin/cel (compile.go, composition.go, condition.go).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_expression
 from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environment
@@ -18,6 +17,7 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel_request import namespace_object, request_value
 from kyvsim.languages.probed_expressions import told_program
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 from kyvsim.model.budget import Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.request import Operation, UserInfo

@@ -3,9 +3,9 @@
 import operator
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import FALSE, RELATION, Relation, Test
 from kyvsim.migrate.known_types import is_number, is_scalar, is_text
 from kyvsim.migrate.scalars import amount_test, is_amount, is_number_text

@@ -1,12 +1,12 @@
 """`apiCall`: objects of the cluster, read by the path of a request."""
 
 from types import MappingProxyType
-from typing import Final
 from urllib.parse import unquote
 
 from kyvsim.kube.discovery import kind_of_plural
 from kyvsim.kube.objects import Json
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 from kyvsim.migrate.entries.config_map import LOOK_UP
 from kyvsim.migrate.entries.places import within_place
 from kyvsim.migrate.expressions import quoted

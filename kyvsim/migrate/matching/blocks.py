@@ -1,10 +1,9 @@
 """Whole match and exclude blocks → constraints and match conditions of a policy."""
 
-from typing import Final, TypeAlias
-
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import TRUE, Test, every, opposite, some
 from kyvsim.migrate.known_types import Types

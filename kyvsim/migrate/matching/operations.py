@@ -1,11 +1,11 @@
 """Conditions on the operation → the operations of resource rules."""
 
 from collections.abc import Iterable
-from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 from kyvsim.migrate.refusal import NotConvertible
 
 EVERY: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")

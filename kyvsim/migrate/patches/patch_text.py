@@ -6,12 +6,12 @@ value of any type, within quotes it is part of a text.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
 
 from kyvsim.expr.variables import find_variables
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 from kyvsim.migrate.patches.draft import Quoted, no_twin
 from kyvsim.migrate.queries.scope import Scope
 from kyvsim.model.migration import Condition

@@ -1,9 +1,8 @@
 """Where JSON patches point: what stands there, and the pointer to it as an expression."""
 
-from typing import Final, TypeAlias
-
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.migrate.expressions import SUM, quoted
 from kyvsim.migrate.known_types import NUMBER, TEXT, element_of, is_number, is_text, values_of
 from kyvsim.migrate.values import Value

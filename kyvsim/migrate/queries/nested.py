@@ -5,9 +5,9 @@ is read; where a mark is a part of a literal or of a name, it is the value again
 """
 
 import re
-from typing import Final
 
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import SUM, quoted
 from kyvsim.migrate.known_types import TEXT, is_text
 from kyvsim.migrate.queries.scope import Scope

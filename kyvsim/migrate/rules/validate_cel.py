@@ -1,10 +1,10 @@
 """`validate.cel`: expressions that are CEL already."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import CHOICE, Plain
 from kyvsim.migrate.matching import names_operations
 from kyvsim.migrate.messages import Message

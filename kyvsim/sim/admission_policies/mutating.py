@@ -6,7 +6,6 @@ Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/mutating (disp
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.kubernetes import kubernetes_environment
@@ -26,6 +25,7 @@ from kyvsim.languages.native.expressions import (
     for_conditions,
 )
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.patch.schema_types import type_finder
 from kyvsim.sim.admission_policies.bound import Asked, Invocation
 from kyvsim.sim.admission_policies.values import VARIABLES, values_of

@@ -5,7 +5,6 @@ dispatcher.go).
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.kube.objects import Json
@@ -19,6 +18,7 @@ from kyvsim.languages.cel_validator import (
     variable_value,
 )
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
 from kyvsim.model.source import Path
 from kyvsim.sim.admission_policies.bound import Asked, Invocation
 from kyvsim.sim.admission_policies.values import VARIABLES, values_of

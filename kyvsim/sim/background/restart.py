@@ -1,7 +1,6 @@
 """The background controller started anew: policies and UpdateRequests are seen again."""
 
-from typing import Final
-
+from kyvsim.light.typed import Final
 from kyvsim.sim.background.background_controller import take_up
 from kyvsim.sim.background.update_requests import KIND
 from kyvsim.sim.kyverno.installed import Kyverno

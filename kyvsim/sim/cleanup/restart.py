@@ -1,7 +1,6 @@
 """The cleanup controller started anew: schedules are made again of what is stored."""
 
-from typing import Final
-
+from kyvsim.light.typed import Final
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.restart import Process, restart
 

@@ -5,7 +5,6 @@ upstream: pkg/engine/variables/operator/utils.go, api/kyverno/v1/common_types.go
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kyvsim.compile.remark import warn
 from kyvsim.conditions import operators
@@ -13,6 +12,7 @@ from kyvsim.conditions.operators import Operator
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.advice.remark import conditions_of
 from kyvsim.light.regex import regex
+from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
