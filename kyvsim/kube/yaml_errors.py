@@ -1,9 +1,14 @@
 """What is wrong with a YAML text, and where."""
 
+from kyvsim.kube.depth import TOO_DEEP
 from kyvsim.light.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import yaml
+
+_TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
+"""What libyaml says, from the release in PyYAML 6.0.4 on, of lists in lists beyond a thousand: it
+may look ahead so far before it gives the first of them. Our own bound is lower."""
 
 
 class YamlError(ValueError):
@@ -23,6 +28,8 @@ def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         message = error.problem or error.context or "malformed YAML"
+        if message == _TOO_DEEP_FOR_LIBYAML:
+            message = TOO_DEEP
         return YamlError(message, mark.line + 1, mark.column + 1) if mark else YamlError(message)
     if isinstance(error, yaml.reader.ReaderError):
         data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
