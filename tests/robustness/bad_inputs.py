@@ -415,7 +415,7 @@ DEPTH = (
     applied(
         "a resource of YAML nested 5,000 deep",
         GOOD | {"metadata": {"name": "hostile"}},
-        lambda: json.dumps(POD) + "\n---\na: " + "[" * 5000 + "]" * 5000,
+        lambda: json.dumps(POD) + "\n---\na:\n" + "- " * 5000 + "x",
     ),
     applied(
         "a policy nested 900 deep",
