@@ -9,16 +9,25 @@ _Result = TypeVar("_Result")
 
 
 def each_in_processes(
-    work: Callable[[_Item], _Result], items: Sequence[_Item], jobs: int, chunk: int = 1
+    work: Callable[[_Item], _Result],
+    items: Sequence[_Item],
+    jobs: int,
+    *,
+    chunk: int = 1,
+    first: int = 0,
 ) -> Iterator[_Result]:
     """Yield what `work` makes of each item, in their order, whatever the number of processes.
 
-    With one process, or one item, all is done here; `work` and items cross processes otherwise.
-    Where one of these is killed, what is left is done here, too.
+    With one process, or one item, all is done here; `work` and items cross processes otherwise, of
+    which up to `chunk` are given to a process at once. So many `first` items are done here before:
+    what they load all processes have, where they begin as copies of this one. Where one of these is
+    killed, what is left is done here, too.
     """
-    if jobs == 1 or len(items) < 2:
+    if jobs == 1 or len(items) < first + 2:
         yield from map(work, items)
         return
+    yield from map(work, items[:first])
+    items = items[first:]
     from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 — slow, for many items
 
     from kyvsim.api.workers import workers  # noqa: PLC0415 — likewise

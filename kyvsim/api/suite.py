@@ -30,6 +30,8 @@ from kyvsim.suite.selector import Selector
 
 _FEW = 50
 """So many manifests run in one process faster than several processes start."""
+_FIRST = 8
+"""Manifests that are run before several processes start: they find loaded what most need."""
 
 
 class Reading(NamedTuple):
@@ -110,7 +112,8 @@ def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
 def run_files(files: tuple[str, ...], run: SuiteRun) -> Outcomes:
     """Yield what came of each file, in their order, by several processes if it is worth it."""
     jobs = run.jobs or (processors() if len(files) > _FEW else 1)
-    yield from each_in_processes(partial(run_file, options=run.options), files, jobs, chunk=4)
+    work = partial(run_file, options=run.options)
+    yield from each_in_processes(work, files, jobs, chunk=4, first=_FIRST)
 
 
 def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
@@ -183,10 +186,9 @@ def placed(
     manifest: Manifest, row: ExpectedRow, outcome: RowOutcome, *, keep_goldens: bool
 ) -> RowOutcome:
     """Return an outcome with whole paths of expected files, and the place of a failed row."""
-    folder = os.path.dirname(manifest.document.file)
 
     def whole(file: str) -> str:
-        return os.path.normpath(os.path.join(folder, file))
+        return os.path.normpath(os.path.join(os.path.dirname(manifest.document.file), file))
 
     found = outcome
     if outcome.goldens:

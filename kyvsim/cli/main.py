@@ -12,7 +12,7 @@ from kyvsim.cli.front_page import ASKED_BY, front_page, page_width
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program with `arguments` (the process's own by default) and exit."""
     # Most of what is made stays: counting references frees the rest, cycles are few.
-    gc.set_threshold(100_000, 20, 100)
+    gc.set_threshold(250_000, 20, 100)
     status = run(sys.argv[1:] if arguments is None else arguments, alone=True)
     # What is left goes with the process: a last search through it for cycles finds nothing to do.
     gc.freeze()

@@ -53,6 +53,8 @@ class _Walk(NamedTuple):
 
 class _Folder(NamedTuple):
     path: str
+    real: str
+    """The same path without links."""
     patterns: tuple[Patterns, ...]
 
 
@@ -82,8 +84,9 @@ def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | 
     """
     found: list[str | Diagnostic] = []
     given = given_patterns(walking.exclude, path)
-    same = _Walk(given, walking.ignore_files, name, {os.path.realpath(path)})
-    for some in _walked(path, same):
+    real = os.path.realpath(path)
+    same = _Walk(given, walking.ignore_files, name, {real})
+    for some in _walked(path, real, same):
         found += some
         if walking.most and len(found) + len(same.seen) > walking.most:
             return iter((too_much(path, walking),))
@@ -96,11 +99,11 @@ def too_much(path: str, walking: Walking) -> Diagnostic:
     return Diagnostic(TOO_MUCH, Severity.ERROR, text, Location(path))
 
 
-def _walked(path: str, same: _Walk) -> Iterator[list[str | Diagnostic]]:
+def _walked(path: str, real: str, same: _Walk) -> Iterator[list[str | Diagnostic]]:
     """Yield what is found in a folder and in each below it, one folder after the other."""
     above = tuple(patterns_above(path)) if same.ignore_files else ()
     yield [one for one in above if isinstance(one, Diagnostic)]
-    pending = [_Folder(path, tuple(one for one in above if isinstance(one, Patterns)))]
+    pending = [_Folder(path, real, tuple(one for one in above if isinstance(one, Patterns)))]
     while pending:
         folder = pending.pop()
         try:
@@ -157,22 +160,30 @@ def _look(
         elif is_chart and entry.name in _OF_CHARTS:
             if entry.name == "templates":
                 yield _chart(entry.path, folder.path)
-        elif entry.name not in _OF_VERSION_CONTROL and _is_new(entry.path, same):
-            yield _Folder(entry.path, patterns)
+        elif entry.name not in _OF_VERSION_CONTROL:
+            real = _real_path(folder, entry)
+            if _is_new(real, entry.name, same):
+                yield _Folder(entry.path, real, patterns)
 
 
 def _is_wanted(name: str, same: _Walk) -> bool:
     return name == same.name if same.name else is_manifest_name(name)
 
 
-def _is_new(path: str, same: _Walk) -> bool:
+def _real_path(folder: _Folder, entry: os.DirEntry[str]) -> str:
+    """Return the path without links of what lies in a folder; only links are looked up."""
+    if entry.is_symlink():
+        return os.path.realpath(entry.path)
+    return os.path.join(folder.real, entry.name)
+
+
+def _is_new(real: str, name: str, same: _Walk) -> bool:
     """Return whether a folder is met for the first time, and remember it."""
-    real = os.path.realpath(path)
     if real in same.seen:
         return False
     same.seen.add(real)
     # What is hidden and holds no manifest is not worth a word, nor a look.
-    return bool(same.name) or not os.path.basename(path).startswith(".")
+    return bool(same.name) or not name.startswith(".")
 
 
 def _reason(

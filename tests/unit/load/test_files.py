@@ -162,7 +162,7 @@ def test_a_file_without_permission(folder, monkeypatch):
     def refuse(path, *_, **_options):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr("os.open", refuse)
     found = problem(f"{folder}/b.yaml")
     assert (found.code, found.message) == ("KV003", "cannot be read: permission denied")
 
