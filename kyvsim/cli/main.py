@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.front_page import ASKED_BY, front_page, page_width
 
+_ASKED_AT_THE_END = frozenset({"atexit", "threading"})
+"""Modules through which something waits for the end of a process."""
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program with `arguments` (the process's own by default) and exit."""
@@ -22,8 +25,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _is_alone() -> bool:
-    """Return whether nobody is to be asked at the end: no thread, no profiler, no debugger."""
-    return "threading" not in sys.modules and not sys.getprofile() and not sys.gettrace()
+    """Return whether nobody is to be asked at the end.
+
+    No thread, no profiler, no debugger, nobody who could have registered for it.
+    """
+    watched = sys.getprofile() or sys.gettrace()
+    return not watched and _ASKED_AT_THE_END.isdisjoint(sys.modules)
 
 
 def _leave(status: int) -> None:

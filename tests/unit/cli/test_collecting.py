@@ -32,9 +32,16 @@ def test_who_watches_a_run_is_asked_at_its_end(watching, tmp_path):
     assert kept.exists()
 
 
-def test_what_waits_for_the_end_of_a_run_with_threads_is_done():
+@pytest.mark.parametrize(
+    "waiting",
+    [
+        "import atexit; atexit.register(print, 'at the end')",
+        "import threading; threading._register_atexit(print, 'at the end')",
+    ],
+)
+def test_what_waits_for_the_end_of_a_run_is_done(waiting):
     code = (
-        "import atexit, sys, threading; atexit.register(print, 'at the end')\n"
+        f"import sys; {waiting}\n"
         "from kyvsim.cli.main import main; sys.argv[1:] = ['version']; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
