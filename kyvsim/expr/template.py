@@ -13,6 +13,7 @@ from kyvsim.expr.references import resolve_references
 from kyvsim.expr.resolve import Resolver, compile_variable
 from kyvsim.expr.scope import RuleScope
 from kyvsim.expr.variables import Variable, find_variables, plain_pieces, unescape
+from kyvsim.kube.held_texts import may_hold
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
@@ -51,6 +52,8 @@ def compile_template(data: Json, system: System, hear: HearVariable | None = Non
     Paths in messages and `{{@}}` count from the top of `data`. Of the variables of a text, and not
     of one inside of a document, `hear` is told.
     """
+    if not may_hold(data, "{{", "$("):
+        return Template(True, data, frozenset(), lambda _: data)
     try:
         data = resolve_references(data)
         is_text = data.__class__ is str and "{{" in data

@@ -57,10 +57,16 @@ def checking_order(pattern: Mapping[str, Json]) -> tuple[list[str], list[str]]:
     First the anchors, sorted with their signs. Then the others: sorted, but each key that is a
     global anchor or has anchors below it goes before all that came so far.
     """
-    first = sorted(key for key in pattern if _sign(key) in _FIRST_PHASE)
+    if not may_hold(pattern, ")"):
+        return [], sorted(pattern)
+    first: list[str] = []
     second: list[str] = []
-    for key in sorted(key for key in pattern if _sign(key) not in _FIRST_PHASE):
-        is_early = _sign(key) == GLOBAL or _has_sign_within(pattern[key], _CHECKING)
+    for key in sorted(pattern):
+        sign = _sign(key)
+        if sign in _FIRST_PHASE:
+            first.append(key)
+            continue
+        is_early = sign == GLOBAL or _has_sign_within(pattern[key], _CHECKING)
         second.insert(0 if is_early else len(second), key)
     return first, second
 
