@@ -57,8 +57,8 @@ _HEADER = regex(r"([|>][+-]?)" + _END)
 _SURROGATE = regex(r"\\u[dD][89a-fA-F]")
 _NO_PLAIN_START = frozenset("&*!%@`,]}")
 _INDICATORS = ("- ", ": ", "? ")
-_UNEVEN = regex(r"\A[ \t]|\n[ \t\n]|[ \t]\n")
-"""Lines that do not simply fold: such as are blank, indented, or end in blanks."""
+_UNEVEN = regex(r"\A\n|\n[ \t\n]")
+"""Lines that do not simply fold: such as are blank or indented."""
 
 
 @cache
@@ -257,9 +257,29 @@ def _indent(lines: Sequence[str], start: int) -> tuple[int, int]:
 def _chomped(text: str, header: str) -> str:
     body = text.rstrip("\n")
     if header[0] == ">":
-        if header[1:] == "+" or not body or _UNEVEN.search(body):
+        if header[1:] == "+" or not body:
             raise Unusual
-        body = body.replace("\n", " ")
+        body = _folded(body) if _UNEVEN.search(body) else body.replace("\n", " ")
     if header[1:] == "-":
         return body
     return f"{text}\n" if header[1:] == "+" else f"{body}\n"
+
+
+def _folded(text: str) -> str:
+    """Return the lines of a text joined by blanks where neither of two is indented.
+
+    What is indented keeps its line ends; a blank line is the line end that it stands for.
+    """
+    folded, blank_lines, kept = "", 0, True
+    for line in text.split("\n"):
+        if not line:
+            blank_lines += 1
+            continue
+        indented = line[0] in " \t"
+        if folded:
+            folded += "\n" * (blank_lines + 1) if kept or indented else "\n" * blank_lines or " "
+        else:
+            folded = "\n" * blank_lines
+        folded += line
+        blank_lines, kept = 0, indented
+    return folded
