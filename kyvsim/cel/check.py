@@ -192,7 +192,7 @@ class _Checker:
     def instance(self, overload: Overload) -> tuple[tuple[CelType, ...], CelType]:
         """Return the overload's arguments and result with type variables of their own."""
         names: dict[str, CelType] = {}
-        arguments = tuple(self.fresh(one, names) for one in overload.arguments)
+        arguments = tuple([self.fresh(one, names) for one in overload.arguments])
         return arguments, self.fresh(overload.result, names)
 
     def fresh(self, kind: CelType, names: dict[str, CelType]) -> CelType:
@@ -202,7 +202,8 @@ class _Checker:
             return names[kind.name]
         if not kind.parameters:
             return kind
-        return kind._replace(parameters=tuple(self.fresh(one, names) for one in kind.parameters))
+        inner = tuple([self.fresh(one, names) for one in kind.parameters])
+        return CelType(kind.kind, kind.name, inner)
 
     def no_overload(self, at: int, name: str, shown: str) -> CelType:
         return self.report(at, f"found no matching overload for '{name}' applied to '{shown}'")

@@ -9,6 +9,8 @@ from kyvsim.cel.types import DYN, CelType
 
 _NULLABLE = frozenset({"opaque", "struct", "duration", "timestamp"})
 _PARAMETRIC = frozenset({"opaque", "list", "map"})
+_PLAIN = frozenset({"bool", "bytes", "double", "dyn", "int", "string", "uint"})
+"""Types that stand for themselves."""
 
 
 class Substitutions:
@@ -26,13 +28,16 @@ class Substitutions:
 
     def assignable(self, given: Sequence[CelType], asked: Sequence[CelType]) -> bool:
         """Tell whether each given type fits the asked one; what that needs is remembered."""
+        if len(given) != len(asked):
+            return False
         before = dict(self._found)
-        if len(given) == len(asked) and all(
-            self._fits(one, other) for one, other in zip(given, asked, strict=True)
-        ):
-            return True
-        self._found = before
-        return False
+        for one, other in zip(given, asked, strict=True):
+            # Most types of arguments are the very ones that are asked for.
+            if (one is other and one.kind in _PLAIN) or self._fits(one, other):
+                continue
+            self._found = before
+            return False
+        return True
 
     def resolve(self, kind: CelType, *, free_is_dyn: bool = False) -> CelType:
         """Return the type with its variables replaced; free ones stay, or become `dyn`."""
@@ -43,8 +48,8 @@ class Substitutions:
             return DYN if free_is_dyn else kind
         if not kind.parameters:
             return kind
-        inner = (self.resolve(one, free_is_dyn=free_is_dyn) for one in kind.parameters)
-        return kind._replace(parameters=tuple(inner))
+        inner = tuple([self.resolve(one, free_is_dyn=free_is_dyn) for one in kind.parameters])
+        return CelType(kind.kind, kind.name, inner)
 
     def _fits(self, given: CelType, asked: CelType) -> bool:
         if asked.kind == "parameter":

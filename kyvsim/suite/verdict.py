@@ -12,7 +12,8 @@ from kyvsim.suite.compare import Comparison, Files, compare_any
 
 _PATCHED = "Patched resource didn't match the patched resource in the test"
 _GENERATED = "Generated resource didn't match the expected resource"
-_PREFIXES = ("", "autogen-", "autogen-cronjob-")
+_AUTOGEN = "autogen-"
+_PREFIXES = (_AUTOGEN, "autogen-cronjob-")
 
 
 class Left(NamedTuple):
@@ -43,7 +44,10 @@ def means_rule(row: ExpectedRow, policy: Policy, name: str) -> bool:
 
 def names_rule(row: ExpectedRow, name: str) -> bool:
     """Return whether a row names the rule of this name: its own, or one derived from it."""
-    return not row.rule or name in {prefix + row.rule for prefix in _PREFIXES}
+    own = row.rule
+    if not own or name == own:
+        return True
+    return name.startswith(_AUTOGEN) and name in [prefix + own for prefix in _PREFIXES]
 
 
 def weigh(row: ExpectedRow, left: Left, files: Files) -> Verdict:

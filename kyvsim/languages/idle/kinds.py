@@ -7,6 +7,7 @@ upstream: pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import chain
 from types import MappingProxyType
 
@@ -59,10 +60,19 @@ class _Use(NamedTuple):
 def known_kinds(objects: Iterable[Json]) -> frozenset[tuple[str, str]]:
     """Return group and kind of all that is built in, or defined or shown by the objects."""
     given = tuple(objects)
-    own = {(group, kind) for group, kinds in _FURTHER.items() for kind in kinds}
-    keys = (object_key(data) for data in given)
+    keys = [object_key(data) for data in given]
     shown = {(split_api_version(key.api_version)[0], key.kind) for key in keys}
-    return frozenset(own | shown | {*kyverno_kinds(), *every_kind(crd_kinds(given))})
+    # Most objects show what everybody knows, which is one set then.
+    always = _always_known()
+    others = {*shown, *crd_kinds(given)} - always
+    return always | others if others else always
+
+
+@lru_cache(maxsize=1)
+def _always_known() -> frozenset[tuple[str, str]]:
+    """Return the kinds that need no object and no definition."""
+    own = {(group, kind) for group, kinds in _FURTHER.items() for kind in kinds}
+    return frozenset({*own, *kyverno_kinds(), *every_kind()})
 
 
 def unknown_kinds(
@@ -113,7 +123,16 @@ def _uses_in(document: Document, parent: Path, blocks: Iterable[Filter]) -> Iter
 def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:
     if group == CEL_GROUP or (group, kind) in known:
         return True
-    return any(kind == name and matches(group, its_group) for its_group, name in known)
+    return any(matches(group, its_group) for its_group in _groups(known).get(kind, ()))
+
+
+@lru_cache(maxsize=2)
+def _groups(known: frozenset[tuple[str, str]]) -> Mapping[str, list[str]]:
+    """Return the groups of kinds by the names of these."""
+    found: dict[str, list[str]] = {}
+    for group, kind in known:
+        found.setdefault(kind, []).append(group)
+    return found
 
 
 def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
