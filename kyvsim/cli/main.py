@@ -29,8 +29,14 @@ def _is_alone() -> bool:
 
     No thread, no profiler, no debugger, nobody who could have registered for it.
     """
-    watched = sys.getprofile() or sys.gettrace()
-    return not watched and _ASKED_AT_THE_END.isdisjoint(sys.modules)
+    return not _is_watched() and _ASKED_AT_THE_END.isdisjoint(sys.modules)
+
+
+def _is_watched() -> bool:
+    if sys.getprofile() or sys.gettrace():
+        return True
+    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on, for six tools
+    return monitoring is not None and any(map(monitoring.get_tool, range(6)))
 
 
 def _leave(status: int) -> None:
