@@ -46,8 +46,17 @@ class World(NamedTuple):
     @property
     def outside(self) -> Outside:
         """What context entries and rules can ask."""
+        return self._outside(self.cluster)
+
+    def outside_before(self, old: Json | None) -> Outside:
+        """Return what can be asked while the request is admitted: `old` is there, or nothing."""
+        if self.arriving is None:
+            return self._outside(self.cluster)
+        return self._outside(ClusterBefore(self.cluster, self.arriving, old))
+
+    def _outside(self, cluster: ClusterView) -> Outside:
         return Outside(
-            self.cluster,
+            cluster,
             self.mocks or (self.values.mocks if self.values else NO_MOCKS),
             self.answers_calls,
             context=self.context,
@@ -59,10 +68,3 @@ class World(NamedTuple):
             account=self.account,
             writes=self.writes,
         )
-
-    def outside_before(self, old: Json | None) -> Outside:
-        """Return what can be asked while the request is admitted: `old` is there, or nothing."""
-        outside = self.outside
-        if self.arriving is None:
-            return outside
-        return outside._replace(cluster=ClusterBefore(self.cluster, self.arriving, old))

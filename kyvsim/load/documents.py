@@ -36,6 +36,8 @@ AS_RESOURCES = Typing(floats=True)
 STRICT = Typing(keys=Keys.STRICT)
 STRICT_FLOATS = Typing(floats=True, keys=Keys.STRICT)
 
+_REVIEW = "AdmissionReview"
+
 Loaded = tuple[tuple[Document, ...], tuple[Diagnostic, ...]]
 
 
@@ -232,13 +234,16 @@ def is_list(data: Json) -> bool:
 
 def holds_others(data: Json) -> bool:
     """Return whether what a map stands for is in it: the items of a list, a reviewed object."""
-    return is_list(data) or _is_review(data)
+    kind = text_field(data, "kind")
+    if not kind.endswith("List"):  # as of nearly all
+        return kind == _REVIEW and _is_review(data)
+    return is_list(data)
 
 
 def _is_review(data: Json) -> bool:
     """Return whether a map is what an API server sends to a webhook, or a webhook's test has."""
     group, _ = split_api_version(text_field(data, "apiVersion"))
-    return text_field(data, "kind") == "AdmissionReview" and group == "admission.k8s.io"
+    return text_field(data, "kind") == _REVIEW and group == "admission.k8s.io"
 
 
 def _reviewed(document: Document) -> Iterator[Document | Diagnostic]:

@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, annotations, labels, metadata, text_field
+from kyvsim.kube.objects import (
+    Json,
+    ObjectKey,
+    annotations,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.request import AdmissionRequest, UserInfo
 
@@ -47,11 +55,10 @@ def match_facts(
     """Return the facts about `subject`, an object of the request, or None where it is absent."""
     if not subject:
         return None
-    meta = metadata(subject)
-    own_kind = text_field(subject, "kind")
-    group, version = split_api_version(text_field(subject, "apiVersion"))
+    api_version, own_kind, namespace, name = object_key(subject)
+    group, version = split_api_version(api_version)
     group, version, kind = request.parent_kind or (group, version, own_kind)
-    name, to_come = text_field(meta, "name"), text_field(meta, "generateName")
+    to_come = "" if name else text_field(metadata(subject), "generateName")
     return MatchFacts(
         group=group,
         version=version,
@@ -59,13 +66,13 @@ def match_facts(
         subresource=request.subresource,
         object_kind=own_kind,
         name=name or to_come,
-        namespace=text_field(meta, "namespace"),
+        namespace=namespace,
         labels=labels(subject),
         annotations=annotations(subject),
         namespace_labels=namespace_labels,
         operation=request.operation.value,
         user=request.user,
-        name_to_come="" if name else to_come,
+        name_to_come=to_come,
         old_labels=labels(request.old_object) if request.object and request.old_object else None,
     )
 

@@ -51,6 +51,8 @@ def _item(schema: Node, item: Json, *, prune: bool) -> Json:
 
 
 def _mapping(schema: Node, data: dict[str, Json], *, prune: bool) -> Json:
+    if not prune and schema.describes_none:
+        return data
     kept = {}
     changed = False
     for name, value in data.items():

@@ -28,6 +28,8 @@ class Known(NamedTuple):
     resources: tuple[ObjectKey, ...]
     named: Mapping[str, Sequence[int]]
     """The places of resources in `resources`, by NAME and by NAMESPACE/NAME."""
+    rules: Mapping[int, Sequence[CompiledRule]]
+    """The rules of each policy by its id, each once."""
     payloads: tuple[int, ...]
     """The places of what stands for payloads, which paths lead to as well."""
 
@@ -44,20 +46,25 @@ def known_of(inputs: SuiteInputs) -> Known:
         for name in {key.name, f"{key.namespace}/{key.name}"}:
             named.setdefault(name, []).append(place)
     payloads = tuple(place for place, key in enumerate(keys) if not key.kind)
-    return Known(inputs.policies, called, keys, named, payloads)
+    rules = {id(one): _rules(one) for one in inputs.policies.policies}
+    return Known(inputs.policies, called, keys, named, rules, payloads)
 
 
 def policies_meant(row: ExpectedRow, known: Known) -> tuple[Meant, ...]:
     """Return the policies that have the row's name and its rule."""
-    found = (Meant(one, tuple(_rules(one, row))) for one in known.called.get(row.policy, ()))
-    return tuple(one for one in found if one.rules)
+    found = [Meant(one, _meant(one, row, known)) for one in known.called.get(row.policy, ())]
+    return tuple([one for one in found if one.rules])
 
 
-def _rules(compiled: CompiledPolicy, row: ExpectedRow) -> Iterable[CompiledRule]:
+def _meant(one: CompiledPolicy, row: ExpectedRow, known: Known) -> tuple[CompiledRule, ...]:
+    rules = known.rules[id(one)]
+    return tuple([rule for rule in rules if means_rule(row, one.policy, rule.rule.name)])
+
+
+def _rules(compiled: CompiledPolicy) -> Sequence[CompiledRule]:
     every = [*compiled.rules, *compiled.validating_others]
     every += [rule for rules in compiled.validating.values() for rule in rules]
-    known = {id(rule): rule for rule in every}
-    return (rule for rule in known.values() if means_rule(row, compiled.policy, rule.rule.name))
+    return tuple({id(rule): rule for rule in every}.values())
 
 
 def nothing_meant(row: ExpectedRow, known: Known, refused: Mapping[str, str]) -> Verdict:

@@ -171,7 +171,8 @@ def observe(
             response = evaluate(inputs.policies, request, world)
             said.append(response)
             asked = turns if operation == _BY_DEFAULT else admitting
-            answers = Answers(request, world, _by_policy(response, asked), _unchecked(response))
+            every = response.responses  # made when it is asked for, so once
+            answers = Answers(request, world, _by_policy(every, asked), _unchecked(every))
             triggers[operation][object_key(obj)] = answers
     for payload in inputs.payloads:
         if begin:
@@ -226,16 +227,17 @@ def _turns(policies: PolicySet) -> Iterator[_Turn]:
 
 
 def _by_policy(
-    response: EngineResponse, turns: Iterable[_Turn]
+    responses: Iterable[PolicyResponse], turns: tuple[_Turn, ...]
 ) -> dict[str, tuple[PolicyResponse, ...]]:
-    given = {(id(one.policy), one.phase): one for one in response.responses}
+    given = {(id(one.policy), one.phase): one for one in responses}
     found: dict[str, tuple[PolicyResponse, ...]] = {}
-    turns = tuple(turns)
     left = _left_together(given, turns)
     for turn in turns:
         phase = turn.stage.phase
-        nothing = PolicyResponse(turn.policy, phase, None, ())
-        answer = _of_variant(given.get((id(turn.policy), phase), nothing), turn.variant)
+        answer = given.get((id(turn.policy), phase))
+        if answer is None:
+            answer = PolicyResponse(turn.policy, phase, None, ())
+        answer = _of_variant(answer, turn.variant)
         if turn.stage is Stage.CEL_MUTATE and left is not None:
             answer = answer._replace(object=left)
         if turn.always or answer.results:
@@ -244,9 +246,9 @@ def _by_policy(
     return found
 
 
-def _unchecked(response: EngineResponse) -> dict[str, tuple[str, ...]]:
+def _unchecked(responses: Iterable[PolicyResponse]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for one in response.responses:
+    for one in responses:
         texts = [text for result in one.silent for text in result.unchecked]
         if texts:
             found[one.policy.name] = (*found.get(one.policy.name, ()), *texts)
@@ -257,11 +259,11 @@ def _left_together(
     given: Mapping[tuple[int, Phase], PolicyResponse], turns: Iterable[_Turn]
 ) -> Json:
     """Return the object as all MutatingPolicies together leave it: each row is about that one."""
-    chain = (
+    chain = [
         given.get((id(turn.policy), turn.stage.phase))
         for turn in turns
         if turn.stage is Stage.CEL_MUTATE
-    )
+    ]
     changed = [answer.object for answer in chain if answer is not None and answer.changed]
     return changed[-1] if changed else None
 
@@ -303,6 +305,9 @@ def _patched(
     targets: Iterable[Json], said: Iterable[EngineResponse]
 ) -> dict[ObjectKey, tuple[TargetAnswer, ...]]:
     """Return, for each given target, one answer of each response that patched it."""
+    given = tuple(targets)
+    if not given:
+        return {}
     patching = [
         (response, *_on_target(response, result, obj, left), key)
         for answer in said
@@ -313,7 +318,7 @@ def _patched(
         for key in (object_key(obj),)
     ]
     found: dict[ObjectKey, tuple[TargetAnswer, ...]] = {}
-    for target in targets if patching else ():
+    for target in given if patching else ():
         key = object_key(target)
         first: dict[int, TargetAnswer] = {}
         for response, result, obj, patched_key in patching:

@@ -4,7 +4,7 @@ from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.remark import uncompiled
 from kyvsim.expr import QuerySyntaxError
-from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
+from kyvsim.languages.classic.autogen import CRON_JOB, ComputedRules, compute_rules
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
 from kyvsim.languages.classic.probed_rules import probe_rules
 from kyvsim.model.diagnostic import Diagnostic
@@ -44,9 +44,12 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     def validating(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
         return tuple(rule for rule in compiled(rules) if rule.phase is Phase.VALIDATE)
 
+    # All controllers but one have the same rules.
+    alike = {kind == CRON_JOB: kind for kind in computed.controllers}
+    of_kind = {is_cron: validating(computed.for_kind(kind)) for is_cron, kind in alike.items()}
     return CompiledPolicy(
         policy=policy,
         rules=compiled(computed.every),
-        validating={kind: validating(computed.for_kind(kind)) for kind in computed.controllers},
+        validating={kind: of_kind[kind == CRON_JOB] for kind in computed.controllers},
         validating_others=validating(computed.written),
     )
