@@ -140,6 +140,20 @@ def test_words_that_begin_with_a_digit_are_read_the_same(rest, digit):
         check(f"a: {digit}{rest}\n", floats=floats)
 
 
+LINES_OF_TEXT = ("", "  ", "   ", "  b", "  c d ", "  e\t", "    f", "  \tg", "  # h", "  - i")
+
+
+@given(st.lists(st.sampled_from(LINES_OF_TEXT), max_size=7), st.sampled_from([">", ">-", "|"]))
+@settings(max_examples=400)
+def test_texts_of_several_lines_are_read_the_same(lines, header):
+    check("\n".join((f"a: {header}", *lines, "z: 1", "")), floats=False)
+
+
+@pytest.mark.parametrize("lines", ["  b\n\n  c\n", "\n  b\n", "  b \n  c\n", "  b\n    c\n  d\n"])
+def test_lines_that_are_blank_or_indented_are_folded(lines):
+    assert check(f"a: >\n{lines}", floats=False)
+
+
 def test_what_is_written_alike_is_one_object():
     text = "name: x\nspec:\n  parts:\n  - limits:\n      cpu: 1\n    tags: [a]\n"
     for _ in range(1_200):  # much came again: parts are read as such
@@ -170,7 +184,7 @@ def test_what_is_written_alike_is_one_object():
         "a:\n  b: 1\n c: 2\n",
         "a: |\n  b\n c\n",
         "a: |2\n   b\n",
-        "a: >\n  b\n\n  c\n",
+        "a: >+\n  b\n",
         "a: 1\n...\nb: 2\n",
         "a: .inf\n",
         "a: \x07\n",
