@@ -4,7 +4,7 @@ Codes: KV043 a resource that is there twice, KV046 a namespace that the cluster 
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kyvsim.api.inputs import objects_of, payloads_of, read_one
 from kyvsim.api.system import own_system
@@ -40,7 +40,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.payload import Payload, PayloadMode
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.probe import Listener
 from kyvsim.model.source import Document, Location, Stamp
 from kyvsim.model.suite import ExpectedRow, Manifest
@@ -144,7 +144,8 @@ def read_test(
         context=context,
         payloads=_read_payloads(manifest, reader),
     )
-    given = Given(policies, objects, derived_rules, (*targets, *params, *cluster, *definitions))
+    others = (*targets, *params, *cluster, *definitions)
+    given = Given(policies, objects, _rules_of(compiled), others)
     given = given._replace(exceptions=exceptions.rules, values=values, sound=not _has_error(reader))
     reader.said += _idle(given, (exceptions, bindings), manifest)
     reader.said += (lost := [_lost(document) for document in lost_namespaces(suite)])
@@ -163,6 +164,17 @@ def read_test(
         policies=policies,
         options=options,
     )
+
+
+def _rules_of(compiled: PolicySet) -> Callable[[Policy], Iterable[Rule]]:
+    """Return what gives the rules of a policy: those that were derived while it was compiled."""
+    known = {id(one.policy): one for one in compiled.policies if one.policy.facts.has_rules}
+
+    def rules(policy: Policy) -> Iterable[Rule]:
+        one = known.get(id(policy))
+        return derived_rules(policy) if one is None else [rule.rule for rule in one.rules]
+
+    return rules
 
 
 def _options(
@@ -248,8 +260,10 @@ def _has_error(reader: _Reader) -> bool:
     return any(one.severity is Severity.ERROR for one in reader.said)
 
 
-def _strictly(names: Iterable[str], wanted: Wanted, reader: _Reader) -> Loaded:
+def _strictly(names: Sequence[str], wanted: Wanted, reader: _Reader) -> Loaded:
     """Return the documents of a sort, read as policies are."""
+    if not names:
+        return (), ()
     documents, remarks = read_documents(reader.paths(names), None, STRICT, reader.walking)
     kept, aside = sorted_out(documents, wanted)
     return kept, (*remarks, *aside)
@@ -280,7 +294,9 @@ def _lost(document: Document) -> Diagnostic:
     return Diagnostic("KV046", Severity.ERROR, text, document.locate(()))
 
 
-def _as_written(names: Iterable[str], reader: _Reader) -> tuple[Json, ...]:
+def _as_written(names: Sequence[str], reader: _Reader) -> tuple[Json, ...]:
+    if not names:
+        return ()
     paths = reader.paths(names)
     found = reader.keep(load_resources(paths, None, (), AS_WRITTEN, walking=reader.walking))
     return objects_of(found)

@@ -1,6 +1,6 @@
 """Which policies, rules and resources a row means, and what to say where they do not exist."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
@@ -47,7 +47,14 @@ def known_of(inputs: SuiteInputs) -> Known:
             named.setdefault(name, []).append(place)
     payloads = tuple(place for place, key in enumerate(keys) if not key.kind)
     rules = {id(one): _rules(one) for one in inputs.policies.policies}
-    return Known(inputs.policies, called, keys, named, rules, payloads)
+    return Known(
+        policies=inputs.policies,
+        called=called,
+        resources=keys,
+        named=named,
+        rules=rules,
+        payloads=payloads,
+    )
 
 
 def policies_meant(row: ExpectedRow, known: Known) -> tuple[Meant, ...]:
