@@ -7,7 +7,6 @@ upstream: cmd/cli/kubectl-kyverno/test/load.go, apis/v1alpha1/test.go
 
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path as FilePath
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.documents import STRICT_FLOATS, read_documents
@@ -38,7 +37,7 @@ def find_manifests(
     if "://" in path:
         text = "kyvsim works offline: fetch the repository yourself and pass its folder"
         return (), (Diagnostic("KV041", Severity.ERROR, text, Location(path)),)
-    if FilePath(path).is_file():
+    if os.path.isfile(path):
         return (path,), ()
     found = tuple(walk(path, walking, file_name))
     files = [os.path.normpath(one) for one in found if isinstance(one, str)]
