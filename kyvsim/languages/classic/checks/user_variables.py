@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from kyvsim.expr.variables import VARIABLE
+from kyvsim.kube.held_texts import may_hold
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.checks.refusal import marked_texts, refuse, rules_under_check
 from kyvsim.light.regex import regex
@@ -55,6 +56,8 @@ def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
                 yield text, (*subject.rule.path, *entry.path, field)
     rules = policy.spec.get("rules", ())
     if any(rule.get("mutate", {}).get("targets") is not None for rule in rules):
+        return
+    if not any(may_hold(data, *_LAST_WORDS) for data in (policy.annotations, policy.spec)):
         return
     for path, variable in variables_of(policy):
         if any(one in variable for one in _LAST_WORDS) and _FORBIDDEN.search(variable):
