@@ -101,8 +101,8 @@ class _Loader(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module."""
-        code = self._compiled()
-        if code is None:
+        code = self.get_code(module.__name__)
+        if code is None:  # never of a source: the import system says so
             super().exec_module(module)
         else:
             exec(code, module.__dict__)  # noqa: S102 — as the import system does

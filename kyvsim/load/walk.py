@@ -171,8 +171,11 @@ def _is_wanted(name: str, same: _Walk) -> bool:
 
 
 def _real_path(folder: _Folder, entry: os.DirEntry[str]) -> str:
-    """Return the path without links of what lies in a folder; only links are looked up."""
-    if entry.is_symlink():
+    """Return the path without links of what lies in a folder; only links are looked up.
+
+    Windows has others that do not call themselves links.
+    """
+    if entry.is_symlink() or os.name == "nt":
         return os.path.realpath(entry.path)
     return os.path.join(folder.real, entry.name)
 

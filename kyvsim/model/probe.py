@@ -65,11 +65,11 @@ class Probe(NamedTuple):
         """Return the probe of a place further in."""
         if self.place is None:
             return self
-        inside, left = [*self.place.inside, *steps], self.unwritten
+        document, policy, rule, root, inside = self.place
+        written, left = steps, self.unwritten
         if left:
-            inside, left = _written(self.place.inside, left, steps)
-        document, policy, rule, root, _ = self.place
-        place = PolicyPlace(document, policy, rule, root, tuple(inside))
+            written, left = _written(steps, left)
+        place = PolicyPlace(document, policy, rule, root, (*inside, *written))
         return Probe(place, self.listener, self.follower, left)
 
     @property
@@ -118,11 +118,10 @@ class Probe(NamedTuple):
         return told
 
 
-def _written(
-    inside: Path, unwritten: Path, steps: tuple[str | int, ...]
-) -> tuple[list[str | int], Path]:
-    """Return the way `steps` further in, without those that autogen put there, and what is left."""
-    found, left = list(inside), unwritten
+def _written(steps: Path, unwritten: Path) -> tuple[Path, Path]:
+    """Return steps without those that autogen put there, and which of these may follow."""
+    found: list[str | int] = []
+    left = unwritten
     for step in steps:
         if left and step == left[0]:
             left = left[1:]
@@ -130,7 +129,7 @@ def _written(
         if not isinstance(step, int):
             left = ()
         found.append(step)
-    return found, left
+    return tuple(found), left
 
 
 NO_PROBE = Probe()

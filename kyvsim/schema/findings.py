@@ -38,7 +38,6 @@ class Finding(NamedTuple):
 _DISTINCT = ("map", "set")
 """The types of lists that have no item twice."""
 _HOLDERS: frozenset[type] = frozenset({dict, list})
-_KEPT_AS_WRITTEN = "x-kubernetes-preserve-unknown-fields"
 
 
 class _Walk(NamedTuple):
@@ -91,7 +90,7 @@ def _visit(walk: _Walk, schema: Node, data: Json, path: Path) -> None:
     if combined and not walk.as_written:
         _combine(walk, schema, data, path)
     words = schema.words
-    if schema.bounds and (kind is str or kind is int or kind is float):
+    if kind is str or kind is int or kind is float:
         told = _bounds(words, data, path, as_written=walk.as_written)
         walk.found.extend(islice(told, 1 if walk.as_written else None))
     elif kind is list:
@@ -204,9 +203,7 @@ def _visit_mapping(walk: _Walk, schema: Node, data: dict[str, Json], path: Path)
     words = schema.words
     if len(data) < words.get("minProperties", 0):
         walk.found.append(Finding("minProperties", path, data, words["minProperties"]))
-    described: Iterable[str] = data
-    if schema.describes_none and (not walk.as_written or words.get(_KEPT_AS_WRITTEN)):
-        described = ()  # as of data that is free: nothing is said of its fields
+    described = data if walk.as_written or not schema.describes_none else ()
     for name in _in_order(schema, described) if walk.in_order else described:
         child = schema.child(name)
         if child is not None:

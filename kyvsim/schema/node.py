@@ -19,12 +19,6 @@ SchemaRef: TypeAlias = str | Mapping[str, Json]
 """A schema as it is written, or a name for it."""
 NO_DEFINITIONS: Mapping[str, Mapping[str, Json]] = MappingProxyType({})
 _NO_PROPERTIES: Mapping[str, Json] = MappingProxyType({})
-_ABOUT_BOUNDS = frozenset(
-    {
-        *("maxLength", "minLength", "form", "pattern", "format"),
-        *("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"),
-    }
-)
 _LISTS = ("anyOf", "oneOf", "allOf")
 _ABOUT_TYPES = frozenset({"type", "nullable", "default", "description"})
 _MANIFOLD = frozenset({dict, list, type(None)})
@@ -114,8 +108,6 @@ class Node:
         """
         self.describes_none = not self.properties and self.further is None
         """Whether it says nothing of any field."""
-        self.bounds = not _ABOUT_BOUNDS.isdisjoint(words)
-        """Whether it bounds texts or numbers beyond their type."""
         self._children: dict[str, Node] = {}
         self._reach: dict[tuple[str, ...], bool] = {}
         self._fitting: Known = {}

@@ -24,14 +24,11 @@ class Selector(NamedTuple):
 
         The reference program checks the patterns in place of the row's resources, literally.
         """
-        policies, rules, narrow = (
-            [one for one in some if one != "*"]
-            for some in (self.policies, self.rules, self.resources)
-        )
-        if row.policy and policies and not all(matches(one, row.policy) for one in policies):
+        if row.policy and not all(matches(one, row.policy) for one in self.policies):
             return None
-        if row.rule and rules and not all(matches(one, row.rule) for one in rules):
+        if row.rule and not all(matches(one, row.rule) for one in self.rules):
             return None
+        narrow = [one for one in self.resources if one != "*"]
         if not narrow:
             return row
         named = row.resources or ()
