@@ -1,9 +1,10 @@
-"""What one line of plain block YAML says, and the text of a block scalar."""
+"""What one line of plain block YAML says, and texts of several lines."""
 
 import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
+from itertools import islice
 
 from kyvsim.kube.objects import MAP_FIELDS, Json
 from kyvsim.kube.yaml_errors import YamlError
@@ -32,8 +33,9 @@ The level of the entry of a map is twice its column, that of the item of a list 
 what is inside of something has a greater one.
 """
 
-NOTHING, PARTS, MAP_PARTS, BLOCK = range(4)
-"""What may follow a line: nothing of it, what it holds, the same where it may not be null, text."""
+NOTHING, PARTS, MAP_PARTS, TEXT, BLOCK, QUOTED = range(6)
+"""What may follow a line: nothing of it, what it holds, the same where it may not be null, more of
+the text that it goes on with, the text of a block, the rest of a quoted text."""
 
 SKIPPED: Line = (NOTHING, -2, None, None, 0)
 """What a blank line or a comment says."""
@@ -43,7 +45,7 @@ _LONGEST_KEY = 500
 
 _LINE = regex(
     r"( *)(- +)?(?:((?:[A-Za-z0-9_./$(]|[=+^<]\()(?:[^\s:#]|:(?=\S))*|\"[^\"\\]*\"|'[^']*')"
-    r":(?: +|\Z))?(.*)\Z"
+    r" *:(?: +|\Z))?(.*)\Z"
 )
 _WORD = regex(r"[A-Za-z0-9][A-Za-z0-9/._@-]*(?::[A-Za-z0-9/._@-]+)*\Z")
 _END = r"(?: +#.*)? *\Z"
@@ -57,6 +59,8 @@ _HEADER = regex(r"([|>][+-]?)" + _END)
 _SURROGATE = regex(r"\\u[dD][89a-fA-F]")
 _NO_PLAIN_START = frozenset("&*!%@`,]}")
 _INDICATORS = ("- ", ": ", "? ")
+_TEXT = regex(r" *[A-Za-z0-9`'\"(](?:[^:#]|:(?=\S)|(?<=\S)#)*\Z")
+"""What a line can only say if a text of the line before goes on there."""
 _UNEVEN = regex(r"\A\n|\n[ \t\n]")
 """Lines that do not simply fold: such as are blank or indented."""
 
@@ -107,9 +111,13 @@ def _line(text: str, *, floats: bool) -> Line:
     if not bare or bare[0] == "#":
         return SKIPPED
     found = _LINE.match(text)
-    if found is None or not (found[2] or found[3]) or len(found[3] or "") > _LONGEST_KEY:
+    if found is None or len(found[3] or "") > _LONGEST_KEY:
         raise Unusual
     column, dash = len(found[1]), found[2] or ""
+    if not (dash or found[3]):
+        if not _TEXT.match(text):
+            raise Unusual
+        return TEXT, 2 * column, None, None, 0
     inner = 2 * (column + len(dash)) if dash else 0
     key = None if found[3] is None else _key(found[3])
     follows, value = _value(found[4], floats=floats)
@@ -137,7 +145,7 @@ def _value(text: str, *, floats: bool) -> tuple[int, Json]:
     if not first or first == "#":
         return PARTS, None
     if first in "\"'":
-        return NOTHING, _quoted(text)
+        return (QUOTED, text) if _is_open(text) else (NOTHING, _quoted(text))
     if first in "|>":
         found = _HEADER.match(text)
         if found is None:
@@ -209,17 +217,72 @@ def _plain(text: str, *, floats: bool) -> Json:
 
 
 def has_deeper(lines: Sequence[str], start: int, depth: int) -> bool:
-    """Return whether the next line is the entry of a map, or text, below the level `depth`."""
+    """Return whether the next line is inside of a key whose map has the level `depth`."""
     text = lines[start] if start < len(lines) else ""
     bare = text.lstrip(" ")
-    return 2 * (len(text) - len(bare)) > depth and bare[:1] not in {"", "#", "-"}
+    level = 2 * (len(text) - len(bare)) + bare.startswith("- ")
+    return level > depth and bare[:1] not in {"", "#"}
 
 
-def block_text(lines: Sequence[str], start: int, column: int, header: str) -> tuple[str, int]:
-    """Return the text of a block scalar that begins at line `start`, and its number of lines.
+def text_below(lines: Sequence[str], start: int, said: Line) -> tuple[str, int]:
+    """Return the text that a line has below it, and how many lines of it stand there.
 
-    `column` is that of what the text belongs to. Raises Unusual.
+    They begin at line `start`. `said` says BLOCK or QUOTED. Raises Unusual.
     """
+    follows, level, key, begun, inner = said
+    column = (inner if key is not None and inner else level) // 2
+    if follows == QUOTED:
+        return _quoted_below(lines, start, column, begun)
+    return _block_text(lines, start, column, begun)
+
+
+def text_going_on(lines: Sequence[str], start: int, text: str, level: int) -> tuple[str, int]:
+    """Return a text that began one line before with what it goes on with, and how many lines more.
+
+    They begin at line `start` and stand below the level `level`. Raises Unusual.
+    """
+    head = _LINE.match(lines[start - 1])
+    # What was quoted, has a comment behind it or was a block has ended.
+    if head is None or not (head[2] or head[3]) or head[4].rstrip(" ") != text:
+        raise Unusual
+    found = [text]
+    for line in islice(lines, start, None):
+        bare = line.lstrip(" ")
+        if 2 * (len(line) - len(bare)) <= level or not bare:
+            break
+        if not _TEXT.match(line) or odd().search(line):
+            raise Unusual
+        found.append(bare.rstrip(" "))
+    whole = " ".join(found)
+    if plain_value(whole) != whole:
+        raise Unusual
+    return whole, len(found) - 1
+
+
+def _quoted_below(lines: Sequence[str], start: int, column: int, begun: str) -> tuple[str, int]:
+    """Return a quoted text that ends in one of the next lines."""
+    mark, text = begun[0], begun.rstrip(" ")
+    for end in range(start, len(lines)):
+        line = lines[end]
+        bare = line.strip(" ")
+        if not bare or not line.startswith(" " * (column + 1)) or odd().search(line):
+            raise Unusual
+        text = f"{text} {bare}"
+        if mark in bare and not _is_open(text):
+            if mark == '"' and "\\" in text:
+                raise Unusual  # what a line end means there depends on what is before it
+            return _quoted(text), end + 1 - start
+    raise Unusual
+
+
+def _is_open(text: str) -> bool:
+    """Return whether a quoted text does not end here, if nothing in it is escaped."""
+    rest = text[1:].replace("''", "") if text[0] == "'" else text[1:]
+    return text[0] not in rest
+
+
+def _block_text(lines: Sequence[str], start: int, column: int, header: str) -> tuple[str, int]:
+    """Return the text of a block scalar; `column` is that of what it belongs to."""
     indent, before = _indent(lines, start)
     if indent <= column or before > indent:
         raise Unusual

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from kyvsim.kube.yaml_line import BLOCK, SKIPPED, Line, block_text
+from kyvsim.kube.yaml_line import BLOCK, SKIPPED, TEXT, Line, text_below
 from kyvsim.kube.yaml_lines import read_line, read_plain
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
@@ -83,14 +83,12 @@ def _places(lines: list[str]) -> _Index:
 
 
 def _said(lines: list[str]) -> Iterator[tuple[int, Line]]:
-    """Yield the lines that say something, numbered from 1; the texts of blocks are left out."""
-    block_end = 0
+    """Yield the lines that say something, numbered from 1; texts below others are left out."""
+    text_end = 0
     for number, text in enumerate(lines, 1):
-        said = SKIPPED if number <= block_end else read_line(text)
-        if said is SKIPPED:
+        said = SKIPPED if number <= text_end else read_line(text)
+        if said is SKIPPED or said[0] == TEXT:
             continue
-        follows, level, key, value, inner = said
-        if follows == BLOCK:
-            column = (inner if key is not None and inner else level) // 2
-            block_end = number + block_text(lines, number, column, value)[1]
+        if said[0] >= BLOCK:
+            text_end = number + text_below(lines, number, said)[1]
         yield number, said

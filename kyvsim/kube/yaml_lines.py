@@ -18,11 +18,13 @@ from kyvsim.kube.yaml_line import (
     MAP_PARTS,
     NOTHING,
     SKIPPED,
+    TEXT,
     Line,
     Unusual,
-    block_text,
     has_deeper,
     line_reader,
+    text_below,
+    text_going_on,
 )
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
@@ -113,6 +115,12 @@ def read_plain(text: str, *, floats: bool = False, column: int = 0) -> dict[str,
     text ends with a line end. Parts that are written alike may be one object: nobody changes them.
     `column` is where the map is expected to begin, counted from 0.
     """
+    found = read_block(text, floats=floats, column=column)
+    return found if found.__class__ is dict else None
+
+
+def read_block(text: str, *, floats: bool = False, column: int = 0) -> Json:
+    """Return the map or list that a text is, as `read_plain` does."""
     if _FOLD in text or _DEEP in text:
         return None
     single, folded, deep, folding = _readers(column, floats=floats)
@@ -120,19 +128,15 @@ def read_plain(text: str, *, floats: bool = False, column: int = 0) -> dict[str,
         together = text.replace(deep, _FOLD)
         folding.spared += (len(text) - len(together)) // (len(deep) - 1)
         with suppress(Unusual):
-            return _map(_read(together.split("\n"), folded))
+            return _read(together.split("\n"), folded)
     with suppress(Unusual):
-        return _map(_read(text.split("\n"), single))
+        return _read(text.split("\n"), single)
     return None
 
 
 def read_line(text: str) -> Line:
     """Return what one line of a text that is plain says; raises Unusual."""
     return _readers(0, floats=False).single[text]
-
-
-def _map(found: Json) -> dict[str, Json] | None:
-    return found if found.__class__ is dict else None
 
 
 @lru_cache(maxsize=8)
@@ -151,7 +155,7 @@ def _readers(column: int, *, floats: bool) -> _Readers:
             line = _with_deeper(lines, single, shallow)
         else:
             line = read(text)
-        if line[0] == BLOCK:
+        if line[0] >= BLOCK:
             raise Unusual  # lines that are indented less may belong to it
         return line
 
@@ -183,7 +187,11 @@ def _read(  # noqa: C901, PLR0912, PLR0915 — one pass over lines; calls would 
         follows, level, key, value, inner = said[text]
         if level > depth:
             if pending is None:
-                raise Unusual
+                at = len(lines) - length_hint(rest) - 1
+                last, begun = _last_text(follows, container)
+                container[last], size = text_going_on(lines, at, begun, depth)
+                next(islice(rest, size - 1, size - 1), None)
+                continue
             stack.append((container, depth))
             part: Json = [] if level & 1 else {}
             container[pending] = part
@@ -195,9 +203,8 @@ def _read(  # noqa: C901, PLR0912, PLR0915 — one pass over lines; calls would 
                 container, depth = stack.pop()
             if depth != level:
                 raise Unusual
-        if follows == BLOCK:
-            column = (inner if key is not None and inner else level) // 2
-            value, size = block_text(lines, len(lines) - length_hint(rest), column, value)
+        if follows >= BLOCK:
+            value, size = text_below(lines, len(lines) - length_hint(rest), said[text])
             next(islice(rest, size, size), None)
         if inner:
             if key is None:
@@ -210,10 +217,21 @@ def _read(  # noqa: C901, PLR0912, PLR0915 — one pass over lines; calls would 
         elif key in container:
             raise Unusual
         container[key] = value
-        if not follows or follows == BLOCK:
+        if not follows or follows >= BLOCK:
             pending = None
             continue
+        if follows == TEXT:
+            raise Unusual
         pending = key
         if follows == MAP_PARTS and not has_deeper(lines, len(lines) - length_hint(rest), depth):
             raise Unusual
     return root.get("")
+
+
+def _last_text(follows: int, container: Json) -> tuple[str | int, str]:
+    """Return where the last text of a list or map stands, and that text; raises Unusual."""
+    last = next(reversed(container)) if container.__class__ is dict else -1
+    text = container[last]
+    if follows != TEXT or text.__class__ is not str:
+        raise Unusual
+    return last, text

@@ -11,6 +11,7 @@ from kyvsim.kube.yaml_chunks import split_chunks
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_keys import Keys
 from kyvsim.kube.yaml_line_positions import plain_position
+from kyvsim.kube.yaml_lines import read_block
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
 
@@ -49,9 +50,16 @@ def load_one(source: str | bytes, *, floats: bool = False, keys: Keys = Keys.LAS
     `floats` makes every number a float, as Kyverno does with resources; `keys` says what becomes of
     a key that is there twice. Raises YamlError.
     """
+    text = _as_text(source).removeprefix("\ufeff")
+    # Whether a block's last line ends makes a difference.
+    whole = text.endswith("\n")
+    if whole or not ("|" in text or ">" in text):
+        found = read_block(text if whole else f"{text}\n", floats=floats)
+        if found is not None:
+            return found
     from kyvsim.kube.yaml_document import read_one  # noqa: PLC0415 — slow, not for plain texts
 
-    return read_one(_as_text(source).removeprefix("\ufeff"), floats=floats, keys=keys)
+    return read_one(text, floats=floats, keys=keys)
 
 
 def load_first(text: str, *, floats: bool = False, keys: Keys = Keys.LAST_WINS) -> FirstDocument:

@@ -27,6 +27,10 @@ metadata:
     folded: >-
       a: b
       c
+    plain: a text
+      of two lines
+    quoted : 'a: b
+      # ''c'' '
   none:
 spec:
   containers:
@@ -57,6 +61,8 @@ PIECES = (
     "x",
     "[a]",
     "\n- b",
+    "\n       y",
+    "'",
 )
 
 
@@ -83,9 +89,9 @@ def count_of_places(text):
 
 def test_places_of_a_text():
     assert count_of_places(TEXT) > 60
-    assert plain_position(TEXT, ("spec", "containers", 1, "script")) == (23, 7)
-    assert plain_position(TEXT, ("spec", "containers", 3)) == (26, 5)
-    assert plain_position(TEXT, ("spec", "containers", 9, "x")) == (17, 3)
+    assert plain_position(TEXT, ("spec", "containers", 1, "script")) == (27, 7)
+    assert plain_position(TEXT, ("spec", "containers", 3)) == (30, 5)
+    assert plain_position(TEXT, ("spec", "containers", 9, "x")) == (21, 3)
     assert plain_position(TEXT, ("metadata", "labels", "x")) is None
 
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from kyvsim.kube.objects import MAP_FIELDS
 from kyvsim.kube.yaml_chunks import split_chunks
+from kyvsim.kube.yaml_document import read_one
 from kyvsim.kube.yaml_lines import read_plain
-from kyvsim.kube.yaml_text import Keys, YamlError, load_first
+from kyvsim.kube.yaml_text import Keys, YamlError, load_first, load_one
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("fixtures", "policies", "tests")
@@ -34,6 +35,13 @@ metadata:
     long: >-
       folded
       text
+    plain: a text
+      of (two) lines
+    quoted: 'it''s
+      one of: three
+      # lines'
+    both : "another
+     one"  # a comment
     f:status: {"a": [1, 0x10, no], b: {}}
 spec:
   containers:
@@ -149,6 +157,90 @@ def test_texts_of_several_lines_are_read_the_same(lines, header):
     check("\n".join((f"a: {header}", *lines, "z: 1", "")), floats=False)
 
 
+HEADS = (
+    "a: b",
+    "- b",
+    "a: 'b",
+    'a: "b',
+    "a:",
+    "a: 1",
+    "a: b # c",
+    "- a: b",
+    "- 'b''",
+    "k : v",
+    "a: |-",
+)
+BELOW = (
+    "c",
+    "c d ",
+    "c'",
+    '"c"',
+    "'c'' d'",
+    "`c`",
+    "# d",
+    "c #d",
+    "c#d",
+    "c: d",
+    "c:d",
+    "- d",
+    "d:",
+)
+BELOW += (
+    "",
+    "&c",
+    "c:",
+    "(c)",
+    'c" # d',
+    "c\\",
+    "2",
+    "null",
+    "---",
+    "...",
+    "'",
+    "''",
+    "[c",
+    "c\t",
+    "é",
+)
+BELOW_AT = st.tuples(st.integers(0, 8), st.sampled_from(BELOW))
+
+
+@given(
+    st.lists(st.sampled_from(HEADS), min_size=1, max_size=3),
+    st.lists(BELOW_AT, max_size=4),
+    st.sampled_from(("", "x:\n  ", "x:\n    ", "x:\n- y:\n      ")),
+)
+@settings(max_examples=1500, deadline=None)
+def test_texts_that_go_on_in_the_next_lines_are_read_the_same(heads, below, outside):
+    for head in heads:
+        lines = "\n".join(" " * column + text for column, text in below)
+        for chunk in split_chunks(f"{outside}{head}\n{lines}\nz: 1\n"):
+            if chunk.text:
+                try:
+                    check(chunk.text, floats=False)
+                except YamlError:
+                    pytest.fail(f"it is read, and is no YAML: {chunk.text!r}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: b\n  c\n",
+        "a: b \n   c \n  d\ne: f\n",
+        "a: b\n  'c'\n",
+        "a:\n- b\n  c\n- d: e\n      f\n",
+        "a: 'b\n  c'\n",
+        "a: 'b''\n  c: ''d'' # e\n  f'  # g\n",
+        'a:\n  - "b\n    c"\n',
+        "a:\n  b: c\n       d\n     e\nf: g\n",
+        "a : b\n",
+        "data:\n- a: b\n",
+    ],
+)
+def test_texts_that_go_on_are_read_by_lines(text):
+    assert check(text, floats=True)
+
+
 @pytest.mark.parametrize("lines", ["  b\n\n  c\n", "\n  b\n", "  b \n  c\n", "  b\n    c\n  d\n"])
 def test_lines_that_are_blank_or_indented_are_folded(lines):
     assert check(f"a: >\n{lines}", floats=False)
@@ -176,9 +268,22 @@ def test_what_is_written_alike_is_one_object():
         "a: *x\n",
         "a: !!str 5\n",
         "a:\n  <<: {b: 1}\n",
-        "a: b\n  c\n",
         "a: b: c\n",
-        "a: 'b\n  c'\n",
+        "a: b\n  c: d\n",
+        "a: b\n  c:\n",
+        "a: b\n\n  c\n",
+        "a: b\n  # c\n  d\n",
+        "a: b # c\n  d\n",
+        "a: 'b'\n  c\n",
+        "a: |-\n    b\n  c\n",
+        "a: 1\n  b\n",
+        "a:\n  b\n",
+        "a: 'b\n\n  c'\n",
+        "a: 'b\nc'\n",
+        "a: 'b\n  c\n",
+        'a: "b\\\n  c"\n',
+        'a: "b\\t\n  c"\n',
+        "a: 'b\n  c' d\n",
         "a: [1,\n  2]\n",
         "? a\n: b\n",
         "a:\n  b: 1\n c: 2\n",
@@ -299,3 +404,20 @@ def test_what_hardly_comes_again_is_read_line_by_line_as_it_was():
     ]
     for text in texts * 2:
         assert read_plain(text) == load_first(text).data
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(("- a: b", "  c: d", "- e", "f: |", "  g", "h: >-", "", "  - 'i")),
+        max_size=5,
+    ),
+    st.sampled_from(("", "\n", "\n\n", " ", "\n ", "\n# x")),
+)
+def test_a_text_is_read_whole_wherever_its_last_line_ends(lines, end):
+    text = "\n".join(lines) + end
+    try:
+        expected = read_one(text, floats=False, keys=Keys.STRICT)
+    except YamlError:
+        return
+    assert repr(load_one(text)) == repr(expected)
