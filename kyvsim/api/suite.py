@@ -45,6 +45,8 @@ class Reading(NamedTuple):
     """Whether to tell what is reached in the policies."""
     walking: Walking = USUAL
     """How folders are walked."""
+    stamped: bool = False
+    """Whether to note what lies at the paths that are read, for who looks again."""
 
 
 class SuiteRun(NamedTuple):
@@ -118,12 +120,12 @@ def run_files(files: tuple[str, ...], run: SuiteRun) -> Outcomes:
 
 def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
     """Return what came of each manifest in a file, and of the file where it holds none."""
-    found = stamp(file, options.walking)
+    found = (stamp(file, options.walking),) if options.stamped else ()
     manifests, problems = read_manifests(file)
     outcomes = [run_manifest(manifest, options) for manifest in manifests]
     if problems or not outcomes:
         outcomes.insert(0, ManifestOutcome(file, (), problems))
-    return tuple(one._replace(inputs=(found, *one.inputs)) for one in outcomes)
+    return tuple(one._replace(inputs=found + one.inputs) for one in outcomes)
 
 
 def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
@@ -133,7 +135,7 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
         return _without_rows(manifest, options)
     recorder = Recorder(rows) if options.coverage else None
     listen = recorder.listen if recorder else None
-    inputs = read_test(manifest, rows, listen, options.walking)
+    inputs = read_test(manifest, rows, listen, options.walking, stamped=options.stamped)
     begin = recorder.runs_of(inputs.suite, lenient=options.lenient) if recorder else None
     bench = None if inputs.unusable else bench_of(manifest, inputs, begin)
     # Judging silent rows asks rules once more, which is no test of them.

@@ -64,7 +64,7 @@ class ManifestInputs(NamedTuple):
     unusable: bool
     """Whether something that every verdict depends on could not be used."""
     stamps: tuple[Stamp, ...]
-    """What was found at the paths that the manifest names, before it was read."""
+    """What was found at the paths that the manifest names, before it was read, if asked for."""
     left_out: tuple[Diagnostic, ...]
     """What was left out of the folders that it names: where, and what it is."""
     policies: tuple[Policy, ...]
@@ -76,8 +76,9 @@ class ManifestInputs(NamedTuple):
 class _Reader:
     """Reads what a manifest names, and keeps what was said about it."""
 
-    def __init__(self, manifest: Manifest, walking: Walking) -> None:
+    def __init__(self, manifest: Manifest, walking: Walking, *, stamped: bool) -> None:
         self.walking = walking
+        self._stamped = stamped
         self.said: list[Diagnostic] = []
         self.stamps: list[Stamp] = []
         self._folder = os.path.dirname(manifest.document.file)
@@ -88,9 +89,10 @@ class _Reader:
         return found[0]
 
     def paths(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the paths that a manifest's entries stand for, and note what lies there."""
+        """Return the paths that a manifest's entries stand for; what lies there may be noted."""
         found = tuple(os.path.normpath(os.path.join(self._folder, name)) for name in names)
-        self.stamps += [stamp(path, self.walking) for path in found]
+        if self._stamped:
+            self.stamps += [stamp(path, self.walking) for path in found]
         return found
 
     def parted(self, path: str) -> tuple[str, str]:
@@ -109,12 +111,15 @@ def read_test(
     rows: tuple[ExpectedRow, ...],
     listener: Listener | None = None,
     walking: Walking = USUAL,
+    *,
+    stamped: bool = False,
 ) -> ManifestInputs:
     """Return what a manifest names, for the rows that are to be checked.
 
     The listener is told of what there is to reach in the policies, and of what is reached.
+    `stamped` asks for what lay at the paths before they were read.
     """
-    reader = _Reader(manifest, walking)
+    reader = _Reader(manifest, walking, stamped=stamped)
     values = _read_values(manifest, reader)
     user = reader.keep(read_one(reader.path(manifest.userinfo), "UserInfo", load_userinfo))
     unusable = _has_error(reader)

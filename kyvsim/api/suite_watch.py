@@ -50,6 +50,7 @@ def watch_tests(run: SuiteRun, sleep: Callable[[float], None]) -> Iterator[Round
     Between two looks `sleep` is called with seconds. A change during a run counts: what lay at a
     path is noted before it is read.
     """
+    run = run._replace(options=run.options._replace(stamped=True))
     standing = _Standing({}, ())
     changes = _changes(run, standing)
     while True:

@@ -155,6 +155,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
             options["update"],
             wishes[0].wanted,
             walking_of(options, call),
+            stamped=bool(chosen.files or reports),
         ),
         jobs=options["jobs"],
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import suite_inputs
-from kyvsim.api.suite import SuiteRun, run_tests
+from kyvsim.api.suite import Reading, SuiteRun, run_tests
 from kyvsim.api.suite_watch import INTERVAL, SETTLING, watch_tests
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
@@ -65,7 +65,9 @@ def replace(file, old, new):
 
 def test_the_first_round_is_everything(tests):
     (one,) = rounds_of(nothing, nothing)
-    assert one.fresh == one.whole == run_tests(SuiteRun((str(tests),)))
+    assert (
+        one.fresh == one.whole == run_tests(SuiteRun((str(tests),), options=Reading(stamped=True)))
+    )
     assert files_of(one.whole) == ["mutate", "team"]
 
 
@@ -82,7 +84,8 @@ def test_only_what_depends_on_a_changed_file_runs_again(tests):
 
 @pytest.mark.parametrize("name", WHOLE_FOLDERS)
 def test_a_manifest_depends_on_all_files_that_it_names(name):
-    (outcome,) = run_tests(SuiteRun((str(FIXTURES / name),))).manifests
+    run = SuiteRun((str(FIXTURES / name),), options=Reading(stamped=True))
+    (outcome,) = run_tests(run).manifests
     marked = {mark.path for found in outcome.inputs for mark in found.marks}
     assert marked == {str(path) for path in (FIXTURES / name).iterdir()}
 
