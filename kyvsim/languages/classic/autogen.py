@@ -137,12 +137,18 @@ def _contains_pod(kinds: Iterable[str]) -> bool:
 
 def _derive(rules: Iterable[Rule], wanted: list[str]) -> Iterator[DerivedRule]:
     others = [kind for kind in wanted if kind != CRON_JOB]
+    for_crons = CRON_JOB in ",".join(wanted)
+    # Where a controller is asked for the others make no difference.
+    are_alike = not _CONTROLLERS.keys().isdisjoint(others)
     for rule in rules:
         # A list of nothing, as an empty annotation gives, asks for no controller.
         for_controllers = _for_controllers(rule, others) if any(others) else None
         if for_controllers:
             yield DerivedRule(_rewrite(for_controllers, "spec.template"), for_cron_jobs=False)
-        if CRON_JOB in ",".join(wanted) and (inner := _for_controllers(rule, wanted)):
+        if not for_crons:
+            continue
+        inner = for_controllers if are_alike else _for_controllers(rule, wanted)
+        if inner:
             wrapped = _rewrite(_for_cron_jobs(rule, inner), "spec.jobTemplate.spec.template")
             yield DerivedRule(wrapped, for_cron_jobs=True)
 
