@@ -77,6 +77,10 @@ def _odd_in_block() -> re.Pattern[str]:
     return re.compile(odd_there)
 
 
+def _is_odd(text: str) -> bool:
+    return not (text.isascii() and text.isprintable()) and odd().search(text) is not None
+
+
 def line_reader(*, floats: bool) -> Callable[[str], Line]:
     """Return what reads a line; it raises Unusual. `floats` is as for `load_one`."""
     value_of = plain_float_value if floats else plain_value
@@ -105,7 +109,7 @@ def line_reader(*, floats: bool) -> Callable[[str], Line]:
 
 
 def _line(text: str, *, floats: bool) -> Line:
-    if not (text.isascii() and text.isprintable()) and odd().search(text):
+    if _is_odd(text):
         raise Unusual
     bare = text.lstrip(" ")
     if not bare or bare[0] == "#":
@@ -250,7 +254,7 @@ def text_going_on(lines: Sequence[str], start: int, text: str, level: int) -> tu
         bare = line.lstrip(" ")
         if 2 * (len(line) - len(bare)) <= level or not bare:
             break
-        if not _TEXT.match(line) or odd().search(line):
+        if not _TEXT.match(line) or _is_odd(line):
             raise Unusual
         found.append(bare.rstrip(" "))
     whole = " ".join(found)
@@ -265,7 +269,7 @@ def _quoted_below(lines: Sequence[str], start: int, column: int, begun: str) -> 
     for end in range(start, len(lines)):
         line = lines[end]
         bare = line.strip(" ")
-        if not bare or not line.startswith(" " * (column + 1)) or odd().search(line):
+        if not bare or not line.startswith(" " * (column + 1)) or _is_odd(line):
             raise Unusual
         text = f"{text} {bare}"
         if mark in bare and not _is_open(text):
