@@ -145,7 +145,8 @@ def command(call: declared.Call, /, **options: Any) -> int:
     chosen = chosen_formats(options, FORMATS, call)
     wishes = coverage_wish(options, call), mutants_wish(options, call)
     reports = [(f"--coverage-report {name}", path) for name, path in wishes[0].files]
-    refuse_overwriting((*chosen.files, *reports), options, call)
+    written = (*chosen.files, *reports)
+    refuse_overwriting(written, options, call)
     run = SuiteRun(
         paths=options["paths"],
         file_name=options["file_name"],
@@ -155,7 +156,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
             options["update"],
             wishes[0].wanted,
             walking_of(options, call),
-            stamped=bool(chosen.files or reports),
+            stamped=bool(written),
         ),
         jobs=options["jobs"],
     )
@@ -170,7 +171,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         def refuse(outcome: SuiteOutcome) -> None:
             stamps = (one for each in outcome.manifests for one in each.inputs)
             read = (mark.path for one in stamps for mark in one.marks)
-            refuse_named((*chosen.files, *reports), read, call)
+            refuse_named(written, read, call)
 
         return _run_once(run, options, wishes, Outputs(chosen, files, refuse))
 

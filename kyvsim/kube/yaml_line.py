@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from itertools import islice
 
 from kyvsim.kube.objects import MAP_FIELDS, Json
 from kyvsim.kube.yaml_errors import YamlError
@@ -149,7 +148,7 @@ def _value(text: str, *, floats: bool) -> tuple[int, Json]:
     if not first or first == "#":
         return PARTS, None
     if first in "\"'":
-        return (QUOTED, text) if _is_open(text) else (NOTHING, _quoted(text))
+        return (NOTHING, _quoted(text)) if _ends(text[1:], first) else (QUOTED, text)
     if first in "|>":
         found = _HEADER.match(text)
         if found is None:
@@ -250,7 +249,8 @@ def text_going_on(lines: Sequence[str], start: int, text: str, level: int) -> tu
     if head is None or not (head[2] or head[3]) or head[4].rstrip(" ") != text:
         raise Unusual
     found = [text]
-    for line in islice(lines, start, None):
+    for at in range(start, len(lines)):
+        line = lines[at]
         bare = line.lstrip(" ")
         if 2 * (len(line) - len(bare)) <= level or not bare:
             break
@@ -265,24 +265,24 @@ def text_going_on(lines: Sequence[str], start: int, text: str, level: int) -> tu
 
 def _quoted_below(lines: Sequence[str], start: int, column: int, begun: str) -> tuple[str, int]:
     """Return a quoted text that ends in one of the next lines."""
-    mark, text = begun[0], begun.rstrip(" ")
+    mark, found = begun[0], [begun.rstrip(" ")]
     for end in range(start, len(lines)):
         line = lines[end]
         bare = line.strip(" ")
         if not bare or not line.startswith(" " * (column + 1)) or _is_odd(line):
             raise Unusual
-        text = f"{text} {bare}"
-        if mark in bare and not _is_open(text):
+        found.append(bare)
+        if _ends(bare, mark):
+            text = " ".join(found)
             if mark == '"' and "\\" in text:
                 raise Unusual  # what a line end means there depends on what is before it
-            return _quoted(text), end + 1 - start
+            return _quoted(text), len(found) - 1
     raise Unusual
 
 
-def _is_open(text: str) -> bool:
-    """Return whether a quoted text does not end here, if nothing in it is escaped."""
-    rest = text[1:].replace("''", "") if text[0] == "'" else text[1:]
-    return text[0] not in rest
+def _ends(text: str, mark: str) -> bool:
+    """Return whether a quoted text, of which this is a part, ends in it, if nothing is escaped."""
+    return mark in (text.replace("''", "") if mark == "'" else text)
 
 
 def _block_text(lines: Sequence[str], start: int, column: int, header: str) -> tuple[str, int]:

@@ -204,7 +204,8 @@ def _read(  # noqa: C901, PLR0912, PLR0915 — one pass over lines; calls would 
             if depth != level:
                 raise Unusual
         if follows >= BLOCK:
-            value, size = text_below(lines, len(lines) - length_hint(rest), said[text])
+            line = follows, level, key, value, inner
+            value, size = text_below(lines, len(lines) - length_hint(rest), line)
             next(islice(rest, size, size), None)
         if inner:
             if key is None:
