@@ -4,23 +4,18 @@ Each writes what it tells of a part to a file without a name, so that nothing st
 process is killed.
 """
 
-import gc
 import multiprocessing
-import os
-import signal
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from contextvars import ContextVar
-from threading import Thread
 
 from kyvsim.api.apply_parts import Part, PartWork, TellPart, compile_tell_part
+from kyvsim.api.forked import Lifeline, begin_copy, lifeline
 from kyvsim.api.part_text import PartText
 from kyvsim.api.workers import ended
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import IO
 from kyvsim.report.run import Unparted
 
 
@@ -31,8 +26,7 @@ class _Inherited(NamedTuple):
     parts: Sequence[Part]
     texts: Sequence[PartText]
     """Where each part is told."""
-    lifeline: tuple[IO[bytes], IO[bytes]]
-    """A pipe of which the first process alone holds the end for writing: it ends with that."""
+    line: Lifeline
 
 
 class _Own(NamedTuple):
@@ -46,11 +40,6 @@ class _Own(NamedTuple):
 _OWN: ContextVar[_Own] = ContextVar("own")
 
 
-def can_fork() -> bool:
-    """Return whether processes can inherit what this one has; on macOS that is not safe."""
-    return "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
-
-
 def told_by_processes(
     work: PartWork, parts: Sequence[Part], texts: Sequence[PartText], jobs: int
 ) -> Iterator[int]:
@@ -60,12 +49,7 @@ def told_by_processes(
     """
     context = multiprocessing.get_context("fork")
     with ExitStack() as stack:
-        reading, writing = os.pipe()
-        lifeline = (
-            stack.enter_context(open(reading, "rb", buffering=0)),
-            stack.enter_context(open(writing, "wb", buffering=0)),
-        )
-        inherited = _Inherited(work, parts, texts, lifeline)
+        inherited = _Inherited(work, parts, texts, stack.enter_context(lifeline()))
         pool = ProcessPoolExecutor(min(jobs, len(parts)), context, _begin, (inherited,))
         # Only the pool's own thread may cancel: it stumbles over what is cancelled under its hands.
         stack.enter_context(ended(pool))
@@ -82,20 +66,9 @@ def told_by_processes(
 
 def _begin(inherited: _Inherited) -> None:
     """Make a forked process ready."""
-    gc.freeze()
-    # An interrupt reaches all processes of a terminal: the first one ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    inherited.lifeline[1].close()
-    Thread(target=_end_with, args=(inherited.lifeline[0],), daemon=True).start()
+    begin_copy(inherited.line)
     work, parts, texts, _ = inherited
     _OWN.set(_Own(compile_tell_part(work), parts, texts))
-
-
-def _end_with(lifeline: IO[bytes]) -> None:
-    """End this process with the one that began it."""
-    lifeline.read(1)
-    os._exit(1)
 
 
 def _do(number: int) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from kyvsim.api.copies import can_copy, each_in_copies
 from kyvsim.light.typed import TypeVar
 
 _Item = TypeVar("_Item")
@@ -18,16 +19,19 @@ def each_in_processes(
 ) -> Iterator[_Result]:
     """Yield what `work` makes of each item, in their order, whatever the number of processes.
 
-    With one process, or one item, all is done here; `work` and items cross processes otherwise, of
-    which up to `chunk` are given to a process at once. So many `first` items are done here before:
-    what they load all processes have, where they begin as copies of this one. Where one of these is
-    killed, what is left is done here, too.
+    With one process, or one item, all is done here. So many `first` items are done here in any
+    case: what they load all processes have that begin as copies of this one. Where it may not be
+    copied, a pool is given up to `chunk` items at once, and they cross processes as `work` does.
+    Where a process is killed, what is left is done here, too.
     """
     if jobs == 1 or len(items) < first + 2:
         yield from map(work, items)
         return
     yield from map(work, items[:first])
     items = items[first:]
+    if can_copy():
+        yield from each_in_copies(work, items, jobs)
+        return
     from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 — slow, for many items
 
     from kyvsim.api.workers import workers  # noqa: PLC0415 — likewise
