@@ -61,7 +61,7 @@ PLAIN_BASES |= {"Generic", "int", "dict", "list"}  # CEL: unsigned numbers, vari
 PLAIN_BASES |= {"tuple", "type"}  # results that are all passes; what declares named tuples
 PLAIN_BASES |= {"Command", "Group", "Parser"}  # of click and PyYAML
 PLAIN_BASES |= {"File", "Item"}  # of pytest
-PLAIN_BASES |= {"SourceFileLoader", "ModuleType"}  # of the import system
+PLAIN_BASES |= {"SourceFileLoader", "ModuleSpec", "ModuleType"}  # of the import system
 PLAIN_BASES |= {"Mapping"}  # what notices that it is asked
 WORDS_NOT_USED = re.compile(
     r"(^|_)(utils?|helpers?|managers?|handlers?|processors?|impl|base)(_|$)"

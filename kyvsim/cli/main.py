@@ -60,15 +60,19 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
     """
     if tuple(arguments) in ASKED_BY and sys.stdout is not None:
         return _show_front_page()
-    if alone:
-        from kyvsim.cli.own_modules import find_own_modules  # noqa: PLC0415 — not for that page
+    if not alone:
+        from kyvsim.cli.program import run_command  # noqa: PLC0415 — slow, not for that page
 
-        find_own_modules()
+        return run_command(arguments)
+    from kyvsim.cli.bundles import begin_loading  # noqa: PLC0415 — likewise
+
+    end_loading = begin_loading(arguments)
     from kyvsim.cli.program import end_when_asked, run_command  # noqa: PLC0415 — likewise
 
-    if alone:
-        end_when_asked()
-    return run_command(arguments)
+    end_when_asked()
+    status = run_command(arguments)
+    end_loading()
+    return status
 
 
 def _show_front_page() -> int:

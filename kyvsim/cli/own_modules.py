@@ -9,12 +9,13 @@ changed, or was not compiled, a package that is no folder.
 import marshal
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from types import CodeType, ModuleType
 
 _PACKAGE = f"{__name__.partition('.')[0]}."
+_INIT = "__init__"
 _BY_TIME = MAGIC_NUMBER + bytes(4)
 """Begins a compiled file that holds for a source of one time and size, which follow."""
 _HEAD = 16
@@ -23,17 +24,29 @@ _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _USUAL_SIZE = 1 << 16
 """More bytes than nearly all compiled modules have."""
 
-
-def find_own_modules() -> None:
-    """Let this process find the modules of this package so, which are not loaded yet."""
-    if sys.pycache_prefix is None:
-        sys.meta_path.insert(0, _Finder())
+Source = tuple[str, int]
+"""The path of a module's source, and its stamp."""
 
 
-class _Finder:
-    """Finds the modules of this package."""
+def find_own_modules() -> "OwnModules | None":
+    """Let this process find the modules of this package so, which are not loaded yet.
+
+    Returns what finds them; None where compiled files lie elsewhere.
+    """
+    if sys.pycache_prefix is not None:
+        return None
+    own = OwnModules()
+    sys.meta_path.insert(0, own)
+    return own
+
+
+class OwnModules:
+    """Finds the modules of this package, for the import system, or loads them itself."""
 
     def __init__(self) -> None:
+        self.loaded: dict[str, tuple[str, int, CodeType]] = {}
+        """The source's path, its stamp and the code of modules that were loaded plainly, each after
+        those that it loads itself."""
         self._folders: dict[str, frozenset[str]] = {}
         self._ending = os.path.basename(cache_from_source("m.py"))[1:]
 
@@ -47,11 +60,62 @@ class _Finder:
         folder, own = path[0], name.rpartition(".")[2]
         names = self._names_in(folder)
         if f"{own}.py" in names:
-            return self._spec(name, folder, own)
+            return self.spec_at(name, f"{folder}/{own}.py")
         inner = f"{folder}/{own}"
-        if own in names and "__init__.py" in self._names_in(inner):
-            return self._spec(name, inner, "__init__")
+        if own in names and f"{_INIT}.py" in self._names_in(inner):
+            return self.spec_at(name, f"{inner}/{_INIT}.py")
         return None
+
+    def spec_at(self, name: str, file: str) -> ModuleSpec:
+        """Return what the import system wants to know of a module that lies in a file."""
+        folder, _, own = file.rpartition("/")
+        is_package = own == f"{_INIT}.py"
+        loader = _Loader(self, name, file)
+        spec = ModuleSpec(name, loader, origin=file, is_package=is_package)
+        if is_package and spec.submodule_search_locations is not None:
+            spec.submodule_search_locations.append(folder)
+        spec.cached = self.cached(file)
+        spec.has_location = True
+        return spec
+
+    def cached(self, file: str) -> str:
+        """Return the path of what Python compiled of a source."""
+        folder, _, own = file.rpartition("/")
+        return f"{folder}/__pycache__/{own[:-3]}{self._ending}"
+
+    def load(self, sources: Mapping[str, Source], codes: Sequence[CodeType]) -> None:
+        """Load modules by their code, as far as they are not loaded.
+
+        Each comes after those that it loads itself.
+        """
+        fresh = [
+            (name, path, code)
+            for (name, (path, _)), code in zip(sources.items(), codes, strict=True)
+            if name not in sys.modules
+        ]
+        # Packages go on with what they are when all is there that they load.
+        sys.modules.update({name: self._empty(name, path) for name, path, _ in fresh})
+        for name, _, code in fresh:
+            module = sys.modules[name]
+            exec(code, module.__dict__)  # noqa: S102 — as the import system does
+            package, _, own = name.rpartition(".")
+            sys.modules[package].__dict__[own] = module
+
+    def _empty(self, name: str, file: str) -> ModuleType:
+        """Return a module that has not run, as the import system would make it."""
+        is_package = file.endswith(f"/{_INIT}.py")
+        module = (ModuleType if is_package else _Module)(name)
+        attributes = module.__dict__
+        attributes["__file__"] = file
+        attributes["__cached__"] = self.cached(file)
+        attributes["__loader__"] = loader = _Loader(self, name, file)
+        attributes["__spec__"] = _Spec(loader)
+        if is_package:
+            attributes["__package__"] = name
+            attributes["__path__"] = [os.path.dirname(file)]
+        else:
+            attributes["__package__"] = name.rpartition(".")[0]
+        return module
 
     def _names_in(self, folder: str) -> frozenset[str]:
         names = self._folders.get(folder)
@@ -62,18 +126,6 @@ class _Finder:
                 names = frozenset()
             self._folders[folder] = names
         return names
-
-    def _spec(self, name: str, folder: str, stem: str) -> ModuleSpec:
-        file = f"{folder}/{stem}.py"
-        cached = f"{folder}/__pycache__/{stem}{self._ending}"
-        is_package = stem == "__init__"
-        loader = _Loader(name, file, cached)
-        spec = ModuleSpec(name, loader, origin=file, is_package=is_package)
-        if is_package and spec.submodule_search_locations is not None:
-            spec.submodule_search_locations.append(folder)
-        spec.cached = cached
-        spec.has_location = True
-        return spec
 
 
 class _Module(ModuleType):
@@ -88,12 +140,31 @@ class _Module(ModuleType):
     __getattribute__ = object.__getattribute__
 
 
+class _Spec(ModuleSpec):
+    """What the import system would know of a module that it did not load: found when asked for."""
+
+    _initializing = False
+    """Each import of a module asks, and CPython 3.11 words an error where nothing is said."""
+
+    def __init__(self, loader: "_Loader") -> None:
+        self.loader = loader
+
+    def __getattr__(self, name: str) -> object:
+        known, loader = self.__dict__, self.__dict__["loader"]
+        if len(known) == 1:
+            known.update(loader.own.spec_at(loader.name, loader.path).__dict__ | known)
+        if name not in known:
+            raise AttributeError(name)
+        return known[name]
+
+
 class _Loader(SourceFileLoader):
     """Loads a module as every source is loaded, but for what it asks first."""
 
-    def __init__(self, name: str, path: str, cached: str) -> None:
-        super().__init__(name, path)
-        self._cached = cached
+    def __init__(self, own: OwnModules, name: str, path: str) -> None:
+        self.own = own
+        self.name = name
+        self.path = path
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """Return the module, still empty; a package is made as the import system makes it."""
@@ -101,28 +172,36 @@ class _Loader(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module."""
-        code = self.get_code(module.__name__)
-        if code is None:  # never of a source: the import system says so
+        compiled = self._compiled()
+        if compiled is None:  # the import system compiles it, or says what is wrong
             super().exec_module(module)
         else:
+            stamp, code = compiled
             exec(code, module.__dict__)  # noqa: S102 — as the import system does
+            self.own.loaded[self.name] = self.path, stamp, code
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the code of the module."""
-        return self._compiled() or super().get_code(fullname)
+        compiled = self._compiled()
+        return super().get_code(fullname) if compiled is None else compiled[1]
 
-    def _compiled(self) -> CodeType | None:
-        """Return what was compiled of the source as it is; None where that is not plain."""
+    def _compiled(self) -> tuple[int, CodeType] | None:
+        """Return the source's stamp, and what was compiled of it; None where that is not plain."""
         try:
-            data, source = _bytes_of(self._cached), os.stat(self.path)
+            data, stamp = _bytes_of(self.own.cached(self.path)), stamp_of(self.path)
         except OSError:
             return None
-        # The time first, then the size: four bytes each, the lower ones first.
-        times = (source.st_size & _LOW) << 32 | int(source.st_mtime) & _LOW
-        if data[:_HEAD] != _BY_TIME + times.to_bytes(8, "little"):
+        if data[:_HEAD] != _BY_TIME + stamp.to_bytes(8, "little"):
             return None
         code = marshal.loads(memoryview(data)[_HEAD:])  # noqa: S302 — as the import system does
-        return code if code.co_filename == self.path else None
+        return (stamp, code) if code.co_filename == self.path else None
+
+
+def stamp_of(path: str) -> int:
+    """Return what tells a source from another: time and size, as a compiled file has them."""
+    source = os.stat(path)
+    # The time first, then the size: four bytes each, the lower ones first.
+    return (source.st_size & _LOW) << 32 | int(source.st_mtime) & _LOW
 
 
 def _bytes_of(path: str) -> bytes:

@@ -1,0 +1,176 @@
+"""Bundles have what a command loads, count for nothing else, and leave the rest to Python."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kyvsim
+
+ROOT = Path(kyvsim.__file__).parent
+OWN = ("__init__", "cli/__init__", "cli/bundles", "cli/commands", "cli/front_page")
+OWN += ("cli/own_modules",)
+SOURCES = {
+    "cli/declared": "class Call: ...\nclass Command: ...\nclass Group: ...\n",
+    "cli/apply": "from kyvsim.part import SAID\n",
+    "part/__init__": "from kyvsim.part.word import SAID\n",
+    "part/word": "import sys\nSAID = ['one', sys._getframe().f_code.co_filename]\n",
+}
+RUN = """
+import json, sys
+from kyvsim.cli.bundles import begin_loading
+end_loading = begin_loading(["apply"])
+ahead = "kyvsim.part.word" in sys.modules
+from kyvsim.cli.apply import SAID
+import kyvsim.part.word
+assert kyvsim.part.word.SAID is kyvsim.part.SAID is SAID
+end_loading()
+print(json.dumps([ahead, *SAID]))
+"""
+WHAT = """
+import json, sys
+from kyvsim.cli.bundles import begin_loading
+end_loading = begin_loading(["apply"])
+from kyvsim.cli import apply
+end_loading()
+def told(module):
+    spec = module.__spec__
+    parts = [module.__name__, module.__file__, module.__cached__, module.__package__]
+    where = [spec.name, spec.origin, spec.cached, spec.parent, spec.has_location]
+    paths = [[*getattr(module, "__path__", ())], spec.submodule_search_locations]
+    loader = module.__loader__
+    return [*parts, *where, *paths, spec.loader is loader, type(loader).__name__, loader.path]
+print(json.dumps([told(sys.modules[name]) for name in ("kyvsim.part", "kyvsim.part.word")]))
+"""
+
+
+@pytest.fixture(name="package")
+def _package(tmp_path):
+    """Return a small package of this name, with the command `apply`, in a folder of its own."""
+    folder = tmp_path / "kyvsim"
+    for name in OWN:
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
+        shutil.copy(ROOT / f"{name}.py", folder / f"{name}.py")
+    for name, text in SOURCES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / f"{name}.py").write_text(text)
+    said(folder)  # Python compiles all
+    return folder
+
+
+def said(package, script=RUN, **more):
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(
+        command, cwd=package.parent, env={**env, **more}, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def bundles(package):
+    return sorted((package / "cli/__pycache__").glob("*.bundle*"))
+
+
+def write_unnoticed(file, text):
+    """Change a file so that neither its size nor its time tells."""
+    times = file.stat().st_atime_ns, file.stat().st_mtime_ns
+    assert len(text) == file.stat().st_size
+    file.write_text(text)
+    os.utime(file, ns=times)
+
+
+def test_a_run_keeps_what_the_next_one_loads(package):
+    word = package / "part/word.py"
+    assert said(package) == [False, "one", str(word)]
+    assert len(bundles(package)) == 1
+    # Nothing but the bundle has the old text any more.
+    write_unnoticed(word, word.read_text().replace("one", "two"))
+    shutil.rmtree(package / "part/__pycache__")
+    assert said(package) == [True, "one", str(word)]
+
+
+def test_modules_are_as_the_import_system_makes_them(package):
+    said(package)
+    (kept,) = bundles(package)
+    found = said(package, WHAT)
+    kept.unlink()
+    assert found == said(package, WHAT)
+
+
+def test_a_bundle_of_another_source_does_not_count(package):
+    said(package)
+    old = bundles(package)[0].read_bytes()
+    word = package / "part/word.py"
+    word.write_text(word.read_text().replace("one", "another"))
+    assert said(package) == [False, "another", str(word)]
+    said(package)  # its module had to be compiled
+    assert bundles(package)[0].read_bytes() != old
+    assert said(package) == [True, "another", str(word)]
+
+
+def test_a_bundle_of_a_source_that_is_gone_does_not_count(package):
+    said(package)
+    (package / "part/word.py").unlink()
+    (package / "part/__init__.py").write_text("SAID = ['none', '']\n")
+    code = RUN.replace(
+        "import kyvsim.part.word\nassert kyvsim.part.word.SAID is ", "import kyvsim.part\nassert "
+    )
+    assert said(package, code) == [False, "none", ""]
+
+
+@pytest.mark.parametrize("size", [0, 3, 8, 12, 100, -1])
+def test_a_bundle_that_is_cut_off_is_made_anew(package, size):
+    said(package)
+    (kept,) = bundles(package)
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:size])
+    assert said(package)[:2] == [False, "one"]
+    assert kept.read_bytes() == whole
+    assert bundles(package) == [kept]
+
+
+@pytest.mark.parametrize("at", [0, 8, 11, 14, 60, -30, -1])
+def test_a_damaged_bundle_is_made_anew(package, at):
+    said(package)
+    (kept,) = bundles(package)
+    whole = bytearray(kept.read_bytes())
+    damaged = whole.copy()
+    damaged[at] ^= 0x20
+    kept.write_bytes(damaged)
+    assert said(package)[:2] == [False, "one"]
+    assert kept.read_bytes() == whole
+
+
+def test_a_bundle_that_was_copied_elsewhere_does_not_count(package, tmp_path):
+    said(package)
+    copy = tmp_path / "copy/kyvsim"
+    shutil.copytree(package, copy)
+    assert said(copy) == [False, "one", str(copy / "part/word.py")]
+
+
+def test_none_is_kept_where_python_is_to_write_nothing(package):
+    assert said(package, PYTHONDONTWRITEBYTECODE="1")[:2] == [False, "one"]
+    assert bundles(package) == []
+
+
+def test_none_is_used_where_compiled_files_lie_elsewhere(package, tmp_path):
+    said(package)
+    (kept,) = bundles(package)
+    found = said(package, PYTHONPYCACHEPREFIX=str(tmp_path / "elsewhere"))
+    assert found[:2] == [False, "one"]
+    assert bundles(package) == [kept]
+
+
+def test_a_module_that_fails_fails_as_it_did(package):
+    said(package)
+    said(package)
+    code = RUN.replace(
+        "from kyvsim.cli.apply", "from kyvsim.part import other\nfrom kyvsim.cli.apply"
+    )
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        said(package, code)
+    assert "cannot import name 'other' from 'kyvsim.part'" in failed.value.stderr
