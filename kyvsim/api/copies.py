@@ -8,12 +8,12 @@ nobody up. What a copy has done comes back through a pipe of its own.
 
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 
 from kyvsim.api.forked import Lifeline, begin_copy, can_fork, lifeline
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.threads import has_one_thread
 from kyvsim.light.typed import Any, NoReturn, TypeVar
 
 _Item = TypeVar("_Item")
@@ -30,8 +30,7 @@ _READ = 1 << 16
 
 def can_copy() -> bool:
     """Return whether copies of this process can go on with its work: no other thread does."""
-    threading = sys.modules.get("threading")
-    return can_fork() and (threading is None or threading.active_count() == 1)
+    return can_fork() and has_one_thread()
 
 
 def each_in_copies(

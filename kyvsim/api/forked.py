@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from _thread import start_new_thread
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -36,14 +37,13 @@ def can_fork() -> bool:
 
 def begin_copy(line: Lifeline) -> None:
     """Make a process ready that has just been forked: it ends with the one that it is a copy of."""
-    from threading import Thread  # noqa: PLC0415 — for copies only
-
     gc.freeze()
     # An interrupt reaches all processes of a terminal: the first one ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.close(line.writing)
-    Thread(target=_end_with, args=(line.reading,), daemon=True).start()
+    # One that `threading` does not know of: it only waits, and is in nobody's way.
+    start_new_thread(_end_with, (line.reading,))
 
 
 def _end_with(reading: int) -> None:

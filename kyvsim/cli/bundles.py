@@ -1,89 +1,137 @@
-"""The code of all modules that a command loads, in one file beside what Python compiled.
+"""Bundles: the code of the modules that a command loads, in one file beside what Python compiled.
 
-A start spends a third of its time on loading some 250 modules of this package, and half of that on
-looking for each, reading it, and asking the import system. A bundle has the code of those that a
-command's module loads when it is loaded itself, in the order in which they were: one is run after
-the other, and finds there already what it imports. What is loaded later, for what a run is given,
-is not in it.
+A start spends a third of its time on loading some 300 modules of this package, and half of that on
+looking for each, reading it, and asking the import system. A bundle has them in groups: a module
+that is asked for, and before it those that it loads when it is loaded itself, in that order. They
+are run one after the other, and find there already what they import. What a run is not given to
+do, it does not load.
 
-The first run that finds no bundle keeps one where Python keeps its compiled files, as far as it
-may; who may write there may change the program itself. It counts where it is whole, lies where it
-was made, and each source is as it was; else the import system has its turn.
+A run that loads modules by themselves keeps them for the next, where Python keeps its compiled
+files, as far as it may; who may write there may change the program itself. A group counts where it
+is whole, lies where it was made, and each source is as it was; else the import system has its turn.
 """
 
 import marshal
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.util import cache_from_source, source_hash
+from types import CodeType
 
 from kyvsim.cli.front_page import COMMANDS
-from kyvsim.cli.own_modules import OwnModules, Source, find_own_modules, stamp_of
+from kyvsim.cli.own_modules import Group, OwnModules, Source, find_own_modules, stamp_of
 
 _FOLDER = os.path.dirname(__file__)
 _DIGEST = 8
-"""Bytes before the rest, which tell whether that is what was written, and by such a Python."""
+"""Bytes before others that tell whether those are what was written, and by such a Python."""
 _SIZE = 4
-"""Bytes of the size of the list of sources, which comes before the code."""
+"""Bytes of the size of what comes first: the list of groups."""
+
+
+_Bytes = bytes | memoryview
+_Kept = tuple[Mapping[str, Source], _Bytes]
+"""A group in a bundle: the sources of its modules, by their names, and their code."""
 
 
 def begin_loading(arguments: Sequence[str]) -> Callable[[], None]:
-    """Let this process find its modules, and load those of a command from its bundle.
+    """Let this process find its modules, those of a command in its bundle.
 
-    Returns what is to be called when the command has run: it keeps a bundle where there was none.
+    Returns what is to be called when the command has run: it keeps what the bundle had not.
     """
     own = find_own_modules()
-    command = arguments[0] if arguments and arguments[0] in COMMANDS else None
-    if own is None or command is None or _is_loaded(own, command):
+    if own is None or not arguments or arguments[0] not in COMMANDS:
         return _nothing
-    return partial(_keep, own, command)
+    source = os.path.join(_FOLDER, f"{arguments[0]}.py")
+    bundle = _Bundle(f"{os.path.splitext(cache_from_source(source))[0]}.bundle")
+    own.take = bundle.take
+    return partial(bundle.keep, own)
 
 
 def _nothing() -> None:
     """Do nothing: nothing is to be kept."""
 
 
-def _is_loaded(own: OwnModules, command: str) -> bool:
-    """Load what a command loads, as far as it is not loaded; return whether a bundle had it."""
+class _Bundle:
+    """The bundle of a command."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._groups = _groups_in(file)
+
+    def take(self, name: str) -> Group | None:
+        """Return the group of a module; None where there is none that counts."""
+        kept = self._groups.get(name)
+        codes = _whole(kept[1]) if kept and _are_as_they_were(kept[0]) else None
+        if kept is None or codes is None:
+            return None
+        loaded: list[CodeType] = marshal.loads(codes)  # noqa: S302 — lies where the program does
+        sources = kept[0].items()
+        return {name: (*one, code) for (name, one), code in zip(sources, loaded, strict=True)}
+
+    def keep(self, own: OwnModules) -> None:
+        """Keep the groups of modules that were loaded by themselves, too, if that may be."""
+        fresh = {name: _kept(group) for name, group in own.fresh.items() if name in group}
+        folder = os.path.dirname(self._file)
+        if not fresh or sys.dont_write_bytecode or not os.access(folder, os.W_OK):
+            return
+        counting = {name: one for name, one in self._groups.items() if _are_as_they_were(one[0])}
+        new = f"{self._file}.{os.getpid()}"
+        try:
+            with open(new, "xb") as writing:
+                writing.writelines(_written(counting | fresh))
+            os.replace(new, self._file)
+        except OSError:
+            with suppress(OSError):
+                os.remove(new)
+
+
+def _groups_in(file: str) -> Mapping[str, _Kept]:
+    """Return the groups in a bundle, by the modules that are asked for; none of a damaged one."""
     try:
-        with open(_file_of(command), "rb", buffering=0) as file:
-            data = memoryview(file.read())
+        with open(file, "rb", buffering=0) as reading:
+            data = memoryview(reading.read())
     except OSError:
-        return False
+        return {}
+    end = _SIZE + int.from_bytes(data[:_SIZE], "big")
+    listed = _whole(data[_SIZE:end])
+    if listed is None:
+        return {}
+    folder, groups = marshal.loads(listed)  # noqa: S302 — lies where the program does
+    if folder != _FOLDER:
+        return {}
+    code = data[end:]
+    return {name: (sources, code[start:stop]) for name, (sources, start, stop) in groups.items()}
+
+
+def _written(groups: Mapping[str, _Kept]) -> Iterator[_Bytes]:
+    """Yield the bytes of a bundle."""
+    listed: dict[str, tuple[Mapping[str, Source], int, int]] = {}
+    end = 0
+    for name, (sources, code) in groups.items():
+        start, end = end, end + len(code)
+        listed[name] = sources, start, end
+    head = _with_digest(marshal.dumps((_FOLDER, listed)))
+    yield len(head).to_bytes(_SIZE, "big")
+    yield head
+    for _, code in groups.values():
+        yield code
+
+
+def _kept(group: Group) -> _Kept:
+    sources = {name: (path, stamp) for name, (path, stamp, _) in group.items()}
+    return sources, _with_digest(marshal.dumps([code for *_, code in group.values()]))
+
+
+def _with_digest(data: bytes) -> bytes:
+    return source_hash(data) + data
+
+
+def _whole(data: _Bytes) -> _Bytes | None:
+    """Return what follows a digest; None where it is not what was written."""
     rest = data[_DIGEST:]
-    if data[:_DIGEST] != source_hash(rest):
-        return False
-    end = _SIZE + int.from_bytes(rest[:_SIZE], "big")
-    folder, sources = marshal.loads(rest[_SIZE:end])  # noqa: S302 — lies where the program does
-    if folder != _FOLDER or not _are_as_they_were(sources):
-        return False
-    own.load(sources, marshal.loads(rest[end:]))  # noqa: S302 — likewise
-    return True
-
-
-def _keep(own: OwnModules, command: str) -> None:
-    """Keep what has been loaded up to the module of a command for the next run, if that may be."""
-    from kyvsim.cli.commands import module_of  # noqa: PLC0415 — loaded by the command
-
-    module, file = f"kyvsim.cli.{module_of(command)}", _file_of(command)
-    may = not sys.dont_write_bytecode and os.access(os.path.dirname(file), os.W_OK)
-    if not may or module not in own.loaded:
-        return
-    names = [*own.loaded]
-    loaded = {name: own.loaded[name] for name in names[: names.index(module) + 1]}
-    index = marshal.dumps((_FOLDER, {name: one[:2] for name, one in loaded.items()}))
-    codes = marshal.dumps([code for *_, code in loaded.values()])
-    rest = len(index).to_bytes(_SIZE, "big") + index + codes
-    new = f"{file}.{os.getpid()}"
-    try:
-        with open(new, "xb") as writing:
-            writing.write(source_hash(rest) + rest)
-        os.replace(new, file)
-    except OSError:
-        with suppress(OSError):
-            os.remove(new)
+    return rest if data[:_DIGEST] == source_hash(rest) else None
 
 
 def _are_as_they_were(sources: Mapping[str, Source]) -> bool:
@@ -91,9 +139,3 @@ def _are_as_they_were(sources: Mapping[str, Source]) -> bool:
         return all(stamp_of(path) == stamp for path, stamp in sources.values())
     except OSError:
         return False
-
-
-def _file_of(command: str) -> str:
-    """Return the path of a bundle: as of a compiled file, which says for which Python it is."""
-    source = os.path.join(_FOLDER, f"{command}.py")
-    return f"{os.path.splitext(cache_from_source(source))[0]}.bundle"

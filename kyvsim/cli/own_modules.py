@@ -9,10 +9,12 @@ changed, or was not compiled, a package that is no folder.
 import marshal
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from types import CodeType, ModuleType
+
+from kyvsim.light.threads import has_one_thread
 
 _PACKAGE = f"{__name__.partition('.')[0]}."
 _INIT = "__init__"
@@ -26,6 +28,12 @@ _USUAL_SIZE = 1 << 16
 
 Source = tuple[str, int]
 """The path of a module's source, and its stamp."""
+Group = Mapping[str, tuple[str, int, CodeType]]
+"""Modules by their names, each after those that it loads itself: source, its stamp, and code."""
+
+
+def _none(_: str) -> None:
+    """Give no group: none is kept."""
 
 
 def find_own_modules() -> "OwnModules | None":
@@ -44,9 +52,12 @@ class OwnModules:
     """Finds the modules of this package, for the import system, or loads them itself."""
 
     def __init__(self) -> None:
-        self.loaded: dict[str, tuple[str, int, CodeType]] = {}
-        """The source's path, its stamp and the code of modules that were loaded plainly, each after
-        those that it loads itself."""
+        self.take: Callable[[str], Group | None] = _none
+        """Gives the group of a module that is asked for, which is the last in it, if it is kept."""
+        self.fresh: dict[str, dict[str, tuple[str, int, CodeType]]] = {}
+        """Groups of modules that were loaded by themselves."""
+        self._root: str | None = None
+        """The module of whose group is what is being loaded."""
         self._folders: dict[str, frozenset[str]] = {}
         self._ending = os.path.basename(cache_from_source("m.py"))[1:]
 
@@ -83,23 +94,37 @@ class OwnModules:
         folder, _, own = file.rpartition("/")
         return f"{folder}/__pycache__/{own[:-3]}{self._ending}"
 
-    def load(self, sources: Mapping[str, Source], codes: Sequence[CodeType]) -> None:
-        """Load modules by their code, as far as they are not loaded.
+    def load_kept(self, name: str) -> CodeType | None:
+        """Load what a module loads itself, as far as it is kept and not loaded; return its code.
 
-        Each comes after those that it loads itself.
+        While other threads run, this is left to the import system, which has them wait.
         """
-        fresh = [
-            (name, path, code)
-            for (name, (path, _)), code in zip(sources.items(), codes, strict=True)
-            if name not in sys.modules
-        ]
+        group = self.take(name) if has_one_thread() else None
+        if group is None:
+            return None
+        waiting = {one: found for one, found in group.items() if one not in sys.modules}
         # Packages go on with what they are when all is there that they load.
-        sys.modules.update({name: self._empty(name, path) for name, path, _ in fresh})
-        for name, _, code in fresh:
-            module = sys.modules[name]
+        sys.modules.update({one: self._empty(one, file) for one, (file, *_) in waiting.items()})
+        try:
+            for one in [*waiting]:
+                module = sys.modules[one]
+                exec(waiting[one][-1], module.__dict__)  # noqa: S102 — as the import system does
+                package, _, own = one.rpartition(".")
+                sys.modules[package].__dict__[own] = module
+                del waiting[one]
+        finally:
+            for one in waiting:
+                del sys.modules[one]
+        return group[name][-1]
+
+    def run(self, name: str, source: Source, code: CodeType, module: ModuleType) -> None:
+        """Run the code of a module that is loaded by itself."""
+        outer, self._root = self._root, self._root or name
+        try:
             exec(code, module.__dict__)  # noqa: S102 — as the import system does
-            package, _, own = name.rpartition(".")
-            sys.modules[package].__dict__[own] = module
+            self.fresh.setdefault(self._root, {})[name] = (*source, code)
+        finally:
+            self._root = outer
 
     def _empty(self, name: str, file: str) -> ModuleType:
         """Return a module that has not run, as the import system would make it."""
@@ -172,13 +197,16 @@ class _Loader(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module."""
+        kept = self.own.load_kept(self.name)
+        if kept is not None:
+            exec(kept, module.__dict__)  # noqa: S102 — as the import system does
+            return
         compiled = self._compiled()
         if compiled is None:  # the import system compiles it, or says what is wrong
             super().exec_module(module)
         else:
             stamp, code = compiled
-            exec(code, module.__dict__)  # noqa: S102 — as the import system does
-            self.own.loaded[self.name] = self.path, stamp, code
+            self.own.run(self.name, (self.path, stamp), code, module)
 
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the code of the module."""

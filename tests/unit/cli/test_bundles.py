@@ -13,23 +13,32 @@ import kyvsim
 
 ROOT = Path(kyvsim.__file__).parent
 OWN = ("__init__", "cli/__init__", "cli/bundles", "cli/commands", "cli/front_page")
-OWN += ("cli/own_modules",)
+OWN += ("cli/own_modules", "light/__init__", "light/threads")
 SOURCES = {
     "cli/declared": "class Call: ...\nclass Command: ...\nclass Group: ...\n",
     "cli/apply": "from kyvsim.part import SAID\n",
     "part/__init__": "from kyvsim.part.word import SAID\n",
+    "part/late": "from kyvsim.part.word import SAID\n",
     "part/word": "import sys\nSAID = ['one', sys._getframe().f_code.co_filename]\n",
 }
 RUN = """
 import json, sys
 from kyvsim.cli.bundles import begin_loading
 end_loading = begin_loading(["apply"])
-ahead = "kyvsim.part.word" in sys.modules
+own, taken = getattr(end_loading, "args", [None])[0], []
+if own:
+    take = own.take
+    def noted(name):
+        group = take(name)
+        taken.extend(group or ())
+        return group
+    own.take = noted
 from kyvsim.cli.apply import SAID
 import kyvsim.part.word
 assert kyvsim.part.word.SAID is kyvsim.part.SAID is SAID
+kept = "kyvsim.part.word" in taken
 end_loading()
-print(json.dumps([ahead, *SAID]))
+print(json.dumps([kept, *SAID]))
 """
 WHAT = """
 import json, sys
@@ -163,6 +172,58 @@ def test_none_is_used_where_compiled_files_lie_elsewhere(package, tmp_path):
     found = said(package, PYTHONPYCACHEPREFIX=str(tmp_path / "elsewhere"))
     assert found[:2] == [False, "one"]
     assert bundles(package) == [kept]
+
+
+LATE = RUN.replace("kept =", "import kyvsim.part.late\nkept =").replace("part.word", "part.late")
+
+
+def test_what_is_loaded_later_is_added(package):
+    said(package)
+    (kept,) = bundles(package)
+    first = kept.stat().st_size
+    assert said(package, LATE)[0] is False  # Python compiles it
+    assert said(package, LATE)[0] is False
+    assert kept.stat().st_size > first
+    assert said(package, LATE)[0] is True
+    assert said(package)[0] is True
+
+
+def test_what_does_not_count_any_more_is_not_kept(package):
+    for _ in range(3):
+        said(package, LATE)
+    (kept,) = bundles(package)
+    assert b"late.py" in kept.read_bytes()
+    for name in ("word", "late"):
+        file = package / f"part/{name}.py"
+        file.write_text(f"{file.read_text()}\n")
+    said(package)
+    said(package)
+    assert said(package)[0] is True
+    assert b"late.py" not in kept.read_bytes()
+
+
+def test_other_threads_find_no_module_half_loaded(package):
+    """The import system has them wait, so it loads all."""
+    said(package)
+    start = (
+        "import threading\ndone = threading.Event()\nthreading.Thread(target=done.wait).start()\n"
+    )
+    code = start + RUN.replace("end_loading()", "done.set()\nend_loading()")
+    assert said(package, code)[0] is False
+
+
+def test_a_module_that_fails_leaves_nothing_half_loaded(package):
+    (package / "part/word.py").write_text("import os\nSAID = [os.environ['WORD'], '']\n")
+    said(package, WORD="one")
+    said(package, WORD="one")
+    assert said(package, WORD="two") == [True, "two", ""]
+    code = RUN.replace("from kyvsim.cli.apply", "FAIL\nfrom kyvsim.cli.apply")
+    fail = (
+        "import os\ntry:\n    import kyvsim.cli.apply\n"
+        "except KeyError:\n    os.environ['WORD'] = 'three'\n"
+        "assert not [one for one in sys.modules if one.startswith('kyvsim.part')]\n"
+    )
+    assert said(package, code.replace("FAIL\n", fail)) == [True, "three", ""]
 
 
 def test_a_module_that_fails_fails_as_it_did(package):

@@ -29,6 +29,10 @@ print(json.dumps([told(name) for name in {names!r}]))
 """
 
 
+OWN = ("__init__.py", "cli/__init__.py", "cli/own_modules.py")
+OWN += ("light/__init__.py", "light/threads.py")
+
+
 def asked(own, names):
     script = ASK.format(own=own, names=names)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
@@ -46,7 +50,7 @@ def test_modules_are_as_the_import_system_loads_them():
 def _package(tmp_path):
     """Return a package of this name with another module, in a folder of its own."""
     folder = tmp_path / "kyvsim"
-    for name in ("__init__.py", "cli/__init__.py", "cli/own_modules.py"):
+    for name in OWN:
         (folder / name).parent.mkdir(exist_ok=True, parents=True)
         shutil.copy(ROOT / name, folder / name)
     (folder / "data").mkdir()
