@@ -10,6 +10,7 @@ import marshal
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from types import CodeType, ModuleType
@@ -102,20 +103,39 @@ class OwnModules:
         group = self.take(name) if has_one_thread() else None
         if group is None:
             return None
-        waiting = {one: found for one, found in group.items() if one not in sys.modules}
-        # Packages go on with what they are when all is there that they load.
-        sys.modules.update({one: self._empty(one, file) for one, (file, *_) in waiting.items()})
+        begun: set[str] = set()
         try:
-            for one in [*waiting]:
-                module = sys.modules[one]
-                exec(waiting[one][-1], module.__dict__)  # noqa: S102 — as the import system does
-                package, _, own = one.rpartition(".")
-                sys.modules[package].__dict__[own] = module
-                del waiting[one]
+            for one, (*_, code) in group.items():
+                if one != name and self._is_begun(one, group, begun):
+                    module = sys.modules[one]
+                    exec(code, module.__dict__)  # noqa: S102 — as the import system does
+                    package, _, own = one.rpartition(".")
+                    sys.modules[package].__dict__[own] = module
+                    begun.remove(one)
         finally:
-            for one in waiting:
+            for one in begun:
                 del sys.modules[one]
         return group[name][-1]
+
+    def _is_begun(self, name: str, group: Group, begun: set[str]) -> bool:
+        """Begin a module of a group; return whether it is to be run, which others may have done.
+
+        No module waits longer than it must for what it is: sources that are not in the group may
+        have changed, and ask for it. A package waits while it loads what is in it.
+        """
+        if name in begun:
+            return True
+        package = name.rpartition(".")[0]
+        if package not in sys.modules:
+            if package in group:
+                self._is_begun(package, group, begun)
+            else:
+                import_module(package)
+        if name in sys.modules:
+            return False
+        sys.modules[name] = self._empty(name, group[name][0])
+        begun.add(name)
+        return True
 
     def run(self, name: str, source: Source, code: CodeType, module: ModuleType) -> None:
         """Run the code of a module that is loaded by itself."""

@@ -18,7 +18,12 @@ SOURCES = {
     "cli/declared": "class Call: ...\nclass Command: ...\nclass Group: ...\n",
     "cli/apply": "from kyvsim.part import SAID\n",
     "part/__init__": "from kyvsim.part.word import SAID\n",
-    "part/late": "from kyvsim.part.word import SAID\n",
+    "part/early": "import kyvsim.other.early\n",
+    "part/late": "import kyvsim.other.late, kyvsim.other.last\n",
+    "other/__init__": "",
+    "other/early": "",
+    "other/late": "import kyvsim.other.early\n",
+    "other/last": "LAST = 1\n",
     "part/word": "import sys\nSAID = ['one', sys._getframe().f_code.co_filename]\n",
 }
 RUN = """
@@ -174,7 +179,11 @@ def test_none_is_used_where_compiled_files_lie_elsewhere(package, tmp_path):
     assert bundles(package) == [kept]
 
 
-LATE = RUN.replace("kept =", "import kyvsim.part.late\nkept =").replace("part.word", "part.late")
+LATE = RUN.replace(
+    'kept = "kyvsim.part.word"', 'import kyvsim.part.late\nkept = "kyvsim.part.late"'
+)
+BOTH = LATE.replace("import kyvsim.part.late", "import kyvsim.part.early, kyvsim.part.late")
+"""What is imported first is in a group of its own, and the other does without it."""
 
 
 def test_what_is_loaded_later_is_added(package):
@@ -186,6 +195,20 @@ def test_what_is_loaded_later_is_added(package):
     assert kept.stat().st_size > first
     assert said(package, LATE)[0] is True
     assert said(package)[0] is True
+
+
+def test_a_group_counts_without_those_that_were_loaded_before_it(package):
+    for _ in range(3):
+        said(package, BOTH)
+    assert said(package, LATE)[0] is True
+
+
+def test_no_module_waits_that_a_changed_one_imports_now(package):
+    for _ in range(3):
+        said(package, BOTH)
+    (package / "other/early.py").write_text("from kyvsim.other.last import LAST\n")
+    assert said(package, BOTH)[0] is True
+    assert said(package, LATE)[0] is True
 
 
 def test_what_does_not_count_any_more_is_not_kept(package):
