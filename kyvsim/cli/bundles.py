@@ -43,6 +43,7 @@ def begin_loading(arguments: Sequence[str]) -> Callable[[], None]:
     own = find_own_modules()
     if own is None or not arguments or arguments[0] not in COMMANDS:
         return _nothing
+    # Another layout needs another ending: what former versions kept may still lie there.
     source = os.path.join(_FOLDER, f"{arguments[0]}.py")
     bundle = _Bundle(f"{os.path.splitext(cache_from_source(source))[0]}.bundle")
     own.take = bundle.take
