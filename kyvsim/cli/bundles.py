@@ -17,11 +17,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from importlib.util import cache_from_source, source_hash
 from types import CodeType
 
 from kyvsim.cli.front_page import COMMANDS
 from kyvsim.cli.own_modules import Group, OwnModules, Source, find_own_modules, stamp_of
+from kyvsim.light.importing import cache_from_source, source_hash
 
 _FOLDER = os.path.dirname(__file__)
 _DIGEST = 8

@@ -1,11 +1,11 @@
 """Commands by name: the module of one is loaded when it is called."""
 
-import importlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from kyvsim.cli.declared import Call, Command, Group
 from kyvsim.cli.front_page import COMMANDS
+from kyvsim.light.importing import import_module
 
 _ELSEWHERE: Mapping[str, str] = MappingProxyType({"test": "suite"})
 """Modules that are called otherwise: one called `test` looks like a test of kyvsim."""
@@ -18,7 +18,7 @@ def module_of(command: str) -> str:
 
 def named(name: str) -> Command | Group:
     """Return the command of a name in COMMANDS."""
-    found: Command | Group = importlib.import_module(f"kyvsim.cli.{module_of(name)}").command
+    found: Command | Group = import_module(f"kyvsim.cli.{module_of(name)}").command
     return found
 
 

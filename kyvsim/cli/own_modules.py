@@ -10,11 +10,15 @@ import marshal
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import MAGIC_NUMBER, cache_from_source
 from types import CodeType, ModuleType
 
+from kyvsim.light.importing import (
+    MAGIC_NUMBER,
+    ModuleSpec,
+    SourceFileLoader,
+    cache_from_source,
+    import_module,
+)
 from kyvsim.light.threads import has_one_thread
 
 _PACKAGE = f"{__name__.partition('.')[0]}."
@@ -69,6 +73,9 @@ class OwnModules:
         del target
         if not path or not name.startswith(_PACKAGE):
             return None
+        group = self._group(name)
+        if group is not None:
+            return self.spec_at(name, group[name][0], group)
         folder, own = path[0], name.rpartition(".")[2]
         names = self._names_in(folder)
         if f"{own}.py" in names:
@@ -78,11 +85,18 @@ class OwnModules:
             return self.spec_at(name, f"{inner}/{_INIT}.py")
         return None
 
-    def spec_at(self, name: str, file: str) -> ModuleSpec:
+    def _group(self, name: str) -> Group | None:
+        """Return the group of a module that is kept.
+
+        While other threads run, this is left to the import system, which has them wait.
+        """
+        return self.take(name) if has_one_thread() else None
+
+    def spec_at(self, name: str, file: str, group: Group | None = None) -> ModuleSpec:
         """Return what the import system wants to know of a module that lies in a file."""
         folder, _, own = file.rpartition("/")
         is_package = own == f"{_INIT}.py"
-        loader = _Loader(self, name, file)
+        loader = _Loader(self, name, file, group)
         spec = ModuleSpec(name, loader, origin=file, is_package=is_package)
         if is_package and spec.submodule_search_locations is not None:
             spec.submodule_search_locations.append(folder)
@@ -95,14 +109,8 @@ class OwnModules:
         folder, _, own = file.rpartition("/")
         return f"{folder}/__pycache__/{own[:-3]}{self._ending}"
 
-    def load_kept(self, name: str) -> CodeType | None:
-        """Load what a module loads itself, as far as it is kept and not loaded; return its code.
-
-        While other threads run, this is left to the import system, which has them wait.
-        """
-        group = self.take(name) if has_one_thread() else None
-        if group is None:
-            return None
+    def load_before(self, name: str, group: Group) -> CodeType:
+        """Load what a module loads itself, as far as it is not loaded; return its code."""
         begun: set[str] = set()
         try:
             for one, (*_, code) in group.items():
@@ -206,10 +214,11 @@ class _Spec(ModuleSpec):
 class _Loader(SourceFileLoader):
     """Loads a module as every source is loaded, but for what it asks first."""
 
-    def __init__(self, own: OwnModules, name: str, path: str) -> None:
+    def __init__(self, own: OwnModules, name: str, path: str, group: Group | None = None) -> None:
         self.own = own
         self.name = name
         self.path = path
+        self._group = group
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """Return the module, still empty; a package is made as the import system makes it."""
@@ -217,8 +226,9 @@ class _Loader(SourceFileLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module."""
-        kept = self.own.load_kept(self.name)
-        if kept is not None:
+        group, self._group = self._group, None
+        if group is not None:
+            kept = self.own.load_before(self.name, group)
             exec(kept, module.__dict__)  # noqa: S102 — as the import system does
             return
         compiled = self._compiled()

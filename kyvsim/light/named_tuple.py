@@ -85,7 +85,8 @@ else:
         made = f"lambda _cls, {names}: _new(_cls, ({names}))"
         return eval(made, {}).__code__  # noqa: S307 — a number is all that is put into it
 
-    # Those of most classes are written out: compiling one takes longer than declaring a class.
+    # Nearly all are written out: compiling a constructor takes longer than declaring its class.
+    # fmt: off
     _SMALL = (
         lambda _cls: _new(_cls, ()),
         lambda _cls, a: _new(_cls, (a,)),
@@ -97,6 +98,36 @@ else:
         lambda _cls, a, b, c, d, e, f, g: _new(_cls, (a, b, c, d, e, f, g)),
         lambda _cls, a, b, c, d, e, f, g, h: _new(_cls, (a, b, c, d, e, f, g, h)),
         lambda _cls, a, b, c, d, e, f, g, h, i: _new(_cls, (a, b, c, d, e, f, g, h, i)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j: _new(_cls, (a, b, c, d, e, f, g, h, i, j)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m, n:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m, n)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m, n, o:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m, n, o)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v, w:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v, w)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v, w, x:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v, w, x)),
+        lambda _cls, a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v, w, x, y:
+            _new(_cls, (a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v, w, x, y)),
     )
+    # fmt: on
     _NAMES = {"__builtins__": {}, "__name__": __name__, "_new": _new}
     NamedTuple = type.__new__(_Declaration, "NamedTuple", (), {})

@@ -1,8 +1,8 @@
 """What is to be known of a format before it is chosen: a line in the table of each command."""
 
-import importlib
 from collections.abc import Callable
 
+from kyvsim.light.importing import import_module
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any
 
@@ -30,6 +30,6 @@ class Format(NamedTuple):
     @property
     def write(self) -> Callable[..., Any]:
         """The function that writes it; what it takes and gives is said at each table."""
-        module = importlib.import_module(f"kyvsim.report.{self.module}")
+        module = import_module(f"kyvsim.report.{self.module}")
         found: Callable[..., Any] = getattr(module, self.name)
         return found

@@ -30,7 +30,7 @@ print(json.dumps([told(name) for name in {names!r}]))
 
 
 OWN = ("__init__.py", "cli/__init__.py", "cli/own_modules.py")
-OWN += ("light/__init__.py", "light/threads.py")
+OWN += ("light/__init__.py", "light/importing.py", "light/threads.py", "light/typed.py")
 
 
 def asked(own, names):

@@ -109,8 +109,16 @@ def test_a_named_tuple_may_have_no_fields():
     assert Nothing() == ()
 
 
+@pytest.mark.parametrize("count", range(30))
+def test_fields_have_their_values_however_many_there_are(count):
+    names = [f"f{index}" for index in range(count)]
+    kind = type(NamedTuple)("Wide", (NamedTuple,), {"__annotations__": dict.fromkeys(names, int)})
+    assert kind(*range(count))._asdict() == dict(zip(names, range(count), strict=True))
+    assert kind(**dict(zip(names, range(count), strict=True))) == tuple(range(count))
+
+
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="there they are the standard library's")
-@pytest.mark.parametrize(("fields", "compiled"), [(0, 0), (2, 0), (9, 0), (12, 1)])
+@pytest.mark.parametrize(("fields", "compiled"), [(0, 0), (2, 0), (9, 0), (24, 0), (27, 1)])
 def test_classes_of_as_many_fields_are_compiled_once_and_small_ones_never(fields, compiled):
     code = f"""
 import sys
