@@ -8,13 +8,13 @@ upstream: anyin.go, allin.go, anynotin.go, allnotin.go, in.go and notin.go in
 pkg/engine/variables/operator.
 """
 
-import json
 from collections.abc import Callable, Sequence
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import compile_text_pattern, is_range
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard, matches
+from kyvsim.light.json_text import reader
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Final, NoReturn, TypeAlias
 from kyvsim.model.budget import FEW
@@ -167,7 +167,7 @@ def _listed(value: str) -> list[str] | None:
     None where it is JSON for something else.
     """
     try:
-        data = _JSON.decode(value)
+        data = _read_json(value)
     except (ValueError, RecursionError):
         return [value]
     return _as_texts(data)
@@ -188,7 +188,7 @@ def _refuse(text: str) -> NoReturn:
     raise ValueError(text)
 
 
-_JSON: Final = json.JSONDecoder(parse_int=len, parse_float=len, parse_constant=_refuse)
+_read_json: Final = reader(parse_int=len, parse_float=len, parse_constant=_refuse)
 """Reads what Go calls valid JSON; numbers only need to be recognised."""
 
 
@@ -276,6 +276,6 @@ def _list_is(key: Sequence[Json], value: Json, *, wanted: bool) -> bool:
 def _json_texts(value: str) -> list[str] | None:
     """Return the texts of a JSON list of texts, or None for any other text."""
     try:
-        return _as_texts(_JSON.decode(value))
+        return _as_texts(_read_json(value))
     except (ValueError, RecursionError):
         return None

@@ -3,13 +3,13 @@
 upstream: Go's encoding/json.
 """
 
-import json
 import math
 import re
 from types import MappingProxyType
 
 from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.objects import Json
+from kyvsim.light.json_text import reader
 from kyvsim.light.regex import regex
 
 _LONE = "[\ud800-\udfff]"
@@ -26,13 +26,17 @@ class JsonError(ValueError):
 def parse_json(text: str) -> Json:
     """Return the data that a JSON text holds; every number is a float. Raises JsonError."""
     try:
-        data = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
-        from kyvsim.go.json_problem import json_problem  # noqa: PLC0415 — for what is no JSON only
-
-        raise JsonError(json_problem(error)) from None
+        data = _read(text)
     except RecursionError:
         raise JsonError(TOO_DEEP) from None
+    except ValueError as error:
+        from json import JSONDecodeError  # noqa: PLC0415 — for what is no JSON only
+
+        from kyvsim.go.json_problem import json_problem  # noqa: PLC0415 — likewise
+
+        if not isinstance(error, JSONDecodeError):
+            raise
+        raise JsonError(json_problem(error)) from None
     if may_be_too_deep(text.count("{") + text.count("[")) and is_too_deep(data):
         raise JsonError(TOO_DEEP)
     return _with_characters(data) if "\\u" in text and _HALF.search(text) else data
@@ -65,3 +69,6 @@ def _number(text: str) -> float:
 def _no_constant(text: str) -> Json:
     where = "in numeric literal" if text[0] == "-" else "looking for beginning of value"
     raise JsonError(f"invalid character '{text.lstrip('-')[0]}' {where}")
+
+
+_read = reader(parse_int=_number, parse_float=_number, parse_constant=_no_constant)

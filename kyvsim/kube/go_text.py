@@ -6,10 +6,10 @@ upstream: Go's fmt, strconv and encoding/json packages.
 import math
 import re
 from functools import cache
-from json.encoder import encode_basestring
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.json_text import encode_basestring
 
 _ESCAPES = MappingProxyType(
     {char: f"\\{shown}" for char, shown in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}

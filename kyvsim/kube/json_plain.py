@@ -1,6 +1,5 @@
 """JSON texts read by `json`, where that gives what libyaml gives: it is five times as quick."""
 
-import json
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -9,7 +8,10 @@ from kyvsim.kube.objects import MAP_FIELDS, Json
 from kyvsim.kube.yaml_line import Unusual, odd
 from kyvsim.kube.yaml_scalars import plain_float_value, plain_value
 from kyvsim.light.regex import regex
-from kyvsim.light.typed import NoReturn
+from kyvsim.light.typed import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from json import JSONDecoder
 
 _ODD_ESCAPE = regex(r"\\(?:/|u[dD][89a-fA-F])")
 _BLANK_BEFORE_COLON = regex(r":(?<=[ \n]:)")
@@ -28,13 +30,15 @@ def is_like_yaml(text: str) -> bool:
 
 
 @lru_cache(maxsize=2)
-def json_decoder(*, floats: bool) -> json.JSONDecoder:
+def json_decoder(*, floats: bool) -> "JSONDecoder":
     """Return what decodes texts that are like YAML; it raises ValueError and Unusual.
 
     `floats` is as for `load_one`. No key is there twice, and none of MAP_FIELDS is null.
     """
+    from json import JSONDecoder  # noqa: PLC0415 — slow, for texts of JSON only
+
     value_of: Callable[[str], Json] = plain_float_value if floats else plain_value
-    return json.JSONDecoder(
+    return JSONDecoder(
         parse_int=value_of,
         parse_float=value_of,
         parse_constant=_refuse,

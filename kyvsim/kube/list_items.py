@@ -3,7 +3,6 @@
 It is cut where its items are plain to see, in YAML and in JSON; else it is read as one.
 """
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -28,7 +27,6 @@ _AFTER_ITEMS = regex(r"^[^ #\n-]", re.MULTILINE)
 _JSON_ITEMS = regex(r'"items": ?\[[ \n]*(?=\{)')
 _JSON_NEXT = regex(r"[ \n]*(?:(,)[ \n]*|\])")
 _AFTER_ITEM = regex(r"[ \n]*(?:,[ \n]*|\Z)")
-_ANY_JSON = json.JSONDecoder()
 _DEEPER = ("\n", "- ", "[", "{")
 _DEEPEST = 9_000
 
@@ -173,7 +171,9 @@ def _json_item(text: str, start: int, line: int, *, floats: bool) -> tuple[Item,
     try:
         data, end = json_decoder(floats=floats).raw_decode(text, start)
     except Unusual:
-        data, end = None, _ANY_JSON.raw_decode(text, start)[1]
+        from json import JSONDecoder  # noqa: PLC0415 — loaded by then, and not before
+
+        data, end = None, JSONDecoder().raw_decode(text, start)[1]
     place = Excerpt(text, start - margin, end, line, margin)
     own = place.text
     if may_be_too_deep(own.count("{") + own.count("[")) and is_too_deep(data):

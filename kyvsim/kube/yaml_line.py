@@ -1,6 +1,5 @@
 """What one line of plain block YAML says, and texts of several lines."""
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
@@ -16,6 +15,7 @@ from kyvsim.kube.yaml_scalars import (
     plain_key,
     plain_value,
 )
+from kyvsim.light.json_text import read_json
 from kyvsim.light.regex import regex
 from kyvsim.light.typed import TypeAlias
 
@@ -168,7 +168,7 @@ def _quoted(text: str) -> str:
     found = _DOUBLE_QUOTED.match(text)
     if found is None or _SURROGATE.search(found[1]):
         raise Unusual
-    return str(json.loads(f'"{found[1]}"')) if "\\" in found[1] else found[1]
+    return str(read_json(f'"{found[1]}"')) if "\\" in found[1] else found[1]
 
 
 def _flow(text: str, *, floats: bool) -> Json:

@@ -167,11 +167,12 @@ def decode(name: str, data: bytes) -> Source | Diagnostic:
         return _error("KV005", _archive(name, data), Location(name))
     if data.startswith(_UTF16_MARKS):
         return _error("KV005", "the text is UTF-16: only UTF-8 is read", Location(name))
+    # Not "utf-8-sig": that decoder is a module of its own, which says of errors where they are
+    # behind the mark, as this does.
+    body = data.removeprefix(codecs.BOM_UTF8)
     try:
-        return Source(name, data.decode("utf-8-sig"))
+        return Source(name, body.decode())
     except UnicodeDecodeError as error:
-        # The BOM is not part of what the error counts in.
-        body = data.removeprefix(codecs.BOM_UTF8)
         line_start = body.rfind(b"\n", 0, error.start) + 1
         column = len(body[line_start : error.start].decode("utf-8", "replace")) + 1
         place = Location(name, body.count(b"\n", 0, error.start) + 1, column)

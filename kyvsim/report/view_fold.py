@@ -11,6 +11,7 @@ where it is found, and only the number is passed on.
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from kyvsim.light.json_text import read_json, write_json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Final
 from kyvsim.report.style import counted, safe_line
@@ -263,20 +264,16 @@ _APART: Final = "\x1e"
 
 def to_line(told: Block | Counted) -> str:
     """Return what a part tells as a line of text, which another process reads."""
-    import json  # noqa: PLC0415 — for parts only
-
     if isinstance(told, Counted):
-        return f"{json.dumps(told)}\n"
+        return f"{write_json(told)}\n"
     title, place, items, edited, created = told
-    head = json.dumps((title, place, edited, created))
+    head = write_json((title, place, edited, created))
     return f"{_APART.join((head, *map(_item_text, items)))}\n"
 
 
 @lru_cache(maxsize=1024)
 def _item_text(item: Item) -> str:
-    import json  # noqa: PLC0415 — as above
-
-    return json.dumps(item)
+    return write_json(item)
 
 
 def from_lines(pieces: Iterable[str]) -> Iterator[Block | Counted]:
@@ -288,19 +285,15 @@ def from_lines(pieces: Iterable[str]) -> Iterator[Block | Counted]:
 
 
 def _from_line(line: str) -> Block | Counted:
-    import json  # noqa: PLC0415 — as above
-
     head, *items = line.split(_APART)
     if not items:
-        kind, number = json.loads(head)
+        kind, number = read_json(head)
         return Counted(Kind(*kind), number)
-    title, place, edited, created = json.loads(head)
+    title, place, edited, created = read_json(head)
     return Block(title, place, [*map(_read_item, items)], edited, created)
 
 
 @lru_cache(maxsize=1024)
 def _read_item(text: str) -> Item:
-    import json  # noqa: PLC0415 — as above
-
-    kind, said, is_whole = json.loads(text)
+    kind, said, is_whole = read_json(text)
     return Item(Kind(*kind), Said(*said), is_whole)

@@ -4,7 +4,6 @@ Source of the rules: upstream pkg/autogen/v1. A policy is looked at as a whole: 
 be carried over switches derivation off for all of them.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
@@ -15,6 +14,7 @@ from kyvsim.languages.classic.facts import with_facts
 from kyvsim.languages.classic.rule_type import PodTemplate
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.languages.classic.rules.carried import carried_conditions
+from kyvsim.light.json_text import read_json, write_json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy, Rule
 
@@ -263,8 +263,8 @@ def _rewrite(rule: Rule, way: str) -> Rule:
     )
     if not may_hold((rule.name, rule.data), *(old for old, _ in replacements)):
         return rule
-    text = json.dumps((rule.name, rule.data))
+    text = write_json((rule.name, rule.data))
     for old, new in replacements:
         text = text.replace(old, new)
-    name, data = json.loads(text)
+    name, data = read_json(text)
     return rule._replace(name=name, data=data)
