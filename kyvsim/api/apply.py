@@ -150,7 +150,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
     return Run(
         policies=sound,
         resource_count=sample.number + len(read.payloads),
-        rule_count=sum(len({id(rule.rule) for rule in one.rules}) for one in policies.policies),
+        rule_count=sum(one.rule_count for one in policies.policies),
         exception_count=read.exceptions.total,
         exceptions=read.exceptions.keys,
         diagnostics=(*said, *of_run(given), *idle, *without_payloads(given)),

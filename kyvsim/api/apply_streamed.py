@@ -130,8 +130,7 @@ def phases_of(compiled: Compiled) -> frozenset[Phase]:
     return frozenset(
         rule.stage.phase
         for policy in compiled.policies.policies
-        for some in (policy.rules, policy.validating_others, *policy.validating.values())
-        for rule in some
+        for rule in policy.plain  # derived rules are of the phases of those that they are made from
     )
 
 

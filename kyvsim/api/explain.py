@@ -1,6 +1,6 @@
 """`explain`: the engine's run of `apply`, followed step by step."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from kyvsim.api.apply import Compiled, Sample, compiled_for, responses_of, run_of
 from kyvsim.api.explain_places import with_places
@@ -129,7 +129,7 @@ def _never_asked(
 def _written_rules(policy: CompiledPolicy) -> Mapping[tuple[object, object], CompiledRule]:
     """Return the first form of each rule in each stage: as it is written, if it is compiled."""
     found: dict[tuple[object, object], CompiledRule] = {}
-    for rule in (*policy.rules, *policy.validating_others):
+    for rule in policy.every:
         found.setdefault((rule.rule.path, rule.stage), rule)
     return found
 
@@ -137,9 +137,7 @@ def _written_rules(policy: CompiledPolicy) -> Mapping[tuple[object, object], Com
 def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str, *, is_gone: bool) -> Step:
     """Return why no stage came to a rule for an object of a kind."""
     every = [
-        one
-        for one in (*policy.rules, *policy.validating_others, *_derived(policy))
-        if one.rule.path == rule.rule.path and one.stage is rule.stage
+        one for one in policy.every if one.rule.path == rule.rule.path and one.stage is rule.stage
     ]
     kinds = sorted({name for one in every for name in one.kinds or ()})
     asked = Step(
@@ -163,17 +161,9 @@ def _index(policy: CompiledPolicy, rule: CompiledRule, kind: str, *, is_gone: bo
     return asked._replace(note=note)
 
 
-def _derived(policy: CompiledPolicy) -> Iterable[CompiledRule]:
-    return (rule for rules in policy.validating.values() for rule in rules)
-
-
 def _missing(asked: Wanted, compiled: Compiled, read: ReadInputs) -> str:
     """Return what is said of a rule or an object that is not there, or ""."""
-    rules = [
-        (one.policy, rule.rule)
-        for one in compiled.policies.policies
-        for rule in (*one.rules, *one.validating_others, *_derived(one))
-    ]
+    rules = [(one.policy, rule.rule) for one in compiled.policies.policies for rule in one.every]
     if asked.rule and not any(_names_rule(asked.rule, *one) for one in rules):
         names = {name for one in rules for name in _rule_names(*one)}
         hint = likely(asked.rule, filter(None, names))

@@ -1,6 +1,6 @@
 """Policies as the engine runs them: closures in place of expressions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kyvsim.compile.outcome import CompiledBody, Exclusion, Outcome, Proof
@@ -98,13 +98,68 @@ class CompiledRule(NamedTuple):
         return self.stage.phase
 
 
+class DerivedForms(NamedTuple):
+    """The rules of a policy together with those that are derived from them."""
+
+    rules: tuple[CompiledRule, ...]
+    """All rules, as the mutate and generate phases take them."""
+    validating: Mapping[str, tuple[CompiledRule, ...]]
+    """Rules of the validate phase for each kind that meets derived ones."""
+
+
+class Derivation(NamedTuple):
+    """What is known of derived rules before they are made."""
+
+    kinds: frozenset[str] | None
+    """Kinds of which objects may meet them; None where any may."""
+    rule_count: int
+    """How many rules the policy has with them."""
+    forms: Callable[[], DerivedForms]
+    """Returns the rules, always the same: they are made when something of them is asked for."""
+
+
 class CompiledPolicy(NamedTuple):
     """One policy, ready to run."""
 
     policy: Policy
-    rules: tuple[CompiledRule, ...]
-    """All rules, derived ones included, as the mutate and generate phases take them."""
-    validating: dict[str, tuple[CompiledRule, ...]]
-    """Rules of the validate phase for each kind that meets derived rules."""
-    validating_others: tuple[CompiledRule, ...]
-    """Rules of the validate phase for every other kind."""
+    plain: tuple[CompiledRule, ...]
+    """The rules for objects of kinds that meet no derived ones."""
+    derivation: Derivation | None = None
+
+    @property
+    def rules(self) -> tuple[CompiledRule, ...]:
+        """All rules, derived ones included, as the mutate and generate phases take them."""
+        return self.plain if self.derivation is None else self.derivation.forms().rules
+
+    @property
+    def every(self) -> tuple[CompiledRule, ...]:
+        """All rules in all forms, `rules` first; some are there twice."""
+        if self.derivation is None:
+            return self.plain
+        forms = self.derivation.forms()
+        validating = [rule for rules in forms.validating.values() for rule in rules]
+        return (*forms.rules, *self.plain, *validating)
+
+    @property
+    def rule_count(self) -> int:
+        """How many rules it has, derived ones included; those that have several phases once."""
+        if self.derivation is not None:
+            return self.derivation.rule_count
+        return len({id(one.rule) for one in self.plain})
+
+    def of_kind(self, kind: str) -> Iterator[CompiledRule]:
+        """Yield the rules that can match objects of a kind, in the order of each stage."""
+        for rule in self._meant_for(kind):
+            if rule.kinds is None or kind in rule.kinds:
+                yield rule
+
+    def _meant_for(self, kind: str) -> Iterable[CompiledRule]:
+        kinds = () if self.derivation is None else self.derivation.kinds
+        if self.derivation is None or (kinds is not None and kind not in kinds):
+            return self.plain
+        forms = self.derivation.forms()
+        validating = forms.validating.get(kind, self.plain)
+        return (
+            *(rule for rule in forms.rules if rule.stage is not Stage.VALIDATE),
+            *(rule for rule in validating if rule.stage is Stage.VALIDATE),
+        )

@@ -83,26 +83,20 @@ def index_policies(policies: Iterable[CompiledPolicy], meter: Meter | None = Non
 
 
 def _kinds_of(policy: CompiledPolicy) -> set[str]:
-    named = {kind for rule in policy.rules for kind in rule.kinds or ()}
-    named |= {kind for rule in policy.validating_others for kind in rule.kinds or ()}
-    return named | set(policy.validating)
+    derivation = policy.derivation
+    if derivation is None or derivation.kinds is not None:
+        named = {kind for rule in policy.plain for kind in rule.kinds or ()}
+        return named if derivation is None else named.union(derivation.kinds or ())
+    named = {kind for rule in policy.every for kind in rule.kinds or ()}
+    return named.union(derivation.forms().validating)
 
 
 def _turns(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Stage, tuple[Turn, ...]]:
     found: dict[Stage, list[Turn]] = {}
     for policy in policies:
-        for stage, rules in _rules_by_stage(policy, kind).items():
+        by_stage: dict[Stage, list[CompiledRule]] = {}
+        for rule in policy.of_kind(kind):
+            by_stage.setdefault(rule.stage, []).append(rule)
+        for stage, rules in by_stage.items():
             found.setdefault(stage, []).append(Turn(policy, tuple(rules)))
     return {stage: tuple(turns) for stage, turns in found.items()}
-
-
-def _rules_by_stage(policy: CompiledPolicy, kind: str) -> dict[Stage, list[CompiledRule]]:
-    """Return the rules of a policy that can match a kind, in the order of each stage."""
-    found: dict[Stage, list[CompiledRule]] = {}
-    validating = policy.validating.get(kind, policy.validating_others)
-    for is_validating, rules in ((False, policy.rules), (True, validating)):
-        for rule in rules:
-            is_meant = rule.kinds is None or kind in rule.kinds
-            if is_meant and (rule.stage is Stage.VALIDATE) is is_validating:
-                found.setdefault(rule.stage, []).append(rule)
-    return found

@@ -69,9 +69,7 @@ def _meant(one: CompiledPolicy, row: ExpectedRow, known: Known) -> tuple[Compile
 
 
 def _rules(compiled: CompiledPolicy) -> Sequence[CompiledRule]:
-    every = [*compiled.rules, *compiled.validating_others]
-    every += [rule for rules in compiled.validating.values() for rule in rules]
-    return tuple({id(rule): rule for rule in every}.values())
+    return tuple({id(rule): rule for rule in compiled.every}.values())
 
 
 def nothing_meant(row: ExpectedRow, known: Known, refused: Mapping[str, str]) -> Verdict:

@@ -111,7 +111,7 @@ def _lower(
         rules.append(derived)
         # What is wrong as it is written is not told again for what is derived from it.
         found += [] if problems else [problem._replace(variant=one.name) for problem in further]
-    return CompiledPolicy(policy, _told(kind, policy, rules, options), {}, ()), tuple(found)
+    return CompiledPolicy(policy, _told(kind, policy, rules, options)), tuple(found)
 
 
 def _told(
@@ -161,7 +161,7 @@ def _lower_authorization(
 
         rule = followed_rule(rule, policy, probe)
     rules = _told(kind, policy, [rule], options)
-    return CompiledPolicy(policy, rules, {}, ()), tuple(compiler.problems)
+    return CompiledPolicy(policy, rules), tuple(compiler.problems)
 
 
 def _lower_part(

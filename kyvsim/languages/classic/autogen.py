@@ -16,6 +16,7 @@ from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.languages.classic.rules.carried import carried_conditions
 from kyvsim.light.json_text import read_json, write_json
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.once import once
 from kyvsim.model.policy import Policy, Rule
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
@@ -36,6 +37,8 @@ _SELECTORS = MappingProxyType({**_CONTROLLERS, CRON_JOB: _CRON_JOB_SELECTOR, "Po
 POD_CONTROLLERS = frozenset({CRON_JOB, *_CONTROLLERS})
 """The kinds for which rules are derived."""
 _POD_KINDS = frozenset({"Pod", *POD_CONTROLLERS})
+_TEMPLATE = PodTemplate("template", "spec/template")
+_JOB_TEMPLATE = PodTemplate("jobTemplate", "spec/jobTemplate/spec/template")
 _MAX_NAME = 63
 _PREFIX = "autogen-"
 
@@ -43,8 +46,16 @@ _PREFIX = "autogen-"
 class DerivedRule(NamedTuple):
     """A rule made from one for Pods, for CronJobs or for all other controllers."""
 
-    rule: Rule
+    make: Callable[[], Rule]
+    """Returns the rule, always the same: it is made when something of it is asked for."""
+    written: Rule
+    """The rule it is made from."""
     for_cron_jobs: bool
+
+    @property
+    def rule(self) -> Rule:
+        """The rule with all that it says."""
+        return self.make()
 
 
 class ComputedRules(NamedTuple):
@@ -57,21 +68,24 @@ class ComputedRules(NamedTuple):
     """Kinds whose objects meet derived rules in the validate phase."""
 
     @property
+    def kept(self) -> tuple[Rule, ...]:
+        """The written rules that stand beside derived ones."""
+        if not self.derived:
+            return self.written
+        return tuple(rule for rule in self.written if not rule.name.startswith(_PREFIX))
+
+    @property
     def every(self) -> tuple[Rule, ...]:
         """All rules, as the mutate and generate phases take them."""
-        return self._with(tuple(one.rule for one in self.derived))
+        return self.kept + tuple(one.rule for one in self.derived)
 
     def for_kind(self, kind: str) -> tuple[Rule, ...]:
         """Return the rules that the validate phase takes for objects of a kind."""
         if kind not in self.controllers:
             return self.written
         cron = kind == CRON_JOB
-        return self._with(tuple(one.rule for one in self.derived if one.for_cron_jobs == cron))
-
-    def _with(self, derived: tuple[Rule, ...]) -> tuple[Rule, ...]:
-        if not derived:
-            return self.written
-        return tuple(rule for rule in self.written if not rule.name.startswith(_PREFIX)) + derived
+        derived = tuple(one.rule for one in self.derived if one.for_cron_jobs == cron)
+        return self.kept + derived if derived else self.written
 
 
 def compute_rules(policy: Policy) -> ComputedRules:
@@ -82,10 +96,7 @@ def compute_rules(policy: Policy) -> ComputedRules:
     wanted = [CRON_JOB, *_CONTROLLERS] if annotation is None else str(annotation).split(",")
     if wanted == ["none"]:
         return ComputedRules(policy.rules)
-    derived = tuple(
-        one._replace(rule=with_facts(one.rule, policy.spec))
-        for one in _derive(policy.rules, wanted)
-    )
+    derived = tuple(one for rule in policy.rules for one in _derive(rule, policy.spec, wanted))
     return ComputedRules(policy.rules, derived, frozenset(wanted))
 
 
@@ -135,32 +146,46 @@ def _contains_pod(kinds: Iterable[str]) -> bool:
     return any(parse_kind_selector(text).kind == "Pod" for text in kinds)
 
 
-def _derive(rules: Iterable[Rule], wanted: list[str]) -> Iterator[DerivedRule]:
+def _derive(rule: Rule, spec: Mapping[str, Json], wanted: list[str]) -> Iterator[DerivedRule]:
+    """Yield what is derived of a rule: for controllers, then for CronJobs.
+
+    Which there are is known at once. They are made when they are asked for: of most runs no object
+    is a controller.
+    """
+    if not _is_carried(rule):
+        return
     others = [kind for kind in wanted if kind != CRON_JOB]
-    for_crons = CRON_JOB in ",".join(wanted)
+    for_controllers = once(lambda: _for_controllers(rule, others))
+    # A list of nothing, as an empty annotation gives, asks for no controller.
+    if any(others):
+        made = once(lambda: with_facts(_rewrite(for_controllers(), "spec.template"), spec))
+        yield DerivedRule(made, rule, for_cron_jobs=False)
+    if CRON_JOB not in ",".join(wanted):
+        return
     # Where a controller is asked for the others make no difference.
     are_alike = not _CONTROLLERS.keys().isdisjoint(others)
-    for rule in rules:
-        # A list of nothing, as an empty annotation gives, asks for no controller.
-        for_controllers = _for_controllers(rule, others) if any(others) else None
-        if for_controllers:
-            yield DerivedRule(_rewrite(for_controllers, "spec.template"), for_cron_jobs=False)
-        if not for_crons:
-            continue
-        inner = for_controllers if are_alike else _for_controllers(rule, wanted)
-        if inner:
-            wrapped = _rewrite(_for_cron_jobs(rule, inner), "spec.jobTemplate.spec.template")
-            yield DerivedRule(wrapped, for_cron_jobs=True)
+    inner = for_controllers if are_alike else once(lambda: _for_controllers(rule, wanted))
+
+    def make() -> Rule:
+        wrapped = _for_cron_jobs(rule, inner())
+        return with_facts(_rewrite(wrapped, "spec.jobTemplate.spec.template"), spec)
+
+    yield DerivedRule(once(make), rule, for_cron_jobs=True)
 
 
-def _for_controllers(rule: Rule, wanted: list[str]) -> Rule | None:
+def _is_carried(rule: Rule) -> bool:
+    """Return whether a rule selects Pods, and has a body that can be moved into a Pod template."""
     if rule.name.startswith(_PREFIX):
-        return None
+        return False
     excluded = _kinds_of(rule.data.get("exclude") or {})
     if not _contains_pod(_kinds_of(rule.data.get("match") or {})):
-        return None
+        return False
     if excluded and not _contains_pod(excluded):
-        return None
+        return False
+    return next(_carried(rule.data, _TEMPLATE), None) is not None
+
+
+def _for_controllers(rule: Rule, wanted: list[str]) -> Rule:
     kinds = sorted(kind for kind in wanted if kind in _CONTROLLERS) or sorted(wanted)
     selectors = [_SELECTORS.get(kind, kind) for kind in kinds]
 
@@ -170,8 +195,7 @@ def _for_controllers(rule: Rule, wanted: list[str]) -> Rule | None:
             return block
         return {**block, "resources": {**resources, "kinds": selectors}}
 
-    data = _with_matches(rule.data, selectors, with_kinds)
-    return _wrap(rule, data, "autogen", PodTemplate("template", "spec/template"))
+    return _wrap(rule, _with_matches(rule.data, selectors, with_kinds), "autogen", _TEMPLATE)
 
 
 def _for_cron_jobs(rule: Rule, inner: Rule) -> Rule:
@@ -181,11 +205,7 @@ def _for_cron_jobs(rule: Rule, inner: Rule) -> Rule:
         return {**block, "resources": {**(block.get("resources") or {}), "kinds": selectors}}
 
     data = _with_matches(inner.data, selectors, with_kinds)
-    template = PodTemplate("jobTemplate", "spec/jobTemplate/spec/template")
-    wrapped = _wrap(rule, data, "autogen-cronjob", template)
-    if wrapped is None:  # pragma: no cover — what could be wrapped once can be wrapped again
-        raise AssertionError(rule.name)
-    return wrapped
+    return _wrap(rule, data, "autogen-cronjob", _JOB_TEMPLATE)
 
 
 def _kinds_of(block: Json) -> list[str]:
@@ -226,11 +246,9 @@ _KEPT = (
 )
 
 
-def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTemplate) -> Rule | None:
-    """Return the rule with its body moved into the Pod template, or None where it has none."""
-    body = next(_carried(data, template), None)
-    if body is None:
-        return None
+def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTemplate) -> Rule:
+    """Return the rule with its body moved into the Pod template; what was moved can be again."""
+    body = next(_carried(data, template))
     name = f"{prefix}-{rule.name}"[:_MAX_NAME]
     kept = {field: data[field] for field in _KEPT if data.get(field)}
     if "preconditions" in kept:

@@ -1,15 +1,23 @@
 """One policy → CompiledPolicy."""
 
-from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from collections.abc import Callable
+
+from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Derivation, DerivedForms
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.remark import uncompiled
 from kyvsim.expr import QuerySyntaxError
-from kyvsim.languages.classic.autogen import CRON_JOB, ComputedRules, compute_rules
+from kyvsim.languages.classic.autogen import (
+    CRON_JOB,
+    POD_CONTROLLERS,
+    ComputedRules,
+    compute_rules,
+)
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
-from kyvsim.languages.classic.probed_rules import probe_rules
+from kyvsim.languages.classic.probed_rules import Lowered, probe_rules
+from kyvsim.light.once import once
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.result import Phase
+from kyvsim.model.result import Phase, Stage
 
 
 def lower_policy(
@@ -26,18 +34,50 @@ def lower_policy(
 
 
 def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
-    """Return the policy with its derived rules, as closures.
+    """Return the policy as closures; its derived rules are made and compiled when one is met.
 
     Raises what `lower_rule` raises.
     """
     only = options.only
     computed = compute_rules(policy) if only is None else ComputedRules((only,))
     lowered = {id(rule): lower_rule(policy, rule, options) for rule in computed.written}
-    for one in computed.derived:
-        lowered[id(one.rule)] = lower_derived_rule(policy, one.rule, options)
-    if options.listener:
-        lowered = probe_rules(policy, computed, lowered, options)
 
+    def every() -> Lowered:
+        derived = (one.rule for one in computed.derived)
+        return lowered | {id(one): lower_derived_rule(policy, one, options) for one in derived}
+
+    if options.listener:  # who wants to hear of all of them
+        lowered = probe_rules(policy, computed, every(), options)
+    forms = once(lambda: _forms(computed, lowered if options.listener else every()))
+    return CompiledPolicy(policy, _plain(computed, lowered), _derivation(computed, lowered, forms))
+
+
+def _plain(computed: ComputedRules, lowered: Lowered) -> tuple[CompiledRule, ...]:
+    """Return the rules for kinds of which none are derived."""
+    written = tuple(one for rule in computed.written for one in lowered[id(rule)])
+    if not computed.derived:
+        return written
+    kept = (one for rule in computed.kept for one in lowered[id(rule)])
+    return (
+        *(one for one in kept if one.stage is not Stage.VALIDATE),
+        *(one for one in written if one.stage is Stage.VALIDATE),
+    )
+
+
+def _derivation(
+    computed: ComputedRules, lowered: Lowered, forms: Callable[[], DerivedForms]
+) -> Derivation | None:
+    if not computed.derived:
+        return None
+    kept = sum(1 for rule in computed.kept if lowered[id(rule)])
+    kinds: frozenset[str] | None = POD_CONTROLLERS
+    if not computed.controllers <= POD_CONTROLLERS:  # an annotation may name anything
+        named = [one.kinds for one in forms().rules]
+        kinds = None if None in named else computed.controllers.union(*filter(None, named))
+    return Derivation(kinds, kept + len(computed.derived), forms)
+
+
+def _forms(computed: ComputedRules, lowered: Lowered) -> DerivedForms:
     def compiled(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
         return tuple(one for rule in rules for one in lowered[id(rule)])
 
@@ -47,9 +87,7 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     # All controllers but one have the same rules.
     alike = {kind == CRON_JOB: kind for kind in computed.controllers}
     of_kind = {is_cron: validating(computed.for_kind(kind)) for is_cron, kind in alike.items()}
-    return CompiledPolicy(
-        policy=policy,
-        rules=compiled(computed.every),
-        validating={kind: of_kind[kind == CRON_JOB] for kind in computed.controllers},
-        validating_others=validating(computed.written),
+    return DerivedForms(
+        compiled(computed.every),
+        {kind: of_kind[kind == CRON_JOB] for kind in computed.controllers},
     )

@@ -8,18 +8,18 @@ from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.light.typed import TypeAlias
 from kyvsim.model.policy import Policy, Rule
 
-_Lowered: TypeAlias = dict[int, tuple[CompiledRule, ...]]
+Lowered: TypeAlias = dict[int, tuple[CompiledRule, ...]]
 """Compiled rules, one for each phase, by the id of the rule that they were made from."""
 
 
 def probe_rules(
-    policy: Policy, computed: ComputedRules, lowered: _Lowered, options: CompileOptions
-) -> _Lowered:
+    policy: Policy, computed: ComputedRules, lowered: Lowered, options: CompileOptions
+) -> Lowered:
     """Return compiled rules that tell when they apply.
 
     A written rule and those derived from it are one point; which of these forms applied is another.
     """
-    found: _Lowered = {}
+    found: Lowered = {}
     for written in computed.written:
         forms = {"as written": written, **_derived_from(written, computed)}
         for number, rule in enumerate(forms.values()):
@@ -36,5 +36,5 @@ def _derived_from(written: Rule, computed: ComputedRules) -> dict[str, Rule]:
     return {
         "autogen-cronjob" if one.for_cron_jobs else "autogen": one.rule
         for one in computed.derived
-        if one.rule.path == written.path
+        if one.written is written
     }

@@ -51,7 +51,7 @@ def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
         from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
 
         rule = followed_rule(rule, policy, probe)
-    return CompiledPolicy(policy, (rule,), {}, ())
+    return CompiledPolicy(policy, (rule,))
 
 
 def _compile_match(policy: Policy, probe: Probe) -> Predicate:

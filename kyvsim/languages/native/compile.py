@@ -69,13 +69,13 @@ def compile_native_policy(
     compiled = _compiled(kind, policy, _Bound(constraints, body), options.system.meter)
     if options.listener:
         tell = compile_tell(kind.ends, options.probe_of(policy, policy.rules[0]), 0, ())
-        compiled = compiled._replace(rules=tuple(told_by(one, tell) for one in compiled.rules))
+        compiled = compiled._replace(plain=tuple(told_by(one, tell) for one in compiled.rules))
     if options.follower is not None:
         from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
 
         probe = options.probe_of(policy, policy.rules[0])
         rules = tuple(followed_rule(one, policy, probe) for one in compiled.rules)
-        compiled = compiled._replace(rules=rules)
+        compiled = compiled._replace(plain=rules)
     return compiled, told
 
 
@@ -111,7 +111,7 @@ def _compiled(
         answers_always=kind.answers_always,
         meter=meter,
     )
-    return CompiledPolicy(policy, (rule,), {}, ())
+    return CompiledPolicy(policy, (rule,))
 
 
 def _lost(bindings: list[Binding], options: CompileOptions) -> Iterator[Diagnostic]:

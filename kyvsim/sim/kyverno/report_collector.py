@@ -3,10 +3,10 @@
 Source of the rules: upstream pkg/controllers/report/aggregate.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-from kyvsim.compile import CompiledPolicy, CompiledRule
+from kyvsim.compile import CompiledPolicy
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.report_entry import report_source
@@ -203,17 +203,10 @@ class ReportCollector:
                 (one.policy.key, rule.rule.name)
                 for one in every
                 if one.policy.kind not in CEL_KINDS and is_reported(one.policy)
-                for rule in _every_rule(one)
+                for rule in one.every
             }
             self._known = every, frozenset(found)
         return self._known[1]
-
-
-def _every_rule(policy: CompiledPolicy) -> Iterator[CompiledRule]:
-    yield from policy.rules
-    yield from policy.validating_others
-    for some in policy.validating.values():
-        yield from some
 
 
 def _is_of(report: Json, uid: str) -> bool:

@@ -268,5 +268,6 @@ def every_turn(indexed, stage, kind):
     for one in indexed.policies:
         chosen = one.rules
         if stage is Stage.VALIDATE:
-            chosen = one.validating.get(kind, one.validating_others)
+            validating = one.derivation.forms().validating if one.derivation else {}
+            chosen = validating.get(kind, one.plain)
         yield Turn(one, tuple(rule for rule in chosen if rule.stage is stage))

@@ -5,8 +5,9 @@ import pytest
 from kyvsim.compile import CompileOptions, Model
 from kyvsim.engine import GivenObjects, World, evaluate
 from kyvsim.languages import compile_policies
+from kyvsim.languages.classic import policy as classic_policy
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.result import Phase
+from kyvsim.model.result import Phase, Stage
 
 DENY = {"validate": {"message": "no", "deny": {}}}
 MERGE = {"mutate": {"patchStrategicMerge": {"spec": {"a": "b"}}}}
@@ -50,17 +51,58 @@ def test_a_body_decides_the_phase_of_its_rule(policy, compiled, rule, phase):
     assert [one.phase for one in found.rules if one.rule.name == "r"] == [phase]
 
 
-def test_derived_rules_are_compiled_with_the_written_ones(policy, compiled):
+def names(rules):
+    return [one.rule.name for one in rules]
+
+
+def test_derived_rules_stand_beside_the_written_ones(policy, compiled):
     (found,) = compiled(policy(DENY)).policies
-    assert [one.rule.name for one in found.rules] == ["r", "autogen-r", "autogen-cronjob-r"]
-    assert [one.rule.name for one in found.validating["Job"]] == ["r", "autogen-r"]
-    assert [one.rule.name for one in found.validating["CronJob"]] == ["r", "autogen-cronjob-r"]
-    assert [one.rule.name for one in found.validating_others] == ["r"]
+    assert found.rule_count == 3
+    assert names(found.rules) == ["r", "autogen-r", "autogen-cronjob-r"]
+    validating = found.derivation.forms().validating
+    assert names(validating["Job"]) == ["r", "autogen-r"]
+    assert names(validating["CronJob"]) == ["r", "autogen-cronjob-r"]
+    assert names(found.plain) == ["r"]
 
 
 def test_rules_of_other_phases_are_no_rules_of_validation(policy, compiled):
     (found,) = compiled(policy({**MERGE, "name": "m"}, {**DENY, "name": "v"})).policies
-    assert [one.rule.name for one in found.validating_others] == ["v"]
+    assert names(found.derivation.forms().validating["Job"]) == ["v", "autogen-v"]
+
+
+@pytest.mark.parametrize("kind", ["Pod", "ConfigMap", "Deployment", "CronJob"])
+def test_rules_are_derived_when_a_controller_is_met(policy, system, monkeypatch, kind):
+    derived = []
+    lower = classic_policy.lower_derived_rule
+    monkeypatch.setattr(
+        classic_policy,
+        "lower_derived_rule",
+        lambda *given: derived.append(given[1].name) or lower(*given),
+    )
+    found, _ = compile_policies([policy(DENY)], CompileOptions(system))
+    assert found.policies[0].rule_count == 3
+    for _ in range(2):
+        assert found.turns(Stage.VALIDATE, kind) or kind == "ConfigMap"
+    is_controller = kind in {"Deployment", "CronJob"}
+    assert derived == (["autogen-r", "autogen-cronjob-r"] if is_controller else [])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "kind", "expected"),
+    [
+        ("Deployment,Widget", "Widget", []),
+        ("Deployment,Widget", "Deployment", ["autogen-r"]),
+        ("Widget", "Widget", ["autogen-r"]),
+        ("Widget", "Deployment", []),
+        ("none,", "ConfigMap", ["autogen-r"]),
+        ("MyCronJobs", "CronJob", []),
+    ],
+)
+def test_an_annotation_may_name_any_kinds(policy, compiled, wanted, kind, expected):
+    annotations = {"pod-policies.kyverno.io/autogen-controllers": wanted}
+    found = compiled(policy(DENY, annotations=annotations))
+    asked = [one for turn in found.turns(Stage.VALIDATE, kind) for one in turn.rules]
+    assert names(asked) == expected
 
 
 @pytest.mark.parametrize(("namespace", "heard"), [("shop", ["r"]), ("other", [])])
