@@ -6,6 +6,8 @@ that is asked for, and before it those that it loads when it is loaded itself, i
 are run one after the other, and find there already what they import. What a run is not given to
 do, it does not load.
 
+A bundle has the regular expressions, too, that runs of the command compiled.
+
 A run that loads modules by themselves keeps them for the next, where Python keeps its compiled
 files, as far as it may; who may write there may change the program itself. A group counts where it
 is whole, lies where it was made, and each source is as it was; else the import system has its turn.
@@ -22,6 +24,9 @@ from types import CodeType
 from kyvsim.cli.front_page import COMMANDS
 from kyvsim.cli.own_modules import Group, OwnModules, Source, find_own_modules, stamp_of
 from kyvsim.light.importing import cache_from_source, source_hash
+from kyvsim.light.regex import CODES, Code, Expression, code_of
+from kyvsim.light.threads import has_one_thread
+from kyvsim.light.typed import Any
 
 _FOLDER = os.path.dirname(__file__)
 _DIGEST = 8
@@ -33,6 +38,8 @@ _SIZE = 4
 _Bytes = bytes | memoryview
 _Kept = tuple[Mapping[str, Source], _Bytes]
 """A group in a bundle: the sources of its modules, by their names, and their code."""
+_Codes = Mapping[Expression, Code]
+"""Regular expressions that were compiled."""
 
 
 def begin_loading(arguments: Sequence[str]) -> Callable[[], None]:
@@ -45,8 +52,9 @@ def begin_loading(arguments: Sequence[str]) -> Callable[[], None]:
         return _nothing
     # Another layout needs another ending: what former versions kept may still lie there.
     source = os.path.join(_FOLDER, f"{arguments[0]}.py")
-    bundle = _Bundle(f"{os.path.splitext(cache_from_source(source))[0]}.bundle")
+    bundle = _Bundle(f"{os.path.splitext(cache_from_source(source))[0]}.kept")
     own.take = bundle.take
+    CODES.known = bundle.codes
     return partial(bundle.keep, own)
 
 
@@ -59,7 +67,7 @@ class _Bundle:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._groups = _groups_in(file)
+        self._groups, self.codes = _read(file)
 
     def take(self, name: str) -> Group | None:
         """Return the group of a module; None where there is none that counts."""
@@ -72,48 +80,58 @@ class _Bundle:
         return {name: (*one, code) for (name, one), code in zip(sources, loaded, strict=True)}
 
     def keep(self, own: OwnModules) -> None:
-        """Keep the groups of modules that were loaded by themselves, too, if that may be."""
-        fresh = {name: _kept(group) for name, group in own.fresh.items() if name in group}
+        """Keep what this run loaded and compiled by itself, too, if that may be."""
         folder = os.path.dirname(self._file)
-        if not fresh or sys.dont_write_bytecode or not os.access(folder, os.W_OK):
+        nothing_new = not (own.fresh or CODES.compiled)
+        if nothing_new or sys.dont_write_bytecode or not os.access(folder, os.W_OK):
             return
+        fresh = {name: _kept(group) for name, group in own.fresh.items() if name in group}
         counting = {name: one for name, one in self._groups.items() if _are_as_they_were(one[0])}
+        # What a module that changed had compiled may be nobody's any more.
+        codes = dict(self.codes) if len(counting) == len(self._groups) else {}
+        if has_one_thread():
+            codes |= {one: code for one in CODES.compiled if (code := code_of(one))}
         new = f"{self._file}.{os.getpid()}"
         try:
             with open(new, "xb") as writing:
-                writing.writelines(_written(counting | fresh))
+                writing.writelines(_written(counting | fresh, codes))
             os.replace(new, self._file)
         except OSError:
             with suppress(OSError):
                 os.remove(new)
 
 
-def _groups_in(file: str) -> Mapping[str, _Kept]:
-    """Return the groups in a bundle, by the modules that are asked for; none of a damaged one."""
+def _read(file: str) -> tuple[Mapping[str, _Kept], _Codes]:
+    """Return what is in a bundle: groups by the modules that are asked for, and expressions.
+
+    Nothing is in a damaged one.
+    """
     try:
         with open(file, "rb", buffering=0) as reading:
             data = memoryview(reading.read())
     except OSError:
-        return {}
+        return {}, {}
     end = _SIZE + int.from_bytes(data[:_SIZE], "big")
-    listed = _whole(data[_SIZE:end])
-    if listed is None:
-        return {}
-    folder, groups = marshal.loads(listed)  # noqa: S302 — lies where the program does
+    head = _whole(data[_SIZE:end])
+    if head is None:
+        return {}, {}
+    folder, listed, codes = marshal.loads(head)  # noqa: S302 — lies where the program does
     if folder != _FOLDER:
-        return {}
-    code = data[end:]
-    return {name: (sources, code[start:stop]) for name, (sources, start, stop) in groups.items()}
+        return {}, {}
+    rest = data[end:]
+    groups = {name: (sources, rest[start:stop]) for name, (sources, start, stop) in listed.items()}
+    return groups, codes
 
 
-def _written(groups: Mapping[str, _Kept]) -> Iterator[_Bytes]:
+def _written(groups: Mapping[str, _Kept], codes: _Codes) -> Iterator[_Bytes]:
     """Yield the bytes of a bundle."""
     listed: dict[str, tuple[Mapping[str, Source], int, int]] = {}
     end = 0
     for name, (sources, code) in groups.items():
         start, end = end, end + len(code)
         listed[name] = sources, start, end
-    head = _with_digest(marshal.dumps((_FOLDER, listed)))
+    whole: Any = _FOLDER, listed, codes
+    head = _with_digest(marshal.dumps(whole))
     yield len(head).to_bytes(_SIZE, "big")
     yield head
     for _, code in groups.values():

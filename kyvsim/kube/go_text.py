@@ -5,11 +5,11 @@ upstream: Go's fmt, strconv and encoding/json packages.
 
 import math
 import re
-from functools import cache
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.json_text import encode_basestring
+from kyvsim.light.regex import regex
 
 _ESCAPES = MappingProxyType(
     {char: f"\\{shown}" for char, shown in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
@@ -112,14 +112,11 @@ def to_json(value: Json) -> str:
     return str(value)
 
 
+_ESCAPED = regex("[<>&\u2028\u2029\ud800-\udfff]")
+
+
 def _json_text(text: str) -> str:
-    return _unsafe().sub(_escape, str(encode_basestring(text)))
-
-
-@cache
-def _unsafe() -> re.Pattern[str]:
-    """Return what finds the characters that are escaped; slow to compile."""
-    return re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+    return _ESCAPED.sub(_escape, str(encode_basestring(text)))
 
 
 def _escape(found: re.Match[str]) -> str:

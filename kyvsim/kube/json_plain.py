@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from kyvsim.kube.depth import is_too_deep, may_be_too_deep
 from kyvsim.kube.objects import MAP_FIELDS, Json
-from kyvsim.kube.yaml_line import Unusual, odd
+from kyvsim.kube.yaml_line import ODD, Unusual
 from kyvsim.kube.yaml_scalars import plain_float_value, plain_value
 from kyvsim.light.regex import regex
 from kyvsim.light.typed import TYPE_CHECKING, NoReturn
@@ -24,7 +24,7 @@ def is_like_yaml(text: str) -> bool:
     """Return whether the parts of a JSON text that `json` can read are to libyaml what they are."""
     if "\t" in text or "\r" in text or "\x7f" in text or _BLANK_BEFORE_COLON.search(text):
         return False
-    if not text.isascii() and odd().search(text.replace("\n", "")):
+    if not text.isascii() and ODD.search(text.replace("\n", "")):
         return False
     return "\\" not in text or not _ODD_ESCAPE.search(text)
 

@@ -1,8 +1,7 @@
 """What one line of plain block YAML says, and texts of several lines."""
 
-import re
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from kyvsim.kube.objects import MAP_FIELDS, Json
 from kyvsim.kube.yaml_errors import YamlError
@@ -64,20 +63,13 @@ _UNEVEN = regex(r"\A\n|\n[ \t\n]")
 """Lines that do not simply fold: such as are blank or indented."""
 
 
-@cache
-def odd() -> re.Pattern[str]:
-    """Return what finds the characters that texts on a line do not hold; slow to compile."""
-    return re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-
-
-@cache
-def _odd_in_block() -> re.Pattern[str]:
-    odd_there = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
-    return re.compile(odd_there)
+ODD = regex("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+"""Characters that texts on a line do not hold."""
+_ODD_IN_BLOCK = regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 def _is_odd(text: str) -> bool:
-    return not (text.isascii() and text.isprintable()) and odd().search(text) is not None
+    return not (text.isascii() and text.isprintable()) and ODD.search(text) is not None
 
 
 def line_reader(*, floats: bool) -> Callable[[str], Line]:
@@ -305,7 +297,7 @@ def _block_text(lines: Sequence[str], start: int, column: int, header: str) -> t
             raise Unusual
         end = len(lines)
     text = "\n".join(found)
-    if _odd_in_block().search(text):
+    if _ODD_IN_BLOCK.search(text):
         raise Unusual
     return _chomped(text, header), end - start
 

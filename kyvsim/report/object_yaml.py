@@ -5,8 +5,7 @@ needs no recursion, and quotes by the typing that the reader (Go's) uses.
 """
 
 import json
-import re
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_scalars import resolve
@@ -116,10 +115,8 @@ def _block(text: str, indent: int) -> str:
 
 def _double_quoted(text: str) -> str:
     quoted = json.dumps(text, ensure_ascii=False)
-    return _unprintable().sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
-@cache
-def _unprintable() -> re.Pattern[str]:
-    bidi = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
-    return re.compile(f"[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff{bidi}]")
+_BIDI = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_UNPRINTABLE = regex(f"[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff{_BIDI}]")

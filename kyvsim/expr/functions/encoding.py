@@ -4,8 +4,6 @@ upstream: pkg/engine/jmespath/functions.go, over Go's encoding packages.
 """
 
 import base64
-import re
-from functools import cache
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import ANY, STRING, Example, Function
@@ -15,11 +13,15 @@ from kyvsim.go.json import JsonError
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_text import load_one
+from kyvsim.light.regex import regex
 
 
 def base64_encode(text: str) -> str:
     """Return the base64 text of UTF-8 bytes."""
     return base64.b64encode(text.encode("utf-8", "replace")).decode()
+
+
+_LONE = regex("[\ud800-\udfff]")
 
 
 def base64_decode(text: str) -> str:
@@ -29,12 +31,7 @@ def base64_decode(text: str) -> str:
     except Base64Error as error:
         raise QueryError(str(error)) from None
     decoded = data.decode("utf-8", "surrogateescape")
-    return _lone().sub("\ufffd", decoded)
-
-
-@cache
-def _lone() -> re.Pattern[str]:
-    return re.compile("[\ud800-\udfff]")
+    return _LONE.sub("\ufffd", decoded)
 
 
 def parse_json(text: str) -> Json:

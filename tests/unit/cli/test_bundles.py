@@ -13,7 +13,8 @@ import kyvsim
 
 ROOT = Path(kyvsim.__file__).parent
 OWN = ("__init__", "cli/__init__", "cli/bundles", "cli/commands", "cli/front_page")
-OWN += ("cli/own_modules", "light/__init__", "light/importing", "light/threads", "light/typed")
+OWN += ("cli/own_modules", "light/__init__", "light/importing", "light/regex")
+OWN += ("light/threads", "light/typed")
 SOURCES = {
     "cli/declared": "class Call: ...\nclass Command: ...\nclass Group: ...\n",
     "cli/apply": "from kyvsim.part import SAID\n",
@@ -44,6 +45,20 @@ assert kyvsim.part.word.SAID is kyvsim.part.SAID is SAID
 kept = "kyvsim.part.word" in taken
 end_loading()
 print(json.dumps([kept, *SAID]))
+"""
+EXPRESSIONS = """
+import json, re
+compiled = []
+compile = re._compiler.compile
+re._compiler.compile = lambda *one: compiled.append(one[0]) or compile(*one)
+from kyvsim.cli.bundles import begin_loading
+end_loading = begin_loading(["apply"])
+import kyvsim.cli.apply
+from kyvsim.light.regex import regex
+found = regex("(?P<word>[a-z]+|[\\ud800-\\udfff])", re.I).fullmatch("WORD")["word"]
+before = len(compiled)
+end_loading()
+print(json.dumps([found, before]))
 """
 WHAT = """
 import json, sys
@@ -86,7 +101,7 @@ def said(package, script=RUN, **more):
 
 
 def bundles(package):
-    return sorted((package / "cli/__pycache__").glob("*.bundle*"))
+    return sorted((package / "cli/__pycache__").glob("*.kept*"))
 
 
 def write_unnoticed(file, text):
@@ -105,6 +120,21 @@ def test_a_run_keeps_what_the_next_one_loads(package):
     write_unnoticed(word, word.read_text().replace("one", "two"))
     shutil.rmtree(package / "part/__pycache__")
     assert said(package) == [True, "one", str(word)]
+
+
+def test_a_run_keeps_the_expressions_that_it_compiled(package):
+    assert said(package, EXPRESSIONS) == ["WORD", 1]
+    assert said(package, EXPRESSIONS) == ["WORD", 0]
+    assert said(package) == [True, *said(package)[1:]]
+    assert said(package, EXPRESSIONS) == ["WORD", 0]
+
+
+def test_expressions_of_a_source_that_changed_are_not_kept_any_longer(package):
+    said(package, EXPRESSIONS)
+    (package / "part/word.py").write_text(SOURCES["part/word"].replace("one", "another"))
+    said(package)
+    said(package)
+    assert said(package, EXPRESSIONS) == ["WORD", 1]
 
 
 def test_modules_are_as_the_import_system_makes_them(package):

@@ -9,7 +9,7 @@ from kyvsim.expr.variables import VARIABLE
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, marked_texts
-from kyvsim.languages.classic.checks.variable_text import plain_variables
+from kyvsim.languages.classic.checks.variable_text import PLAIN_VARIABLE
 from kyvsim.model.diagnostic import Diagnostic
 
 _INVALID = "policy contains invalid variables: "
@@ -25,7 +25,7 @@ def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         yield subject.refuse("KV111", _INVALID + text, ("mutate", "patchesJson6902"))
     for block in ("exclude", "match"):
         for path, value in marked_texts(data.get(block), (block,)):
-            if "{{" in value and plain_variables().search(value):
+            if "{{" in value and PLAIN_VARIABLE.search(value):
                 text = f'rule "{name}" should not have variables in {block} section'
                 yield subject.refuse("KV111", _INVALID + text, path)
                 break

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has
-from kyvsim.languages.classic.checks.variable_text import plain_variables
+from kyvsim.languages.classic.checks.variable_text import PLAIN_VARIABLE
 from kyvsim.match.filters import filters
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.facts import Filter
@@ -73,7 +73,7 @@ def _reads_metadata(condition: Json) -> bool:
         return False
     if "request.object.metadata." in key:
         return True
-    expressions = (found.strip("{} \t\n") for found in plain_variables().findall(key))
+    expressions = (found.strip("{} \t\n") for found in PLAIN_VARIABLE.findall(key))
     allowed = any(expression.startswith(_KNOWN_ANYWHERE) for expression in expressions)
     return allowed and "request.object.spec" not in key
 

@@ -3,12 +3,10 @@
 upstream: k8s.io/apimachinery pkg/apis/meta/v1/helpers.go, pkg/labels/selector.go
 """
 
-import re
-from functools import cache
-
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.light.regex import regex
 
 _LONGEST_NAME = 63
 _LONGEST_PREFIX = 253
@@ -33,14 +31,8 @@ _WITH_VALUES = ("In", "NotIn")
 _WITHOUT_VALUES = ("Exists", "DoesNotExist")
 
 
-@cache
-def _name_expression() -> re.Pattern[str]:
-    return re.compile(_NAME)
-
-
-@cache
-def _prefix_expression() -> re.Pattern[str]:
-    return re.compile(_SUBDOMAIN)
+_NAME_FORM = regex(_NAME)
+_PREFIX_FORM = regex(_SUBDOMAIN)
 
 
 def selector_problem(selector: Json) -> str:
@@ -84,13 +76,13 @@ def _key_problem(key: str) -> str:
     reason = ""
     if slash and not prefix:
         reason = "prefix part must be non-empty"
-    elif slash and not (len(prefix) <= _LONGEST_PREFIX and _prefix_expression().fullmatch(prefix)):
+    elif slash and not (len(prefix) <= _LONGEST_PREFIX and _PREFIX_FORM.fullmatch(prefix)):
         reason = _PREFIX_TEXT
     elif not name:
         reason = "name part must be non-empty"
     elif len(name) > _LONGEST_NAME:
         reason = f"name part must be no more than {_LONGEST_NAME} bytes"
-    elif not _name_expression().fullmatch(name):
+    elif not _NAME_FORM.fullmatch(name):
         reason = _NAME_TEXT
     return f"key: Invalid value: {quote(key)}: {reason}" if reason else ""
 
@@ -99,6 +91,6 @@ def _value_problem(index: int, key: str, value: str) -> str:
     reason = ""
     if len(value) > _LONGEST_NAME:
         reason = f"must be no more than {_LONGEST_NAME} bytes"
-    elif value and not _name_expression().fullmatch(value):
+    elif value and not _NAME_FORM.fullmatch(value):
         reason = _VALUE_TEXT
     return f"values[{index}][{key}]: Invalid value: {quote(value)}: {reason}" if reason else ""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.checks.variable_text import references
+from kyvsim.languages.classic.checks.variable_text import REFERENCE
 from kyvsim.model.source import Path
 from kyvsim.pattern.anchors import parse_anchor
 
@@ -18,7 +18,7 @@ _COMPARISONS = (">=", "<=", ">", "<", "!")
 def broken_references(data: Json, texts: Iterable[tuple[Path, str]]) -> Iterator[tuple[str, Path]]:
     """Yield the message for each reference in `texts` of `data` that leads nowhere, and where."""
     for path, text in texts:
-        for found in references().finditer(text) if "$(" in text else ():
+        for found in REFERENCE.finditer(text) if "$(" in text else ():
             problem = _problem(data, found[2], path)
             if problem:
                 yield problem, path

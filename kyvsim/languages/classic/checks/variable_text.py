@@ -3,22 +3,13 @@
 upstream: pkg/engine/variables/regex
 """
 
-import re
-from functools import cache
-
 from kyvsim.expr.variables import VARIABLE
+from kyvsim.light.regex import regex
 
-
-@cache
-def references() -> re.Pattern[str]:
-    """Return the expression for a reference: group 1 is what stands before it, group 2 itself."""
-    return re.compile(r"(^|[^\\])(\$\(.[^ ]*\))")
-
-
-@cache
-def plain_variables() -> re.Pattern[str]:
-    """Return the expression for a variable without braces inside, escaped or not."""
-    return re.compile(r"\{\{[^{}]*\}\}")
+REFERENCE = regex(r"(^|[^\\])(\$\(.[^ ]*\))")
+"""A reference: group 1 is what stands before it, group 2 itself."""
+PLAIN_VARIABLE = regex(r"\{\{[^{}]*\}\}")
+"""A variable without braces inside, escaped or not."""
 
 
 def expression_of(variable: str) -> str:

@@ -1,13 +1,11 @@
 """Absolute `$(…)` references in messages, moved along with the pattern they point into."""
 
 import re
-from functools import cache
 
+from kyvsim.light.regex import regex
 
-@cache
-def _references() -> re.Pattern[str]:
-    # upstream: pkg/engine/variables/regex, RegexReferences
-    return re.compile(r"(^|[^\\])(\$\(.[^ ]*\))")
+# upstream: pkg/engine/variables/regex, RegexReferences
+_REFERENCE = regex(r"(^|[^\\])(\$\(.[^ ]*\))")
 
 
 def shift_references(message: str, way: str, pivot: str) -> str:
@@ -26,4 +24,4 @@ def shift_references(message: str, way: str, pivot: str) -> str:
             anchor = f"{pivot}/{index}"
         return before + reference.replace(anchor, f"{anchor}/{way}")
 
-    return _references().sub(shifted, message)
+    return _REFERENCE.sub(shifted, message)
