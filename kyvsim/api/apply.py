@@ -26,11 +26,15 @@ from kyvsim.kube.objects import Json
 from kyvsim.languages import (
     compile_policies,
     derived_rules,
-    idle_bindings,
-    idle_exceptions,
     unknown_resources,
 )
-from kyvsim.languages.idle.runs import Given, nothing_matched, of_run, without_payloads
+from kyvsim.languages.idle.runs import (
+    Given,
+    idle_references,
+    nothing_matched,
+    of_run,
+    without_payloads,
+)
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.load.resources import load_resources
@@ -145,8 +149,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
     given = _given(read, inputs, sample, said)
     idle = [*unknown_resources(given.policies, (*given.resources, *given.others), read.bindings)]
     if given.sound:
-        idle += idle_exceptions(read.exceptions.policies, read.policies)
-        idle += idle_bindings(read.bindings, read.policies)
+        idle += idle_references(read.exceptions.policies, read.bindings, read.policies)
     return Run(
         policies=sound,
         resource_count=sample.number + len(read.payloads),

@@ -11,7 +11,6 @@ from kyvsim.kube.objects import Json
 from kyvsim.languages import (
     READERS,
     derived_rules,
-    doubtful_bindings,
     lint_policy,
     unknown_resources,
 )
@@ -20,6 +19,7 @@ from kyvsim.languages.documents import (
     duplicate_names,
     expired_exceptions,
 )
+from kyvsim.languages.idle.bindings import doubtful_bindings
 from kyvsim.languages.idle.pattern_fields import unknown_pattern_fields
 from kyvsim.languages.idle.rule_pairs import contradicting_rules, repeated_rules
 from kyvsim.languages.idle.runs import of_policies

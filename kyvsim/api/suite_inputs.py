@@ -15,11 +15,9 @@ from kyvsim.languages import (
     READERS,
     compile_policies,
     derived_rules,
-    idle_bindings,
-    idle_exceptions,
     unknown_resources,
 )
-from kyvsim.languages.idle.runs import Given, of_run
+from kyvsim.languages.idle.runs import Given, idle_references, of_run
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeVar
 from kyvsim.load.context_file import read_context_file
@@ -241,8 +239,7 @@ def _idle(
     exceptions, bindings = beside
     yield from unknown_resources(given.policies, (*given.resources, *given.others), bindings)
     if given.sound:
-        yield from idle_exceptions(exceptions.policies, given.policies)
-        yield from idle_bindings(bindings, given.policies)
+        yield from idle_references(exceptions.policies, bindings, given.policies)
     yield from _wrong_flags(manifest, given.policies)
 
 

@@ -4,7 +4,6 @@ Who knows the way can look at an object without evaluating anything.
 """
 
 from collections.abc import Iterator
-from enum import Enum
 from functools import lru_cache
 
 from kyvsim.expr.errors import QuerySyntaxError
@@ -12,6 +11,7 @@ from kyvsim.expr.names import names_in
 from kyvsim.expr.parse import Tree, parse
 from kyvsim.expr.variables import find_variables
 from kyvsim.kube.objects import Json
+from kyvsim.light.enumeration import Enum
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
 

@@ -1,6 +1,6 @@
 """What becomes of a key that a YAML map has twice."""
 
-from enum import Enum
+from kyvsim.light.enumeration import Enum
 
 
 class Keys(Enum):

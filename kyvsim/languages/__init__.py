@@ -5,8 +5,6 @@ Behind them everything knows compiled policies and facts only. A language is a f
 """
 
 from kyvsim.languages.cel import is_cel_policy, usable_payloads
-from kyvsim.languages.idle.bindings import doubtful_bindings, idle_bindings
-from kyvsim.languages.idle.cel_exceptions import idle_exceptions
 from kyvsim.languages.idle.resources import unknown_resources
 from kyvsim.languages.policies import (
     LANGUAGES,
@@ -25,9 +23,6 @@ __all__ = [
     "READERS",
     "compile_policies",
     "derived_rules",
-    "doubtful_bindings",
-    "idle_bindings",
-    "idle_exceptions",
     "is_cel_policy",
     "language_of",
     "lint_policy",

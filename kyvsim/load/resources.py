@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from kyvsim.kube.discovery import KindTable, crd_kinds, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import MAP_FIELDS, Json, text_field
-from kyvsim.kube.yaml_anchors import copy_tree
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import (
     AS_RESOURCES,
@@ -181,6 +180,8 @@ def _without_null_maps(data: Json) -> Json:
     """Return `data` with empty maps where maps are null, at any depth."""
     if not any(map(_null_maps, _maps(data))):
         return data
+    from kyvsim.kube.yaml_anchors import copy_tree  # noqa: PLC0415 — seldom needed
+
     root = copy_tree(data)
     for node in _maps(root):
         for field in _null_maps(node):

@@ -1,7 +1,6 @@
 """What tests can reach in policies: points, and how often each outcome of theirs came up."""
 
-from enum import StrEnum
-
+from kyvsim.light.enumeration import StrEnum
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Location, Path
 

@@ -1,8 +1,7 @@
 """Why something did not come about in a simulation, for whoever looks for causes in it."""
 
-from enum import StrEnum
-
 from kyvsim.kube.objects import ObjectKey
+from kyvsim.light.enumeration import StrEnum
 from kyvsim.light.named_tuple import NamedTuple
 
 

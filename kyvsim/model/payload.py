@@ -1,8 +1,7 @@
 """Payloads: what policies judge that is no object of a cluster."""
 
-from enum import StrEnum
-
 from kyvsim.kube.objects import Json
+from kyvsim.light.enumeration import StrEnum
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Document
 

@@ -1,9 +1,9 @@
 """Admission requests: what the API server would ask about one object."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 
 from kyvsim.kube.objects import Json
+from kyvsim.light.enumeration import StrEnum
 from kyvsim.light.named_tuple import NamedTuple
 
 

@@ -1,8 +1,7 @@
 """What a simulation tells: its timeline, its hazards, the objects at its end."""
 
-from enum import StrEnum
-
 from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.light.enumeration import StrEnum
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.inquiry import Inquiry

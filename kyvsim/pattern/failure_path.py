@@ -7,8 +7,8 @@ upstream: pkg/engine/validate (PatternError) and pkg/engine/anchor/error.go.
 """
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 
+from kyvsim.light.enumeration import Enum
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Final, TypeAlias
 

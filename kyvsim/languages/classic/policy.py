@@ -13,11 +13,14 @@ from kyvsim.languages.classic.autogen import (
     compute_rules,
 )
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
-from kyvsim.languages.classic.probed_rules import Lowered, probe_rules
 from kyvsim.light.once import once
+from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage
+
+if TYPE_CHECKING:
+    from kyvsim.languages.classic.probed_rules import Lowered
 
 
 def lower_policy(
@@ -42,17 +45,19 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     computed = compute_rules(policy) if only is None else ComputedRules((only,))
     lowered = {id(rule): lower_rule(policy, rule, options) for rule in computed.written}
 
-    def every() -> Lowered:
+    def every() -> "Lowered":
         derived = (one.rule for one in computed.derived)
         return lowered | {id(one): lower_derived_rule(policy, one, options) for one in derived}
 
     if options.listener:  # who wants to hear of all of them
+        from kyvsim.languages.classic.probed_rules import probe_rules  # noqa: PLC0415 — likewise
+
         lowered = probe_rules(policy, computed, every(), options)
     forms = once(lambda: _forms(computed, lowered if options.listener else every()))
     return CompiledPolicy(policy, _plain(computed, lowered), _derivation(computed, lowered, forms))
 
 
-def _plain(computed: ComputedRules, lowered: Lowered) -> tuple[CompiledRule, ...]:
+def _plain(computed: ComputedRules, lowered: "Lowered") -> tuple[CompiledRule, ...]:
     """Return the rules for kinds of which none are derived."""
     written = tuple(one for rule in computed.written for one in lowered[id(rule)])
     if not computed.derived:
@@ -65,7 +70,7 @@ def _plain(computed: ComputedRules, lowered: Lowered) -> tuple[CompiledRule, ...
 
 
 def _derivation(
-    computed: ComputedRules, lowered: Lowered, forms: Callable[[], DerivedForms]
+    computed: ComputedRules, lowered: "Lowered", forms: Callable[[], DerivedForms]
 ) -> Derivation | None:
     if not computed.derived:
         return None
@@ -77,7 +82,7 @@ def _derivation(
     return Derivation(kinds, kept + len(computed.derived), forms)
 
 
-def _forms(computed: ComputedRules, lowered: Lowered) -> DerivedForms:
+def _forms(computed: ComputedRules, lowered: "Lowered") -> DerivedForms:
     def compiled(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
         return tuple(one for rule in rules for one in lowered[id(rule)])
 

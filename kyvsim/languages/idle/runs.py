@@ -13,8 +13,9 @@ from kyvsim.languages.idle.annotations import (
 )
 from kyvsim.languages.idle.kinds import known_kinds, unknown_kinds
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.exception import PolicyException
+from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Location
@@ -40,6 +41,23 @@ class Given(NamedTuple):
     """What sorts of payloads are given."""
     number: int = 0
     """How many objects rules are to look at."""
+
+
+def idle_references(
+    exceptions: tuple[CelException, ...], bindings: tuple[Binding, ...], policies: Iterable[Policy]
+) -> Iterator[Diagnostic]:
+    """Yield exceptions and bindings that are for absent policies.
+
+    To be asked where every policy could be used: one that was refused is no slip of its name.
+    """
+    if exceptions:
+        from kyvsim.languages.idle.cel_exceptions import idle_exceptions  # noqa: PLC0415 — few have
+
+        yield from idle_exceptions(exceptions, policies)
+    if bindings:
+        from kyvsim.languages.idle.bindings import idle_bindings  # noqa: PLC0415 — likewise
+
+        yield from idle_bindings(bindings, policies)
 
 
 def of_policies(

@@ -4,10 +4,10 @@ Source of the rules: upstream pkg/event (controller.go, source.go, action.go, re
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.light.enumeration import StrEnum
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
 from kyvsim.model.policy import Policy
