@@ -252,7 +252,7 @@ def test_apply_loads_nothing_that_it_does_not_need():
 
 MOST_LOADED = {
     "--help": 5,
-    "version": 18,  # the words of types, of imports and of enumerations in place of `typing` and more
+    "version": 18,  # the words of types, of imports and of enumerations: `typing` is slow
     "jp query -i fixtures/resources/namespaces.yaml metadata.name": 99,
     "apply policies/namespace-team -r fixtures/resources/pods.yaml": 268,
     # Results that failed are explained, which takes what follows an evaluation.
