@@ -130,7 +130,7 @@ def phases_of(compiled: Compiled) -> frozenset[Phase]:
     return frozenset(
         rule.stage.phase
         for policy in compiled.policies.policies
-        for rule in policy.plain  # derived rules are of the phases of those that they are made from
+        for rule in (*policy.plain, *policy.written)
     )
 
 

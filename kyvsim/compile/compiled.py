@@ -112,8 +112,10 @@ class Derivation(NamedTuple):
 
     kinds: frozenset[str] | None
     """Kinds of which objects may meet them; None where any may."""
-    rule_count: int
-    """How many rules the policy has with them."""
+    kept: tuple[CompiledRule, ...]
+    """The written rules that stand beside them, in all phases; each derived one is of these."""
+    derived_count: int
+    """How many there are."""
     forms: Callable[[], DerivedForms]
     """Returns the rules, always the same: they are made when something of them is asked for."""
 
@@ -143,9 +145,13 @@ class CompiledPolicy(NamedTuple):
     @property
     def rule_count(self) -> int:
         """How many rules it has, derived ones included; those that have several phases once."""
-        if self.derivation is not None:
-            return self.derivation.rule_count
-        return len({id(one.rule) for one in self.plain})
+        derived = 0 if self.derivation is None else self.derivation.derived_count
+        return len({id(one.rule) for one in self.written}) + derived
+
+    @property
+    def written(self) -> tuple[CompiledRule, ...]:
+        """Those of `rules` that are not derived; there is one for each phase that `rules` have."""
+        return self.plain if self.derivation is None else self.derivation.kept
 
     def of_kind(self, kind: str) -> Iterator[CompiledRule]:
         """Yield the rules that can match objects of a kind, in the order of each stage."""

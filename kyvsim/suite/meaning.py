@@ -9,7 +9,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.suite import ExpectedRow, ResourceSpec
 from kyvsim.model.wording import likely, listed
 from kyvsim.suite.run import SuiteInputs, leads_to_payload, object_keys
-from kyvsim.suite.verdict import Verdict, means_rule
+from kyvsim.suite.verdict import Verdict, is_derived, means_rule
 
 
 class Meant(NamedTuple):
@@ -29,7 +29,7 @@ class Known(NamedTuple):
     named: Mapping[str, Sequence[int]]
     """The places of resources in `resources`, by NAME and by NAMESPACE/NAME."""
     rules: Mapping[int, Sequence[CompiledRule]]
-    """The rules of each policy by its id, each once."""
+    """By the id of a policy its rules, each once, but for derived ones that no resource meets."""
     payloads: tuple[int, ...]
     """The places of what stands for payloads, which paths lead to as well."""
 
@@ -46,7 +46,8 @@ def known_of(inputs: SuiteInputs) -> Known:
         for name in {key.name, f"{key.namespace}/{key.name}"}:
             named.setdefault(name, []).append(place)
     payloads = tuple(place for place, key in enumerate(keys) if not key.kind)
-    rules = {id(one): _rules(one) for one in inputs.policies.policies}
+    kinds = frozenset(key.kind for key in keys)
+    rules = {id(one): _rules(one, kinds) for one in inputs.policies.policies}
     return Known(
         policies=inputs.policies,
         called=called,
@@ -64,11 +65,19 @@ def policies_meant(row: ExpectedRow, known: Known) -> tuple[Meant, ...]:
 
 
 def _meant(one: CompiledPolicy, row: ExpectedRow, known: Known) -> tuple[CompiledRule, ...]:
-    rules = known.rules[id(one)]
+    rules = known.rules[id(one)] if not is_derived(row.rule) else _every(one)
     return tuple([rule for rule in rules if means_rule(row, one.policy, rule.rule.name)])
 
 
-def _rules(compiled: CompiledPolicy) -> Sequence[CompiledRule]:
+def _rules(compiled: CompiledPolicy, kinds: frozenset[str]) -> Sequence[CompiledRule]:
+    """Return the rules of a policy that resources of some kinds can meet, and no fewer."""
+    derivation = compiled.derivation
+    if derivation is None or (derivation.kinds and derivation.kinds.isdisjoint(kinds)):
+        return compiled.plain
+    return _every(compiled)
+
+
+def _every(compiled: CompiledPolicy) -> Sequence[CompiledRule]:
     return tuple({id(rule): rule for rule in compiled.every}.values())
 
 

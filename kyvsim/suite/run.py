@@ -217,7 +217,7 @@ def _with_operation(values: Values | None, operation: str) -> Values | None:
 def _turns(policies: PolicySet) -> Iterator[_Turn]:
     """Yield the answers that policies give to a request, in their order."""
     for stage, one in product(STAGES, policies.policies):
-        rules = [rule for rule in one.rules if rule.stage is stage]
+        rules = [rule for rule in one.written if rule.stage is stage]
         if any(rule.stands_alone for rule in rules):
             for rule in rules:
                 yield _Turn(one.policy, stage, rule.rule.variant, rule.answers_always)

@@ -47,7 +47,12 @@ def names_rule(row: ExpectedRow, name: str) -> bool:
     own = row.rule
     if not own or name == own:
         return True
-    return name.startswith(_AUTOGEN) and name in [prefix + own for prefix in _PREFIXES]
+    return is_derived(name) and name in [prefix + own for prefix in _PREFIXES]
+
+
+def is_derived(name: str) -> bool:
+    """Return whether a rule may be derived, by its name."""
+    return name.startswith(_AUTOGEN)
 
 
 def weigh(row: ExpectedRow, left: Left, files: Files) -> Verdict:

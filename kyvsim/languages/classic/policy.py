@@ -74,12 +74,12 @@ def _derivation(
 ) -> Derivation | None:
     if not computed.derived:
         return None
-    kept = sum(1 for rule in computed.kept if lowered[id(rule)])
+    kept = tuple(one for rule in computed.kept for one in lowered[id(rule)])
     kinds: frozenset[str] | None = POD_CONTROLLERS
     if not computed.controllers <= POD_CONTROLLERS:  # an annotation may name anything
         named = [one.kinds for one in forms().rules]
         kinds = None if None in named else computed.controllers.union(*filter(None, named))
-    return Derivation(kinds, kept + len(computed.derived), forms)
+    return Derivation(kinds, kept, len(computed.derived), forms)
 
 
 def _forms(computed: ComputedRules, lowered: "Lowered") -> DerivedForms:
