@@ -2,6 +2,7 @@
 
 import errno
 import os
+from pathlib import Path
 
 import pytest
 
@@ -95,7 +96,10 @@ def test_none_is_written_where_one_cannot_be(migrate, tmp_path, monkeypatch):
     made = []
 
     def full(temporary, place):
-        made.append(sorted(path.name for path in (tmp_path / "made").iterdir()))
+        if (
+            Path(place).resolve().is_relative_to(tmp_path.resolve())
+        ):  # pytest replaces what it compiles
+            made.append(sorted(path.name for path in (tmp_path / "made").iterdir()))
         replace(temporary, place)
 
     def refuse(path, flags, mode=0o777):
