@@ -17,7 +17,6 @@ import marshal
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from types import CodeType
 
@@ -33,11 +32,13 @@ _DIGEST = 8
 """Bytes before others that tell whether those are what was written, and by such a Python."""
 _SIZE = 4
 """Bytes of the size of what comes first: the list of groups."""
+_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
-_Bytes = bytes | memoryview
-_Kept = tuple[Mapping[str, Source], _Bytes]
-"""A group in a bundle: the sources of its modules, by their names, and their code."""
+_Listed = tuple[Mapping[str, Source], tuple[int, int]]
+"""A group in a bundle: the sources of its modules by their names, and where their code is."""
+_Written = tuple[Mapping[str, Source], bytes]
+"""The same, with the code."""
 _Codes = Mapping[Expression, Code]
 """Regular expressions that were compiled."""
 
@@ -63,16 +64,21 @@ def _nothing() -> None:
 
 
 class _Bundle:
-    """The bundle of a command."""
+    """The bundle of a command, of which what is asked for is read.
+
+    A bundle grows by what other runs of its command load: this one would touch all of its memory.
+    """
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._groups, self.codes = _read(file)
+        self._descriptor = _opened(file)
+        self._size = 0 if self._descriptor is None else os.fstat(self._descriptor).st_size
+        self._groups, self.codes = self._listed()
 
     def take(self, name: str) -> Group | None:
         """Return the group of a module; None where there is none that counts."""
         kept = self._groups.get(name)
-        codes = _whole(kept[1]) if kept and _are_as_they_were(kept[0]) else None
+        codes = _whole(self._part(*kept[1])) if kept and _are_as_they_were(kept[0]) else None
         if kept is None or codes is None:
             return None
         loaded: list[CodeType] = marshal.loads(codes)  # noqa: S302 — lies where the program does
@@ -85,45 +91,77 @@ class _Bundle:
         nothing_new = not (own.fresh or CODES.compiled)
         if nothing_new or sys.dont_write_bytecode or not os.access(folder, os.W_OK):
             return
-        fresh = {name: _kept(group) for name, group in own.fresh.items() if name in group}
-        counting = {name: one for name, one in self._groups.items() if _are_as_they_were(one[0])}
+        fresh = {name: _written_group(group) for name, group in own.fresh.items() if name in group}
+        counting = {
+            name: (sources, self._part(*place))
+            for name, (sources, place) in self._groups.items()
+            if _are_as_they_were(sources)
+        }
         # What a module that changed had compiled may be nobody's any more.
         codes = dict(self.codes) if len(counting) == len(self._groups) else {}
         if has_one_thread():
             codes |= {one: code for one in CODES.compiled if (code := code_of(one))}
+        self._replace(_written(counting | fresh, codes))
+
+    def _replace(self, pieces: Iterator[bytes]) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
         new = f"{self._file}.{os.getpid()}"
         try:
             with open(new, "xb") as writing:
-                writing.writelines(_written(counting | fresh, codes))
+                writing.writelines(pieces)
             os.replace(new, self._file)
         except OSError:
-            with suppress(OSError):
-                os.remove(new)
+            _remove(new)
+
+    def _listed(self) -> tuple[Mapping[str, _Listed], _Codes]:
+        """Return the groups by the modules that are asked for, and the expressions.
+
+        Nothing is in a damaged bundle.
+        """
+        end = _SIZE + int.from_bytes(self._part(0, _SIZE), "big")
+        head = _whole(self._part(_SIZE, end))
+        if head is None:
+            return {}, {}
+        folder, listed, codes = marshal.loads(head)  # noqa: S302 — lies where the program does
+        if folder != _FOLDER:
+            return {}, {}
+        groups = {
+            name: (sources, (end + start, end + stop))
+            for name, (sources, start, stop) in listed.items()
+        }
+        return groups, codes
+
+    def _part(self, start: int, stop: int) -> bytes:
+        """Return some of the file; less where it ends before."""
+        if self._descriptor is None:
+            return b""
+        size = max(min(stop, self._size) - start, 0)
+        try:
+            if hasattr(os, "pread"):  # which copies of a process can do at once
+                return os.pread(self._descriptor, size, start)
+            os.lseek(self._descriptor, start, os.SEEK_SET)
+            return os.read(self._descriptor, size)
+        except OSError:
+            return b""
 
 
-def _read(file: str) -> tuple[Mapping[str, _Kept], _Codes]:
-    """Return what is in a bundle: groups by the modules that are asked for, and expressions.
-
-    Nothing is in a damaged one.
-    """
+def _opened(file: str) -> int | None:
     try:
-        with open(file, "rb", buffering=0) as reading:
-            data = memoryview(reading.read())
+        return os.open(file, _READ)
     except OSError:
-        return {}, {}
-    end = _SIZE + int.from_bytes(data[:_SIZE], "big")
-    head = _whole(data[_SIZE:end])
-    if head is None:
-        return {}, {}
-    folder, listed, codes = marshal.loads(head)  # noqa: S302 — lies where the program does
-    if folder != _FOLDER:
-        return {}, {}
-    rest = data[end:]
-    groups = {name: (sources, rest[start:stop]) for name, (sources, start, stop) in listed.items()}
-    return groups, codes
+        return None
 
 
-def _written(groups: Mapping[str, _Kept], codes: _Codes) -> Iterator[_Bytes]:
+def _remove(file: str) -> None:
+    try:
+        os.remove(file)
+    except OSError:  # it may never have been there
+        return
+
+
+def _written(groups: Mapping[str, _Written], codes: _Codes) -> Iterator[bytes]:
     """Yield the bytes of a bundle."""
     listed: dict[str, tuple[Mapping[str, Source], int, int]] = {}
     end = 0
@@ -138,7 +176,7 @@ def _written(groups: Mapping[str, _Kept], codes: _Codes) -> Iterator[_Bytes]:
         yield code
 
 
-def _kept(group: Group) -> _Kept:
+def _written_group(group: Group) -> _Written:
     sources = {name: (path, stamp) for name, (path, stamp, _) in group.items()}
     return sources, _with_digest(marshal.dumps([code for *_, code in group.values()]))
 
@@ -147,9 +185,9 @@ def _with_digest(data: bytes) -> bytes:
     return source_hash(data) + data
 
 
-def _whole(data: _Bytes) -> _Bytes | None:
+def _whole(data: bytes) -> memoryview | None:
     """Return what follows a digest; None where it is not what was written."""
-    rest = data[_DIGEST:]
+    rest = memoryview(data)[_DIGEST:]
     return rest if data[:_DIGEST] == source_hash(rest) else None
 
 
