@@ -1,6 +1,5 @@
 """Reports in several formats at once: one on standard output, the others in files."""
 
-import contextlib
 import errno
 import os
 import time
@@ -11,6 +10,7 @@ from kyvsim.cli import declared
 from kyvsim.cli.passing_files import passing_file
 from kyvsim.cli.streams import OutputError
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.suppressed import suppress
 from kyvsim.light.typed import IO, Any, Self
 from kyvsim.model.wording import likely
 from kyvsim.report.format import Format
@@ -130,12 +130,13 @@ class ReportFiles:
         self._paths = tuple(paths)
         self._streams: list[IO[str]] = []
         self._temporary: dict[str, str] = {}
-        with contextlib.ExitStack() as stack:
-            stack.callback(self.discard)
+        try:
             for path in self._paths:
-                with _explained(path):
+                with _Explained(path):
                     self._streams.append(self._open(path))
-            stack.pop_all()
+        except BaseException:
+            self.discard()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -151,33 +152,33 @@ class ReportFiles:
 
     def write(self, index: int, text: str) -> None:
         """Write to one of the files, by its place among the paths; raises OutputError."""
-        with _explained(self._paths[index]):
+        with _Explained(self._paths[index]):
             self._streams[index].write(text)
 
     def fill(self, reports: Iterable[Iterable[str]]) -> None:
         """Write a report to each of the files, and commit them."""
         for path, stream, pieces in zip(self._paths, self._streams, reports, strict=True):
-            with _explained(path):
+            with _Explained(path):
                 stream.writelines(pieces)
         self.commit()
 
     def commit(self) -> None:
         """Put all files in their place."""
         for path, stream in zip(self._paths, self._streams, strict=True):
-            with _explained(path):
+            with _Explained(path):
                 stream.close()
         for place in tuple(self._temporary):
-            with _explained(place):
+            with _Explained(place):
                 os.replace(self._temporary[place], place)
             del self._temporary[place]
 
     def discard(self) -> None:
         """Remove what was not committed."""
         for stream in self._streams:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 stream.close()
         for temporary in self._temporary.values():
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.unlink(temporary)
         self._temporary.clear()
 
@@ -220,9 +221,15 @@ def write_reports(reports: Iterable[tuple[str, Iterator[str]]]) -> None:
         files.fill(pieces for _, pieces in listed)
 
 
-@contextlib.contextmanager
-def _explained(path: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(f"cannot write to {path}: {error.strerror}") from None
+class _Explained:
+    """A block in which an OSError becomes an OutputError that names a path."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise OutputError(f"cannot write to {self._path}: {error.strerror}") from None

@@ -1,12 +1,12 @@
 """Reading standard input, writing to standard output and standard error."""
 
-import contextlib
 import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator
 
 from kyvsim.cli import declared
+from kyvsim.light.suppressed import suppress
 from kyvsim.light.typed import IO
 
 _BATCH = 1 << 16
@@ -25,7 +25,7 @@ class OutputError(Exception):
 
 def say(text: str) -> None:
     """Write a line to standard error; when nobody can read it there is nothing more to do."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
+    with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 
@@ -49,7 +49,7 @@ def read_stdin() -> bytes:
 
 def is_terminal(stream: IO[str] | None) -> bool:
     """Return whether a person reads `stream`."""
-    with contextlib.suppress(ValueError, AttributeError):
+    with suppress(ValueError, AttributeError):
         return stream is not None and stream.isatty()
     return False
 
@@ -72,7 +72,7 @@ def shown_width(stream: IO[str] | None) -> int:
     """Return the columns of what people read: those of the terminal within limits, else 80."""
     if stream is None or not is_terminal(stream):
         return _USUAL_WIDTH
-    with contextlib.suppress(OSError, ValueError, AttributeError):
+    with suppress(OSError, ValueError, AttributeError):
         columns = os.get_terminal_size(stream.fileno()).columns
         return max(min(columns or _USUAL_WIDTH, _MOST_WIDTH), _LEAST_WIDTH)
     return _USUAL_WIDTH
@@ -110,7 +110,7 @@ def write_out(pieces: Iterable[str]) -> bool:
 
 def abandon_stdout() -> None:
     """Point standard output to nowhere, so that the interpreter's last flush stays quiet."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
+    with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)

@@ -6,7 +6,6 @@ common.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from operator import length_hint
@@ -27,6 +26,7 @@ from kyvsim.kube.yaml_line import (
     text_going_on,
 )
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.suppressed import suppress
 from kyvsim.light.typed import TypeAlias
 
 _LineReader: TypeAlias = Callable[[str], Line]

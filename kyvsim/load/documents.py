@@ -5,7 +5,6 @@ KV009 a file without documents, KV024 a Helm template, KV027 a list of odd shape
 that a comment hides.
 """
 
-import contextlib
 from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.discovery import is_builtin
@@ -15,6 +14,7 @@ from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_chunks import Chunk, Excerpt, split_chunks
 from kyvsim.kube.yaml_text import Keys, YamlError, find_position, load_first
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.suppressed import suppress
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.recognise import helm_template, wrong_text
 from kyvsim.load.walk import USUAL, Walking
@@ -171,7 +171,7 @@ def _parse_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Docum
         yield _malformed(source.name, chunk, error)
         # What is an error is told; what Kyverno makes of it all the same is evaluated.
         if typing.keys is Keys.ONCE:
-            with contextlib.suppress(YamlError):
+            with suppress(YamlError):
                 first = load_first(chunk.text, floats=typing.floats)
     if first is None:
         return
