@@ -1,9 +1,9 @@
 """Options that commands share: lists split at commas, flags of the online half."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kyvsim.cli import declared
+from kyvsim.light.regex import regex
 from kyvsim.light.typed import Any
 from kyvsim.model.budget import UNCHANGED, Budget
 
@@ -239,10 +239,13 @@ def _refused(names: tuple[str, ...], bare: bool, message: str) -> declared.Decor
     )
 
 
+_SIZE = regex(r"(\d+) ?([kmg]?)(?:i?b)?")
+
+
 def _bytes(call: declared.Call, spelled: str, value: str | None) -> int:
     if value is None:
         return 0
-    found = re.fullmatch(r"(\d+) ?([kmg]?)(?:i?b)?", value.strip().lower())
+    found = _SIZE.fullmatch(value.strip().lower())
     size = int(found[1]) << 10 * " kmg".index(found[2] or " ") if found else 0
     if not size:
         raise declared.UsageError(f"{spelled} {value}: not a size such as 8MB", call)

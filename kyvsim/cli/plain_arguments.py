@@ -1,6 +1,5 @@
 """Arguments that are plain to see, read without click."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 
 from kyvsim.cli.declared import (
@@ -17,6 +16,7 @@ from kyvsim.cli.declared import (
     UsageError,
 )
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import DOTALL, IGNORECASE, regex
 from kyvsim.light.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ _PLAIN = frozenset(
 YES = ("true", "t", "1", "yes", "on")
 NO = ("false", "f", "0", "no", "off", "")
 """How a flag is set or not, where that is said in a word."""
-_BOOLEAN = r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)"
-_SHORT_VALUE = r"(-[a-zA-Z])=(.*)"
+_BOOLEAN = regex(r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)", IGNORECASE)
+_SHORT_VALUE = regex(r"(-[a-zA-Z])=(.*)", DOTALL)
 
 
 class _Odd(Exception):  # noqa: N818 — no fault: click knows what to say of it
@@ -91,10 +91,10 @@ def respelled(command: Command, words: Sequence[str]) -> list[str]:
 def _respelled(word: str, bare: Collection[str]) -> Sequence[str]:
     if "=" not in word:
         return (word,)
-    boolean = re.fullmatch(_BOOLEAN, word, re.IGNORECASE)
+    boolean = _BOOLEAN.fullmatch(word)
     if boolean and boolean[1] in bare:
         return (boolean[1],) if boolean[2].lower() in {"true", "t", "1"} else ()
-    short = re.fullmatch(_SHORT_VALUE, word, re.DOTALL)
+    short = _SHORT_VALUE.fullmatch(word)
     return (short[1], short[2]) if short and short[1] not in bare else (word,)
 
 

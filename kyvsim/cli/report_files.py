@@ -134,9 +134,9 @@ class ReportFiles:
             for path in self._paths:
                 with _Explained(path):
                     self._streams.append(self._open(path))
-        except BaseException:
-            self.discard()
-            raise
+        finally:
+            if len(self._streams) < len(self._paths):
+                self.discard()
 
     def __enter__(self) -> Self:
         return self

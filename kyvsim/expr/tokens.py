@@ -5,13 +5,12 @@ must be JSON, only a quote can be escaped in a raw string, a lone `=` or `-` is 
 expression can hold).
 """
 
-import re
 from types import MappingProxyType
 
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.go.json import JsonError, parse_json
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
+from kyvsim.light.regex import DOTALL, VERBOSE, regex
 from kyvsim.light.typed import Any, Final, NoReturn, TypeAlias
 
 Token: TypeAlias = dict[str, Any]
@@ -29,7 +28,7 @@ _TOKEN: Final = regex(
     |(?P<raw>'(?:\\'|[^'])*+')
     |(?P<variable>\$[A-Za-z_][A-Za-z0-9_]*)
     |(?P<symbol>\[\?|\[\]|\|\||&&|[<>!=]=|[][.*,:@(){}|<>!&=])""",
-    re.VERBOSE | re.DOTALL,
+    VERBOSE | DOTALL,
 )
 _SYMBOLS: Final = MappingProxyType(
     {

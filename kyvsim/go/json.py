@@ -4,7 +4,6 @@ upstream: Go's encoding/json.
 """
 
 import math
-import re
 from types import MappingProxyType
 
 from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
@@ -12,7 +11,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.light.json_text import reader
 from kyvsim.light.regex import regex
 
-_LONE = "[\ud800-\udfff]"
+_LONE = regex("[\ud800-\udfff]")
 _HALF = regex(r"\\u[dD][89a-fA-F]")
 _KINDS = MappingProxyType(
     {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
@@ -50,7 +49,7 @@ def json_kind(value: Json) -> str:
 def _with_characters(value: Json) -> Json:
     """Replace halves of surrogate pairs: Go has no text that holds one."""
     if value.__class__ is str:
-        return re.sub(_LONE, "\ufffd", value)
+        return _LONE.sub("\ufffd", value)
     if value.__class__ is list:
         return [_with_characters(item) for item in value]
     if value.__class__ is dict:

@@ -3,7 +3,6 @@
 upstream: Go's time package (ParseDuration and Duration.String).
 """
 
-import re
 from types import MappingProxyType
 
 from kyvsim.light.regex import regex
@@ -25,7 +24,7 @@ _UNITS = MappingProxyType(
         "h": HOUR,
     }
 )
-_WHOLE = r"([+-]?)((?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|[u\u00b5\u03bcm]s|[smh]))++)"
+_WHOLE = regex(r"([+-]?)((?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|[u\u00b5\u03bcm]s|[smh]))++)")
 """No part of it is read twice: a long text without a unit takes no longer than one with many."""
 _STARTS = frozenset("+-.0123456789")
 _ENDS = frozenset("smh")
@@ -35,7 +34,7 @@ _PART = regex(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 def parse_duration(text: str) -> int | None:
     """Return the nanoseconds that `text` writes, or None where Go refuses it."""
     may_be = text[:1] in _STARTS and text[-1:] in _ENDS
-    found = re.fullmatch(_WHOLE, text) if may_be else None
+    found = _WHOLE.fullmatch(text) if may_be else None
     if found is None:
         return 0 if text in ("0", "+0", "-0") else None
     sign, parts = found.groups()

@@ -4,19 +4,21 @@ upstream: Go's strconv package and its conversion rules on amd64.
 """
 
 import math
-import re
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
+from kyvsim.light.regex import ASCII, IGNORECASE, regex
 
-_ANY_CASE = re.IGNORECASE | re.ASCII  # without ASCII two letters of Turkish fit `i`
+_ANY_CASE = IGNORECASE | ASCII  # without ASCII two letters of Turkish fit `i`
 _INT = regex(r"[+-]?[0-9]+")
 _DIGITS = "[0-9](?:_?[0-9])*"
 _HEX_DIGITS = "[0-9a-f](?:_?[0-9a-f])*"
-_FLOAT = (
-    rf"[+-]?(?:(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf|infinity)|nan"
+_FLOAT = regex(
+    rf"[+-]?(?:(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf|infinity)|nan",
+    _ANY_CASE,
 )
-_HEX_FLOAT = rf"[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})p[+-]?{_DIGITS}"
+_HEX_FLOAT = regex(
+    rf"[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})p[+-]?{_DIGITS}", _ANY_CASE
+)
 _SPAN = 1 << 64
 _LOWEST = -(1 << 63)
 _HIGHEST = (1 << 63) - 1
@@ -33,9 +35,9 @@ def parse_int(text: str) -> int | None:
 def parse_float(text: str) -> float | None:
     """Return the float64 that `text` writes, or None where it writes none or is out of range."""
     try:
-        if re.fullmatch(_FLOAT, text, flags=_ANY_CASE) is not None:
+        if _FLOAT.fullmatch(text) is not None:
             number = float(text.replace("_", ""))
-        elif re.fullmatch(_HEX_FLOAT, text, flags=_ANY_CASE) is not None:
+        elif _HEX_FLOAT.fullmatch(text) is not None:
             number = float.fromhex(text.replace("_", ""))
         else:
             return None

@@ -4,12 +4,11 @@ upstream: Go's fmt, strconv and encoding/json packages.
 """
 
 import math
-import re
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.json_text import encode_basestring
-from kyvsim.light.regex import regex
+from kyvsim.light.regex import Match, regex
 
 _ESCAPES = MappingProxyType(
     {char: f"\\{shown}" for char, shown in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
@@ -119,7 +118,7 @@ def _json_text(text: str) -> str:
     return _ESCAPED.sub(_escape, str(encode_basestring(text)))
 
 
-def _escape(found: re.Match[str]) -> str:
+def _escape(found: Match[str]) -> str:
     code = ord(found[0])
     return f"\\u{code:04x}" if code < 0xD800 else "\ufffd"
 

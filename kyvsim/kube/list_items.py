@@ -3,7 +3,6 @@
 It is cut where its items are plain to see, in YAML and in JSON; else it is read as one.
 """
 
-import re
 from collections.abc import Iterator
 
 from kyvsim.kube.list_item import CutList, Item, odd_item
@@ -11,7 +10,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import Excerpt
 from kyvsim.kube.yaml_line import Unusual
 from kyvsim.kube.yaml_lines import read_plain
-from kyvsim.light.regex import regex
+from kyvsim.light.regex import MULTILINE, regex
 from kyvsim.light.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 _ITEMS = "items:\n"
 _FIRST_ITEM = regex(_ITEMS + r"( *)- ")
-_AFTER_ITEMS = regex(r"^[^ #\n-]", re.MULTILINE)
+_AFTER_ITEMS = regex(r"^[^ #\n-]", MULTILINE)
 
 
 def cut_list(text: str, *, floats: bool = False) -> CutList | None:

@@ -3,10 +3,9 @@
 upstream: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go, suffix.go).
 """
 
-import re
 from types import MappingProxyType
 
-from kyvsim.light.regex import regex
+from kyvsim.light.regex import Match, regex
 from kyvsim.light.typed import Final
 
 DECIMAL_SI: Final = "DecimalSI"
@@ -174,7 +173,7 @@ def parse_quantity(text: str) -> Quantity | None:
     return _read(found) if found else None
 
 
-def _read(found: re.Match[str]) -> Quantity | None:
+def _read(found: Match[str]) -> Quantity | None:
     sign, zeros, digits, fraction, suffix = found.groups()
     if suffix in _BINARY_EXPONENTS:
         return _binary(found, _BINARY_EXPONENTS[suffix])
@@ -214,7 +213,7 @@ def quantity_problem(text: str) -> str:
     return "unable to parse numeric part of quantity"
 
 
-def _binary(found: re.Match[str], exponent: int) -> Quantity | None:
+def _binary(found: Match[str], exponent: int) -> Quantity | None:
     """Return a quantity with a binary suffix; upstream caps it at the largest int64."""
     sign, zeros, digits, fraction, _ = found.groups()
     places = fraction[1:] if fraction else ""

@@ -4,14 +4,15 @@ Results of policies show them. upstream: k8s.io/apimachinery/pkg, labels/selecto
 (NewRequirement), util/validation/validation.go, apis/meta/v1/helpers.go
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.objects import Json
+from kyvsim.light.regex import regex
 
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _PREFIX = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_NAME_FORM, _PREFIX_FORM = regex(_NAME), regex(_PREFIX)
 _LONGEST_NAME, _LONGEST_PREFIX = 63, 253
 _SIGNS = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
@@ -95,7 +96,7 @@ def _against_key(key: str) -> Iterator[str]:
         yield "name part must be non-empty"
     elif len(name.encode()) > _LONGEST_NAME:
         yield f"name part must be no more than {_LONGEST_NAME} bytes"
-    if re.fullmatch(_NAME, name) is None:
+    if _NAME_FORM.fullmatch(name) is None:
         yield f"name part {_SIGNS}"
 
 
@@ -105,7 +106,7 @@ def _against_prefix(prefix: str) -> Iterator[str]:
         return
     if len(prefix.encode()) > _LONGEST_PREFIX:
         yield f"prefix part must be no more than {_LONGEST_PREFIX} bytes"
-    if re.fullmatch(_PREFIX, prefix) is None:
+    if _PREFIX_FORM.fullmatch(prefix) is None:
         yield f"prefix part {_PREFIX_SIGNS}"
 
 
@@ -119,5 +120,5 @@ def _value_faults(key: str, values: Sequence[Json]) -> Iterator[str]:
 def _against_value(value: str) -> Iterator[str]:
     if len(value.encode()) > _LONGEST_NAME:
         yield f"must be no more than {_LONGEST_NAME} bytes"
-    if value and re.fullmatch(_NAME, value) is None:
+    if value and _NAME_FORM.fullmatch(value) is None:
         yield _VALUE_SIGNS

@@ -5,7 +5,6 @@ Source of the rules: go-yaml v2 `resolve.go`, sigs.k8s.io/yaml (map keys), Go's 
 """
 
 import math
-import re
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -51,11 +50,12 @@ _INT = regex(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9
 _FLOAT = regex(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _POINT_FLOAT = regex(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?\Z")
 _SIGN_AFTER_PREFIX = regex(r"0b([-+][01]+)\Z")
-_TIMESTAMP = (
+_TIMESTAMP = regex(
     r"\d{4}-(\d{1,2})-(\d{1,2})"
     r"(?:(?:[Tt]\d{1,2}:\d{1,2}:\d{1,2}(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d))"
     r"| \d{1,2}:\d{1,2}:\d{1,2}(?:[.,]\d+)?)?\Z"
 )
+_ESCAPED_BYTE = regex("[\udc80-\udcff]")
 
 
 class ScalarError(ValueError):
@@ -175,7 +175,7 @@ def _kind_name(value: Json) -> str:
 
 
 def _is_timestamp(text: str) -> bool:
-    found = re.match(_TIMESTAMP, text)
+    found = _TIMESTAMP.match(text)
     return found is not None and int(found[1]) in range(1, 13) and int(found[2]) in range(1, 32)
 
 
@@ -192,7 +192,7 @@ def _decode_binary(text: str) -> str:
         raise ScalarError("!!binary value contains invalid base64 data")
     # Go's JSON replaces every single byte that is no UTF-8; surrogate escapes count them so.
     decoded = data.decode("utf-8", "surrogateescape")
-    return re.sub("[\udc80-\udcff]", "\ufffd", decoded)
+    return _ESCAPED_BYTE.sub("\ufffd", decoded)
 
 
 def tagged_value(tag: str, text: str) -> Json:

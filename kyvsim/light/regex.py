@@ -1,20 +1,26 @@
 """Regular expressions that are compiled when they are first used.
 
 Most of a run's modules have some, and most of these are for texts that the run does not meet. What
-compiling one makes can be kept for other runs: that of a start's dozen takes two milliseconds.
+compiling one makes can be kept for other runs: that of a start's dozen takes two milliseconds, and
+the module that compiles, with `enum` behind it, five.
 """
 
-import re
 from collections.abc import Mapping
 
 from kyvsim.light.typed import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
+    from re import ASCII, DOTALL, IGNORECASE, MULTILINE, VERBOSE, Match, Pattern
+
     _sre: Any
 else:
     import _sre
 
-__all__ = ["CODES", "Code", "code_of", "regex"]
+    Match = Pattern = Any
+    ASCII, DOTALL, IGNORECASE, MULTILINE, VERBOSE = 256, 16, 2, 8, 64
+
+__all__ = ["CODES", "Code", "Match", "Pattern", "code_of", "regex"]
+__all__ += ["ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "VERBOSE"]
 
 Expression: TypeAlias = tuple[str | bytes, int]
 """What is compiled: the source, and the flags."""
@@ -39,6 +45,8 @@ class Codes:
                 return _sre.compile(*code)
             except (TypeError, ValueError, RuntimeError):  # of an engine that is not this one
                 pass
+        import re  # noqa: PLC0415 — where something is to be compiled: see above
+
         self.compiled.add(one)
         return re.compile(*one)
 
@@ -51,6 +59,8 @@ def code_of(one: Expression) -> Code | None:
 
     Nothing else may compile one meanwhile.
     """
+    import re  # noqa: PLC0415 — as above
+
     compiler: Any = getattr(re, "_compiler", None)
     names = vars(compiler) if compiler else {}
     if names.get("_sre") is not _sre:

@@ -2,9 +2,12 @@
 
 import marshal
 import re
+import subprocess
+import sys
 
 import pytest
 
+from kyvsim.light import regex as light_regex
 from kyvsim.light.regex import CODES, code_of, regex
 
 EXPRESSIONS = [
@@ -79,3 +82,20 @@ def test_asking_for_a_code_leaves_the_compiler_as_it_was():
     with pytest.raises(re.error):
         code_of(("(", 0))
     assert vars(COMPILER)["_sre"] is engine
+
+
+@pytest.mark.parametrize("name", ["ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "VERBOSE"])
+def test_flags_are_those_of_the_standard_library(name):
+    assert getattr(light_regex, name) == getattr(re, name)
+
+
+def test_re_is_not_loaded_before_something_is_compiled():
+    code = """
+import sys
+from kyvsim.light.regex import IGNORECASE, regex
+late = regex("A(b)", IGNORECASE)
+assert "re" not in sys.modules and "enum" not in sys.modules
+print(late.sub("-", "xABx"), "re" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "x-x True\n"

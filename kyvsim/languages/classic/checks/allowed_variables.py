@@ -4,7 +4,6 @@ upstream: pkg/validation/policy/validate.go (hasInvalidVariables),
 pkg/engine/context/mock_context.go
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
@@ -17,6 +16,7 @@ from kyvsim.languages.classic.checks.references import broken_references, pointe
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, marked_texts
 from kyvsim.languages.classic.checks.variable_text import expression_of
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import Pattern, regex
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Path
 
@@ -153,6 +153,11 @@ def _problem(text: str, path: Path, allowed: _Allowed) -> str:
     return ""
 
 
+@lru_cache(maxsize=64)
+def _form(text: str) -> Pattern[str]:
+    return regex(text)
+
+
 def _query_problem(expression: str, allowed: _Allowed, path: Path) -> str:
     """Return why an expression may not be a variable, or ""."""
     if expression == "@":
@@ -166,7 +171,7 @@ def _query_problem(expression: str, allowed: _Allowed, path: Path) -> str:
     bare = expression.replace('"', "")
     if any(word in bare for word in _words_in(allowed.expression)):
         return ""
-    if re.search(allowed.expression, bare):
+    if _form(allowed.expression).search(bare):
         return ""
     if any(matches(pattern, bare) for pattern in allowed.patterns):
         return ""

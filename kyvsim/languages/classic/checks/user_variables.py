@@ -3,14 +3,13 @@
 upstream: pkg/validation/policy/background.go
 """
 
-import re
 from collections.abc import Iterator
 
 from kyvsim.expr.variables import VARIABLE
 from kyvsim.kube.held_texts import may_hold
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.checks.refusal import marked_texts, refuse, rules_under_check
-from kyvsim.light.regex import regex
+from kyvsim.light.regex import ASCII, regex
 from kyvsim.match.filters import filters
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
@@ -31,7 +30,7 @@ _ABOUT_USERS = (
     "request.clusterRoles",
 )
 """As upstream writes them: a dot stands for any character."""
-_FORBIDDEN = regex(rf"[^.]({'|'.join(_ABOUT_USERS)})\b", re.ASCII)
+_FORBIDDEN = regex(rf"[^.]({'|'.join(_ABOUT_USERS)})\b", ASCII)
 _LAST_WORDS = tuple(one.rpartition(".")[2] for one in _ABOUT_USERS)
 
 

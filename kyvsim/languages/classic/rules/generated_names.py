@@ -4,14 +4,14 @@ Source of the rules: k8s.io/apimachinery pkg/api/validation (RFC 1123), k8s.io/k
 pkg/apis/*/validation for the kinds with rules of their own.
 """
 
-import re
 from collections.abc import Iterable
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.light.regex import regex
 
-_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
-_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_LABEL = regex(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_SUBDOMAIN = regex(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST_SUBDOMAIN = 253
 _ANY_PATH = "rbac.authorization.k8s.io"
 """The group whose names may be anything that fits into a path."""
@@ -26,14 +26,14 @@ def _problems(obj: Json) -> Iterable[str]:
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
     if group == _ANY_PATH:
-        good, form = bool(key.name) and not re.search("[/%]", key.name), "path segment"
+        good, form = bool(key.name) and "/" not in key.name and "%" not in key.name, "path segment"
     elif not group and key.kind in {"Namespace", "Service"}:
-        good, form = re.fullmatch(_LABEL, key.name) is not None, "RFC 1123 label"
+        good, form = _LABEL.fullmatch(key.name) is not None, "RFC 1123 label"
     else:
-        fits = len(key.name) <= _LONGEST_SUBDOMAIN and re.fullmatch(_SUBDOMAIN, key.name)
+        fits = len(key.name) <= _LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(key.name)
         good, form = bool(fits), "RFC 1123 name"
     if not good:
         yield f"no API server takes {key.kind} `{key.name}`: the name is no valid {form}"
-    if key.namespace and not re.fullmatch(_LABEL, key.namespace):
+    if key.namespace and not _LABEL.fullmatch(key.namespace):
         what = f"namespace `{key.namespace}` of {key.kind} `{key.name}`"
         yield f"no API server takes {what}: it is no valid RFC 1123 label"

@@ -1,8 +1,6 @@
 """Absolute `$(…)` references in messages, moved along with the pattern they point into."""
 
-import re
-
-from kyvsim.light.regex import regex
+from kyvsim.light.regex import Match, regex
 
 # upstream: pkg/engine/variables/regex, RegexReferences
 _REFERENCE = regex(r"(^|[^\\])(\$\(.[^ ]*\))")
@@ -16,7 +14,7 @@ def shift_references(message: str, way: str, pivot: str) -> str:
     if "$(" not in message:
         return message
 
-    def shifted(found: re.Match[str]) -> str:
+    def shifted(found: Match[str]) -> str:
         before, reference = found.groups()
         anchor = pivot
         if pivot == "anyPattern" and pivot in reference:
