@@ -23,7 +23,7 @@ from kyvsim.load.chainsaw import (
 )
 from kyvsim.load.chainsaw_configuration import find_configuration, read_configuration
 from kyvsim.load.installation import load_installation
-from kyvsim.load.walk import USUAL, Walking
+from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.chainsaw import (
     WITHOUT_CONFIGURATION,
     ChainsawConfiguration,

@@ -30,12 +30,11 @@ from kyvsim.load.documents import (
     read_documents,
 )
 from kyvsim.load.files import Source
-from kyvsim.load.ignore import check_patterns
 from kyvsim.load.mistaken import mistaken
 from kyvsim.load.policy import is_exception, load_bindings, load_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
-from kyvsim.load.walk import USUAL, Walking
+from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.binding import Binding
 from kyvsim.model.budget import UNCHANGED, Budget
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
@@ -104,7 +103,10 @@ def walking_through(
 ) -> Walking:
     """Return how folders are to be walked; raise ValueError for a pattern that cannot be read."""
     patterns = tuple(exclude)
-    check_patterns(patterns)
+    if patterns:
+        from kyvsim.load.ignore import check_patterns  # noqa: PLC0415 — seldom given
+
+        check_patterns(patterns)
     return Walking(patterns, ignore_files, most=most)
 
 

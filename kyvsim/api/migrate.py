@@ -13,7 +13,7 @@ from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.policy import is_exception, load_policies
 from kyvsim.load.sorting import POLICIES, sorted_out
-from kyvsim.load.walk import USUAL, Walking
+from kyvsim.load.walking import USUAL, Walking
 from kyvsim.migrate import CONVERTED_KINDS, convert, convert_exception
 from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out

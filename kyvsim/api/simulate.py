@@ -31,7 +31,7 @@ from kyvsim.load.scenario import (
 )
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, sorted_out
 from kyvsim.load.userinfo import named_user
-from kyvsim.load.walk import USUAL, Walking
+from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.budget import SIMULATED, Budget
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.installation import HELM

@@ -14,7 +14,7 @@ from kyvsim.load.policy import load_policies, sniff
 from kyvsim.load.recognise import is_test_manifest
 from kyvsim.load.shape import has_known_shape
 from kyvsim.load.structure import check, diagnostics
-from kyvsim.load.walk import USUAL, Walking
+from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, strictly
 from kyvsim.model.source import Document
 

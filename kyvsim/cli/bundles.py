@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import CodeType
 
-from kyvsim.cli.front_page import COMMANDS
 from kyvsim.cli.own_modules import Group, OwnModules, Source, find_own_modules, stamp_of
 from kyvsim.light.importing import cache_from_source, source_hash
 from kyvsim.light.regex import CODES, Code, Expression, code_of
@@ -49,14 +48,15 @@ def begin_loading(arguments: Sequence[str]) -> Callable[[], None]:
     Returns what is to be called when the command has run: it keeps what the bundle had not.
     """
     own = find_own_modules()
-    if own is None or not arguments or arguments[0] not in COMMANDS:
+    command = arguments[0] if arguments else ""
+    if own is None or not command.isidentifier():  # so it leads nowhere else, either
         return _nothing
     # Another layout needs another ending: what former versions kept may still lie there.
-    source = os.path.join(_FOLDER, f"{arguments[0]}.py")
+    source = os.path.join(_FOLDER, f"{command}.py")
     bundle = _Bundle(f"{os.path.splitext(cache_from_source(source))[0]}.kept")
     own.take = bundle.take
     CODES.known = bundle.codes
-    return partial(bundle.keep, own)
+    return partial(bundle.keep, command, own)
 
 
 def _nothing() -> None:
@@ -85,10 +85,12 @@ class _Bundle:
         sources = kept[0].items()
         return {name: (*one, code) for (name, one), code in zip(sources, loaded, strict=True)}
 
-    def keep(self, own: OwnModules) -> None:
+    def keep(self, command: str, own: OwnModules) -> None:
         """Keep what this run loaded and compiled by itself, too, if that may be."""
+        from kyvsim.cli.front_page import COMMANDS  # noqa: PLC0415 — in the bundle itself
+
         folder = os.path.dirname(self._file)
-        nothing_new = not (own.fresh or CODES.compiled)
+        nothing_new = command not in COMMANDS or not (own.fresh or CODES.compiled)
         if nothing_new or sys.dont_write_bytecode or not os.access(folder, os.W_OK):
             return
         fresh = {name: _written_group(group) for name, group in own.fresh.items() if name in group}

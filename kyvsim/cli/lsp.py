@@ -11,7 +11,7 @@ from kyvsim.cli.options import list_option, strict_option
 from kyvsim.cli.settled import settled
 from kyvsim.cli.walking import walking_of, walking_options
 from kyvsim.light.typed import TYPE_CHECKING, Any, Final
-from kyvsim.load.walk import USUAL
+from kyvsim.load.walking import USUAL
 from kyvsim.model.diagnostic import Diagnostic, Severity
 
 if TYPE_CHECKING:

@@ -5,9 +5,6 @@ import os
 import sys
 from collections.abc import Sequence
 
-from kyvsim.cli.exit_status import OK
-from kyvsim.cli.front_page import ASKED_BY, front_page, page_width
-
 _ASKED_AT_THE_END = frozenset({"atexit", "threading"})
 """Modules through which something waits for the end of a process."""
 
@@ -58,8 +55,11 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
 
     `alone` says that the process has nothing else to do: then signals that end it are its own.
     """
-    if tuple(arguments) in ASKED_BY and sys.stdout is not None:
-        return _show_front_page()
+    if not arguments or arguments[0].startswith("-"):
+        from kyvsim.cli.front_page import ASKED_BY  # noqa: PLC0415 — a command does not show it
+
+        if tuple(arguments) in ASKED_BY and sys.stdout is not None:
+            return _show_front_page()
     if not alone:
         from kyvsim.cli.program import run_command  # noqa: PLC0415 — slow, not for that page
 
@@ -76,6 +76,9 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
 
 
 def _show_front_page() -> int:
+    from kyvsim.cli.exit_status import OK  # noqa: PLC0415 — as above
+    from kyvsim.cli.front_page import front_page, page_width  # noqa: PLC0415 — likewise
+
     try:
         sys.stdout.write(f"{front_page(page_width())}\n")
         sys.stdout.flush()

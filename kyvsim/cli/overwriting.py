@@ -8,7 +8,7 @@ from kyvsim.cli.settled import configuration_files
 from kyvsim.cli.streams import OutputError
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any
-from kyvsim.load.walk import is_manifest_name
+from kyvsim.load.walking import is_manifest_name
 from kyvsim.report.style import safe_line
 
 BASELINE = "--write-baseline"

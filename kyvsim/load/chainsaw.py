@@ -26,7 +26,7 @@ from kyvsim.load.documents import STRICT, parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.policy import sniff
 from kyvsim.load.suite_manifest import find_manifests
-from kyvsim.load.walk import USUAL, Walking
+from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.chainsaw import (
     WITHOUT_CONFIGURATION,
     ChainsawConfiguration,

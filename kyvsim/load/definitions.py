@@ -10,7 +10,7 @@ from kyvsim.load.documents import AS_WRITTEN, Loaded, read_documents
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import is_definition, what_it_is
 from kyvsim.load.sorting import DEFINITIONS, sorted_out
-from kyvsim.load.walk import USUAL, Walking
+from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document
 

@@ -17,7 +17,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.suppressed import suppress
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.recognise import helm_template, wrong_text
-from kyvsim.load.walk import USUAL, Walking
+from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
 

@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any, TypeAlias
+from kyvsim.load.walking import IGNORE_FILE
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
-
-IGNORE_FILE = ".kyvsimignore"
 
 _Spec: TypeAlias = Any
 """A `pathspec.GitIgnoreSpec`; the library is loaded only where there are patterns."""

@@ -20,7 +20,7 @@ from kyvsim.load.documents import (
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import way_out
 from kyvsim.load.sorting import OBJECTS, sorted_out
-from kyvsim.load.walk import USUAL, Walking
+from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
 

@@ -4,8 +4,9 @@ import os
 import stat
 from collections.abc import Iterator
 
-from kyvsim.load.ignore import IGNORE_FILE, folders_above
-from kyvsim.load.walk import USUAL, Walking, walk
+from kyvsim.load.ignore import folders_above
+from kyvsim.load.walk import walk
+from kyvsim.load.walking import IGNORE_FILE, USUAL, Walking
 from kyvsim.model.source import Mark, Stamp
 
 

@@ -13,7 +13,8 @@ from kyvsim.load.documents import STRICT_FLOATS, read_documents
 from kyvsim.load.old_manifests import in_todays_names, old_fields, todays_form
 from kyvsim.load.recognise import looks_like_policy
 from kyvsim.load.values import check_cli_document, cli_schemas
-from kyvsim.load.walk import USUAL, Walking, walk
+from kyvsim.load.walk import walk
+from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.source import Document, Location, Path

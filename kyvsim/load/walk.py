@@ -8,36 +8,18 @@ from collections.abc import Iterator
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.ignore import (
-    IGNORE_FILE,
     Patterns,
     given_patterns,
     ignored_by,
     patterns_above,
     patterns_in,
 )
+from kyvsim.load.walking import IGNORE_FILE, USUAL, Walking, is_manifest_name, too_much, unreadable
 from kyvsim.model.diagnostic import Diagnostic, Severity, left_out
 from kyvsim.model.source import Location
 
-_SUFFIXES = (".yaml", ".yml", ".json")
-TOO_MUCH = "KV065"
 _OF_VERSION_CONTROL = frozenset({".git", ".hg", ".svn"})
 _OF_CHARTS = frozenset({"templates", "charts"})
-
-
-class Walking(NamedTuple):
-    """How folders are walked."""
-
-    exclude: tuple[str, ...] = ()
-    """Patterns in gitignore's syntax of what is left aside."""
-    ignore_files: bool = True
-    """Whether `.kyvsimignore` files are read."""
-    as_found: bool = False
-    """Whether files that are named count as found in their folders: others named them."""
-    most: int = 100_000
-    """Files and folders that may be found at one path; 0 for as many as there are."""
-
-
-USUAL = Walking()
 
 
 class _Walk(NamedTuple):
@@ -69,11 +51,6 @@ def is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def is_manifest_name(name: str) -> bool:
-    """Return whether a file is YAML or JSON by its name."""
-    return name.lower().endswith(_SUFFIXES)
-
-
 def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | Diagnostic]:
     """Yield the YAML and JSON files in and below a folder, in order, or those of one name.
 
@@ -91,12 +68,6 @@ def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | 
         if walking.most and len(found) + len(same.seen) > walking.most:
             return iter((too_much(path, walking),))
     return iter(found)
-
-
-def too_much(path: str, walking: Walking) -> Diagnostic:
-    """Return the remark on a path at which more is found than may be."""
-    text = f"more than {walking.most:,} files and folders: name less, or allow more (--max-files N)"
-    return Diagnostic(TOO_MUCH, Severity.ERROR, text, Location(path))
 
 
 def _walked(path: str, real: str, same: _Walk) -> Iterator[list[str | Diagnostic]]:
@@ -130,13 +101,6 @@ def left_aside(path: str, walking: Walking) -> Iterator[Diagnostic]:
     origin = ignored_by(path, tuple(found), is_folder=False)
     if origin:
         yield left_out(f"ignored because of {origin}", Location(path))
-
-
-def unreadable(path: str, error: OSError | ValueError) -> Diagnostic:
-    """Return the remark on a file or folder that the system does not give."""
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    text = f"cannot be read: {reason[:1].lower()}{reason[1:]}"
-    return Diagnostic("KV003", Severity.ERROR, text, Location(path))
 
 
 def _look(

@@ -17,7 +17,7 @@ OWN += ("cli/own_modules", "light/__init__", "light/importing", "light/regex")
 OWN += ("light/threads", "light/typed")
 SOURCES = {
     "cli/declared": "class Call: ...\nclass Command: ...\nclass Group: ...\n",
-    "cli/apply": "from kyvsim.part import SAID\n",
+    "cli/apply": "import kyvsim.cli.front_page\nfrom kyvsim.part import SAID\n",
     "part/__init__": "from kyvsim.part.word import SAID\n",
     "part/early": "import kyvsim.other.early\n",
     "part/late": "import kyvsim.other.late, kyvsim.other.last\n",
@@ -31,7 +31,7 @@ RUN = """
 import json, sys
 from kyvsim.cli.bundles import begin_loading
 end_loading = begin_loading(["apply"])
-own, taken = getattr(end_loading, "args", [None])[0], []
+own, taken = getattr(end_loading, "args", [None])[-1], []
 if own:
     take = own.take
     def noted(name):

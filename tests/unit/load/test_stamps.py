@@ -3,7 +3,7 @@ import os
 import pytest
 
 from kyvsim.load.stamps import stamp
-from kyvsim.load.walk import Walking
+from kyvsim.load.walking import Walking
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ import pytest
 
 from kyvsim.load.files import read_sources
 from kyvsim.load.ignore import IgnoreError, check_patterns
-from kyvsim.load.walk import Walking, walk
+from kyvsim.load.walk import walk
+from kyvsim.load.walking import Walking
 from kyvsim.model.diagnostic import Diagnostic
 
 
