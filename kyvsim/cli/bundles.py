@@ -114,7 +114,7 @@ class _Bundle:
             with open(new, "xb") as writing:
                 writing.writelines(pieces)
             os.replace(new, self._file)
-        except OSError:
+        except (OSError, KeyboardInterrupt):
             _remove(new)
 
     def _listed(self) -> tuple[Mapping[str, _Listed], _Codes]:

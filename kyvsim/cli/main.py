@@ -71,7 +71,11 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
 
     end_when_asked()
     status = run_command(arguments)
-    end_loading()
+    from kyvsim.light.suppressed import suppress  # noqa: PLC0415 — loaded by then
+
+    # All is told by now: a signal ends no more than the keeping, and what is not kept is loaded.
+    with suppress(KeyboardInterrupt, OSError, ValueError):
+        end_loading()
     return status
 
 

@@ -288,3 +288,24 @@ def test_a_module_that_fails_fails_as_it_did(package):
     with pytest.raises(subprocess.CalledProcessError) as failed:
         said(package, code)
     assert "cannot import name 'other' from 'kyvsim.part'" in failed.value.stderr
+
+
+@pytest.mark.parametrize("error", ["OSError", "KeyboardInterrupt"])
+def test_what_cannot_be_kept_leaves_nothing_behind(package, error):
+    code = f"""
+import json, os
+from kyvsim.cli.bundles import begin_loading
+end_loading = begin_loading(["apply"])
+import kyvsim.cli.apply
+def refuse(*_):
+    raise {error}
+os.replace = refuse
+end_loading()
+print(json.dumps(True))
+"""
+    said(package)
+    before = [(one, one.read_bytes()) for one in bundles(package)]
+    (package / "part/word.py").write_text(SOURCES["part/word"].replace("one", "another"))
+    subprocess.run([sys.executable, "-m", "compileall", "-q", package], check=True)
+    assert said(package, code) is True
+    assert [(one, one.read_bytes()) for one in bundles(package)] == before
