@@ -31,6 +31,8 @@ _DIGEST = 8
 """Bytes before others that tell whether those are what was written, and by such a Python."""
 _SIZE = 4
 """Bytes of the size of what comes first: the list of groups."""
+_PARTS = 4
+"""How much is said of a bundle: its folder, the Python, groups, and expressions."""
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
@@ -51,7 +53,6 @@ def begin_loading(arguments: Sequence[str]) -> Callable[[], None]:
     command = arguments[0] if arguments else ""
     if own is None or not command.isidentifier():  # so it leads nowhere else, either
         return _nothing
-    # Another layout needs another ending: what former versions kept may still lie there.
     source = os.path.join(_FOLDER, f"{command}.py")
     bundle = _Bundle(f"{os.path.splitext(cache_from_source(source))[0]}.kept")
     own.take = bundle.take
@@ -126,14 +127,16 @@ class _Bundle:
         head = _whole(self._part(_SIZE, end))
         if head is None:
             return {}, {}
-        folder, listed, codes = marshal.loads(head)  # noqa: S302 — lies where the program does
-        if folder != _FOLDER:
+        found = marshal.loads(head)  # noqa: S302 — lies where the program does
+        if len(found) != _PARTS or found[0] != _FOLDER:  # of another version, or moved
             return {}, {}
+        _, python, listed, codes = found
         groups = {
             name: (sources, (end + start, end + stop))
             for name, (sources, start, stop) in listed.items()
         }
-        return groups, codes
+        # Engines of two releases may read one code otherwise, though modules are good for both.
+        return groups, codes if python == sys.hexversion else {}
 
     def _part(self, start: int, stop: int) -> bytes:
         """Return some of the file; less where it ends before."""
@@ -170,7 +173,8 @@ def _written(groups: Mapping[str, _Written], codes: _Codes) -> Iterator[bytes]:
     for name, (sources, code) in groups.items():
         start, end = end, end + len(code)
         listed[name] = sources, start, end
-    whole: Any = _FOLDER, listed, codes
+    # What changes here in its meaning, not its size, needs another ending of the file's name.
+    whole: Any = _FOLDER, sys.hexversion, listed, codes
     head = _with_digest(marshal.dumps(whole))
     yield len(head).to_bytes(_SIZE, "big")
     yield head

@@ -129,6 +129,14 @@ def test_a_run_keeps_the_expressions_that_it_compiled(package):
     assert said(package, EXPRESSIONS) == ["WORD", 0]
 
 
+def test_expressions_of_another_release_do_not_count(package):
+    said(package, EXPRESSIONS)
+    other = EXPRESSIONS.replace("import json, re\n", "import json, re, sys\nsys.hexversion += 1\n")
+    assert said(package, other) == ["WORD", 1]
+    assert said(package, other) == ["WORD", 0]
+    assert said(package, EXPRESSIONS) == ["WORD", 1]
+
+
 def test_expressions_of_a_source_that_changed_are_not_kept_any_longer(package):
     said(package, EXPRESSIONS)
     (package / "part/word.py").write_text(SOURCES["part/word"].replace("one", "another"))
