@@ -110,14 +110,20 @@ class DerivedForms(NamedTuple):
 class Derivation(NamedTuple):
     """What is known of derived rules before they are made."""
 
-    kinds: frozenset[str] | None
-    """Kinds of which objects may meet them; None where any may."""
+    kinds: frozenset[str]
+    """Kinds whose objects may meet them."""
+    is_open: bool
+    """Whether objects of other kinds may, too."""
     kept: tuple[CompiledRule, ...]
     """The written rules that stand beside them, in all phases; each derived one is of these."""
     derived_count: int
     """How many there are."""
     forms: Callable[[], DerivedForms]
     """Returns the rules, always the same: they are made when something of them is asked for."""
+
+    def concerns(self, kind: str) -> bool:
+        """Return whether objects of a kind may meet them."""
+        return self.is_open or kind in self.kinds
 
 
 class CompiledPolicy(NamedTuple):
@@ -160,8 +166,7 @@ class CompiledPolicy(NamedTuple):
                 yield rule
 
     def _meant_for(self, kind: str) -> Iterable[CompiledRule]:
-        kinds = () if self.derivation is None else self.derivation.kinds
-        if self.derivation is None or (kinds is not None and kind not in kinds):
+        if self.derivation is None or not self.derivation.concerns(kind):
             return self.plain
         forms = self.derivation.forms()
         validating = forms.validating.get(kind, self.plain)

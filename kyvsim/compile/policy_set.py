@@ -83,12 +83,8 @@ def index_policies(policies: Iterable[CompiledPolicy], meter: Meter | None = Non
 
 
 def _kinds_of(policy: CompiledPolicy) -> set[str]:
-    derivation = policy.derivation
-    if derivation is None or derivation.kinds is not None:
-        named = {kind for rule in policy.plain for kind in rule.kinds or ()}
-        return named if derivation is None else named.union(derivation.kinds or ())
-    named = {kind for rule in policy.every for kind in rule.kinds or ()}
-    return named.union(derivation.forms().validating)
+    named = {kind for rule in policy.plain for kind in rule.kinds or ()}
+    return named if policy.derivation is None else named | policy.derivation.kinds
 
 
 def _turns(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Stage, tuple[Turn, ...]]:

@@ -72,7 +72,7 @@ def _meant(one: CompiledPolicy, row: ExpectedRow, known: Known) -> tuple[Compile
 def _rules(compiled: CompiledPolicy, kinds: frozenset[str]) -> Sequence[CompiledRule]:
     """Return the rules of a policy that resources of some kinds can meet, and no fewer."""
     derivation = compiled.derivation
-    if derivation is None or (derivation.kinds and derivation.kinds.isdisjoint(kinds)):
+    if derivation is None or not any(map(derivation.concerns, kinds)):
         return compiled.plain
     return _every(compiled)
 

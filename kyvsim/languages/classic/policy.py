@@ -1,6 +1,6 @@
 """One policy → CompiledPolicy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Derivation, DerivedForms
 from kyvsim.compile.options import CompileOptions
@@ -59,14 +59,18 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
 
 def _plain(computed: ComputedRules, lowered: "Lowered") -> tuple[CompiledRule, ...]:
     """Return the rules for kinds of which none are derived."""
-    written = tuple(one for rule in computed.written for one in lowered[id(rule)])
+    written = _of(computed.written, lowered)
     if not computed.derived:
         return written
-    kept = (one for rule in computed.kept for one in lowered[id(rule)])
     return (
-        *(one for one in kept if one.stage is not Stage.VALIDATE),
+        *(one for one in _of(computed.kept, lowered) if one.stage is not Stage.VALIDATE),
         *(one for one in written if one.stage is Stage.VALIDATE),
     )
+
+
+def _of(rules: Iterable[Rule], lowered: "Lowered") -> tuple[CompiledRule, ...]:
+    """Return rules as they are compiled, in all phases of each."""
+    return tuple(one for rule in rules for one in lowered[id(rule)])
 
 
 def _derivation(
@@ -74,25 +78,22 @@ def _derivation(
 ) -> Derivation | None:
     if not computed.derived:
         return None
-    kept = tuple(one for rule in computed.kept for one in lowered[id(rule)])
-    kinds: frozenset[str] | None = POD_CONTROLLERS
+    kinds, is_open = POD_CONTROLLERS, False
     if not computed.controllers <= POD_CONTROLLERS:  # an annotation may name anything
         named = [one.kinds for one in forms().rules]
-        kinds = None if None in named else computed.controllers.union(*filter(None, named))
-    return Derivation(kinds, kept, len(computed.derived), forms)
+        kinds, is_open = computed.controllers.union(*filter(None, named)), None in named
+    kept = _of(computed.kept, lowered)
+    return Derivation(kinds, is_open, kept, len(computed.derived), forms)
 
 
 def _forms(computed: ComputedRules, lowered: "Lowered") -> DerivedForms:
-    def compiled(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
-        return tuple(one for rule in rules for one in lowered[id(rule)])
-
     def validating(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
-        return tuple(rule for rule in compiled(rules) if rule.phase is Phase.VALIDATE)
+        return tuple(rule for rule in _of(rules, lowered) if rule.phase is Phase.VALIDATE)
 
     # All controllers but one have the same rules.
     alike = {kind == CRON_JOB: kind for kind in computed.controllers}
     of_kind = {is_cron: validating(computed.for_kind(kind)) for is_cron, kind in alike.items()}
     return DerivedForms(
-        compiled(computed.every),
+        _of(computed.every, lowered),
         {kind: of_kind[kind == CRON_JOB] for kind in computed.controllers},
     )

@@ -69,12 +69,12 @@ def compile_native_policy(
     compiled = _compiled(kind, policy, _Bound(constraints, body), options.system.meter)
     if options.listener:
         tell = compile_tell(kind.ends, options.probe_of(policy, policy.rules[0]), 0, ())
-        compiled = compiled._replace(plain=tuple(told_by(one, tell) for one in compiled.rules))
+        compiled = compiled._replace(plain=tuple(told_by(one, tell) for one in compiled.plain))
     if options.follower is not None:
         from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
 
         probe = options.probe_of(policy, policy.rules[0])
-        rules = tuple(followed_rule(one, policy, probe) for one in compiled.rules)
+        rules = tuple(followed_rule(one, policy, probe) for one in compiled.plain)
         compiled = compiled._replace(plain=rules)
     return compiled, told
 
