@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.checks.variable_text import REFERENCE
+from kyvsim.languages.classic.rules.shifted_references import REFERENCE
 from kyvsim.model.source import Path
 from kyvsim.pattern.anchors import parse_anchor
 

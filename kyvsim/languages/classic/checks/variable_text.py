@@ -1,4 +1,4 @@
-"""Finding `{{ }}` variables and `$( )` references in texts.
+"""Finding `{{ }}` variables in texts.
 
 upstream: pkg/engine/variables/regex
 """
@@ -6,8 +6,6 @@ upstream: pkg/engine/variables/regex
 from kyvsim.expr.variables import VARIABLE
 from kyvsim.light.regex import regex
 
-REFERENCE = regex(r"(^|[^\\])(\$\(.[^ ]*\))")
-"""A reference: group 1 is what stands before it, group 2 itself."""
 PLAIN_VARIABLE = regex(r"\{\{[^{}]*\}\}")
 """A variable without braces inside, escaped or not."""
 

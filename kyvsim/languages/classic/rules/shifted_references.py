@@ -2,8 +2,11 @@
 
 from kyvsim.light.regex import Match, regex
 
-# upstream: pkg/engine/variables/regex, RegexReferences
-_REFERENCE = regex(r"(^|[^\\])(\$\(.[^ ]*\))")
+REFERENCE = regex(r"(^|[^\\])(\$\(.[^ ]*\))")
+"""A reference: group 1 is what stands before it, group 2 itself.
+
+upstream: pkg/engine/variables/regex, RegexReferences.
+"""
 
 
 def shift_references(message: str, way: str, pivot: str) -> str:
@@ -22,4 +25,4 @@ def shift_references(message: str, way: str, pivot: str) -> str:
             anchor = f"{pivot}/{index}"
         return before + reference.replace(anchor, f"{anchor}/{way}")
 
-    return _REFERENCE.sub(shifted, message)
+    return REFERENCE.sub(shifted, message)
