@@ -116,7 +116,10 @@ class _Bundle:
                 writing.writelines(pieces)
             os.replace(new, self._file)
         except (OSError, KeyboardInterrupt):
-            _remove(new)
+            from kyvsim.light.suppressed import suppress  # noqa: PLC0415 — loaded by then
+
+            with suppress(OSError):  # it may never have been there
+                os.remove(new)
 
     def _listed(self) -> tuple[Mapping[str, _Listed], _Codes]:
         """Return the groups by the modules that are asked for, and the expressions.
@@ -157,13 +160,6 @@ def _opened(file: str) -> int | None:
         return os.open(file, _READ)
     except OSError:
         return None
-
-
-def _remove(file: str) -> None:
-    try:
-        os.remove(file)
-    except OSError:  # it may never have been there
-        return
 
 
 def _written(groups: Mapping[str, _Written], codes: _Codes) -> Iterator[bytes]:

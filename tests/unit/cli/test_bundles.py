@@ -14,7 +14,7 @@ import kyvsim
 ROOT = Path(kyvsim.__file__).parent
 OWN = ("__init__", "cli/__init__", "cli/bundles", "cli/commands", "cli/front_page")
 OWN += ("cli/own_modules", "light/__init__", "light/importing", "light/regex")
-OWN += ("light/threads", "light/typed")
+OWN += ("light/suppressed", "light/threads", "light/typed")
 SOURCES = {
     "cli/declared": "class Call: ...\nclass Command: ...\nclass Group: ...\n",
     "cli/apply": "import kyvsim.cli.front_page\nfrom kyvsim.part import SAID\n",

@@ -12,49 +12,44 @@ import pytest
 from kyvsim.light.enumeration import Enum, StrEnum
 
 
-class Ours(StrEnum):
-    """A colour."""
+def colours(base, name):
+    """Return a class of texts, which is called by a name of this module."""
 
-    RED = "red"
-    """What blood has."""
-    BLUE = "blue"
-    ALSO_RED = "red"
+    class Colour(base):
+        """A colour."""
 
-    @property
-    def shown(self):
-        return f"{self.value}!"
+        RED = "red"
+        """What blood has."""
+        BLUE = "blue"
+        ALSO_RED = "red"
 
+        @property
+        def shown(self):
+            return f"{self.value}!"
 
-class Theirs(enum.StrEnum):
-    """A colour."""
-
-    RED = "red"
-    BLUE = "blue"
-    ALSO_RED = "red"
-
-    @property
-    def shown(self):
-        return f"{self.value}!"
+    Colour.__name__ = Colour.__qualname__ = name
+    return Colour
 
 
-class OurStage(Enum):
-    FIRST = (Ours.RED, 1)
-    LAST = (Ours.BLUE, 2)
+def stages(base, colour, name):
+    """Return a class whose members have parts, likewise."""
 
-    def __init__(self, colour, _number):
-        self.colour = colour
+    class Stage(base):
+        FIRST = (colour.RED, 1)
+        LAST = (colour.BLUE, 2)
 
-    __hash__ = object.__hash__
+        def __init__(self, first, _number):
+            self.colour = first
+
+        __hash__ = object.__hash__
+
+    Stage.__name__ = Stage.__qualname__ = name
+    return Stage
 
 
-class TheirStage(enum.Enum):
-    FIRST = (Theirs.RED, 1)
-    LAST = (Theirs.BLUE, 2)
-
-    def __init__(self, colour, _number):
-        self.colour = colour
-
-    __hash__ = object.__hash__
+Ours, Theirs = colours(StrEnum, "Ours"), colours(enum.StrEnum, "Theirs")
+OurStage = stages(Enum, Ours, "OurStage")
+TheirStage = stages(enum.Enum, Theirs, "TheirStage")
 
 
 class OurPlain(Enum):
