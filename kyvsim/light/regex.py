@@ -47,8 +47,9 @@ class Codes:
                 pass
         import re  # noqa: PLC0415 — where something is to be compiled: see above
 
-        self.compiled.add(one)
-        return re.compile(*one)
+        found = re.compile(*one)
+        self.compiled.add(one)  # what cannot be compiled is nothing to keep
+        return found
 
 
 CODES: Final = Codes()

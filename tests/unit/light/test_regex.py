@@ -99,3 +99,9 @@ print(late.sub("-", "xABx"), "re" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "x-x True\n"
+
+
+def test_what_cannot_be_compiled_is_nothing_to_keep(codes):
+    with pytest.raises(re.error):
+        regex("(").search("a")
+    assert codes.compiled == set()
