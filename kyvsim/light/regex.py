@@ -47,7 +47,8 @@ class Codes:
                 pass
         import re  # noqa: PLC0415 — where something is to be compiled: see above
 
-        found = re.compile(*one)
+        compiled: Any = re.compile  # of texts as of bytes, which the types of `re` tell apart
+        found = compiled(*one)
         self.compiled.add(one)  # what cannot be compiled is nothing to keep
         return found
 
