@@ -9,7 +9,6 @@ import ast
 import json
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tomllib
@@ -28,14 +27,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
-LONGEST_FILE = 400
-LONGEST_FUNCTION = 60
-LONG_FUNCTION = 40
-LONG_FUNCTIONS_PERCENT = 2.0
-MEDIAN_FUNCTION = 9
-DEEPEST_FOLDER = 3
-"""`languages/LANGUAGE/PART/FILE`: a language is one folder, and a large one has parts."""
-MOST_DOCUMENTED_PERCENT = 80
+LONGEST_MODULE = 1000
 
 BROAD_EXCEPTS = {
     "kyvsim/load/policy.py": 1,
@@ -63,43 +55,15 @@ PLAIN_BASES |= {"Command", "Group", "Parser"}  # of click and PyYAML
 PLAIN_BASES |= {"File", "Item"}  # of pytest
 PLAIN_BASES |= {"SourceFileLoader", "ModuleSpec", "ModuleType"}  # of the import system
 PLAIN_BASES |= {"Mapping"}  # what notices that it is asked
-WORDS_NOT_USED = re.compile(
-    r"(^|_)(utils?|helpers?|managers?|handlers?|processors?|impl|base)(_|$)"
-)
 
 
 def name_of(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def functions():
-    """Yield file, name and length of every function, its docstring not counted."""
-    for path, tree in TREES.items():
-        for node in ast.walk(tree):
-            if isinstance(node, FUNCTION):
-                first = node.body[0]
-                told = ast.get_docstring(node) is not None
-                doc = first.end_lineno - first.lineno + 1 if told else 0
-                yield name_of(path), node.name, node.end_lineno - node.lineno + 1 - doc
-
-
-def test_files_are_short():
+def test_modules_are_under_a_thousand_lines():
     lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
-    assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
-
-
-def test_functions_are_short():
-    found = list(functions())
-    lengths = [length for *_, length in found]
-    assert not [one for one in found if one[2] > LONGEST_FUNCTION]
-    long_ones = [one for one in found if one[2] > LONG_FUNCTION]
-    assert len(long_ones) <= len(found) * LONG_FUNCTIONS_PERCENT / 100, long_ones
-    assert statistics.median(lengths) <= MEDIAN_FUNCTION
-
-
-def test_folders_are_not_deep():
-    depths = {name_of(path): len(path.relative_to(PACKAGE).parts) - 1 for path in FILES}
-    assert not {name: depth for name, depth in depths.items() if depth > DEEPEST_FOLDER}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}
 
 
 def test_folders_hold_more_than_one_file():
@@ -109,22 +73,6 @@ def test_folders_hold_more_than_one_file():
 
 def test_modules_say_what_they_are():
     assert not [name_of(path) for path, tree in TREES.items() if not ast.get_docstring(tree)]
-
-
-def test_public_functions_say_what_they_give():
-    public = [
-        (name_of(path), node)
-        for path, tree in TREES.items()
-        for node in tree.body
-        if isinstance(node, FUNCTION) and not node.name.startswith("_")
-    ]
-    told = [node for _, node in public if ast.get_docstring(node)]
-    assert len(told) >= len(public) * MOST_DOCUMENTED_PERCENT / 100
-
-
-def test_names_say_what_a_file_holds():
-    parts = {part for path in FILES for part in path.relative_to(PACKAGE).with_suffix("").parts}
-    assert not {part for part in parts if WORDS_NOT_USED.search(part)}
 
 
 def is_broad(handler):
@@ -218,87 +166,6 @@ def test_the_help_text_loads_nothing_slow():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert json.loads(done.stdout.splitlines()[-1]) == []
-
-
-UNUSED_BY_APPLY = (
-    "rich",
-    "jinja2",
-    "click",
-    "yaml",
-    "jsonschema",
-    "kyvsim.cel",
-    "kyvsim.languages.classic.advice",
-    "kyvsim.languages.idle.names",
-    "kyvsim.context.list_options",
-    "kyvsim.kube.go_time",
-    "kyvsim.report.json_document",
-    "kyvsim.report.policy_report",
-    "kyvsim.report.table",
-)
-
-
-def test_apply_loads_nothing_that_it_does_not_need():
-    """A run that shows text needs no tables, no JSON, no advice of `lint` and nothing of CEL."""
-    code = (
-        "import sys, json; from kyvsim.cli.main import run;"
-        "run(['apply', 'policies', '-r', 'fixtures/resources']);"
-        f"print(json.dumps([name for name in {UNUSED_BY_APPLY!r} if name in sys.modules]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert json.loads(done.stdout.splitlines()[-1]) == []
-
-
-MOST_LOADED = {
-    "--help": 5,
-    "version": 20,  # the words of types, of imports and of enumerations: `typing` is slow
-    "jp query -i fixtures/resources/namespaces.yaml metadata.name": 100,
-    "apply policies/namespace-team -r fixtures/resources/pods.yaml": 270,
-    # Results that failed are explained, which takes what follows an evaluation.
-    "apply policies -r fixtures/resources": 315,
-    "lint policies": 300,
-}
-"""How many modules of kyvsim a command may load; each costs every start of it."""
-
-
-@pytest.mark.parametrize("arguments", MOST_LOADED)
-def test_commands_load_few_modules(arguments):
-    code = (
-        f"import sys; from kyvsim.cli.main import run; run({arguments.split()!r});"
-        "print(sum(name.startswith('kyvsim') for name in sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert int(done.stdout.splitlines()[-1]) <= MOST_LOADED[arguments]
-
-
-NOT_AT_A_START = frozenset(
-    {"re", "enum", "json", "contextlib", "importlib", "typing", "dataclasses"}
-)
-"""Modules of the standard library for which a start has `kyvsim/light`: ten of its milliseconds."""
-
-
-def imported_at_once(tree):
-    """Return the modules of the standard library that a module imports when it is loaded."""
-    plain = [one.name for node in tree.body if isinstance(node, ast.Import) for one in node.names]
-    return {*plain, *(node.module for node in tree.body if isinstance(node, ast.ImportFrom))}
-
-
-def test_a_start_loads_what_is_light():
-    code = (
-        "import sys; from kyvsim.cli.main import run;"
-        "run(['apply', 'policies/namespace-team', '-r', 'fixtures/resources/pods.yaml']);"
-        "print(*(one.__file__ for name, one in sys.modules.items() if name.startswith('kyvsim')))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    loaded = {Path(file) for file in done.stdout.splitlines()[-1].split()}
-    heavy = {name_of(one): imported_at_once(TREES[one]) & NOT_AT_A_START for one in loaded}
-    assert len(heavy) > 200
-    assert not {name: found for name, found in heavy.items() if found}
 
 
 MOST_POSITIONAL = 5

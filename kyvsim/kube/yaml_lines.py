@@ -173,7 +173,7 @@ def _with_deeper(lines: list[str], single: _Lines, shallow: int) -> Line:
     return NOTHING, level, key, (found[0] if inner else found)[key], inner
 
 
-def _read(  # noqa: C901, PLR0912, PLR0915 — one pass over lines; calls would halve its speed
+def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve its speed
     lines: list[str], said: _Lines
 ) -> Json:
     """Return what lines say, the last of which is empty."""

@@ -55,9 +55,7 @@ def _fold(char: str) -> str:
     return folded if len(folded) == 1 else char.lower()
 
 
-def replace(  # noqa: PLR0917 — expressions give arguments by their place
-    system: System, text: str, old: str, new: str, count: float
-) -> str:
+def replace(system: System, text: str, old: str, new: str, count: float) -> str:
     """Return `text` with the first `count` places of `old` replaced, all where it is negative."""
     _count(system, text, old, new)
     return text.replace(old, new, max(to_int64(count), -1))
