@@ -66,7 +66,6 @@ def shell(command, before=0, folder=ROOT):
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
         text=True,
-        timeout=60,
         check=False,
         env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"},
     )

@@ -33,7 +33,6 @@ def run(case):
         input=piped.read_bytes() if piped.exists() else b"",
         capture_output=True,
         check=False,
-        timeout=60,
         env={**os.environ, "COLUMNS": "80", "PYTHONPATH": root},
     )
     return {

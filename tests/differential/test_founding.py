@@ -23,7 +23,6 @@ def apply(args):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
 

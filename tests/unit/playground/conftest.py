@@ -34,7 +34,7 @@ class Served:
 
     def ask(self, method, path, body=None, headers=None):
         """Return the status, what is said, and the headers."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
         try:
             connection.request(method, path, body, headers or {})
             found = connection.getresponse()
@@ -50,7 +50,7 @@ class Served:
     def end(self, number=signal.SIGINT):
         """End it; return its status and all that it said besides the address."""
         self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=60)
+        _, said = self.process.communicate()
         return self.process.returncode, said
 
 
