@@ -13,6 +13,8 @@ import pytest
 
 pytest.importorskip("hatchling", reason="hatchling builds the project: it is in the extra `test`")
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 PARTS = ("kyvsim", "policies", "pyproject.toml", "README.md", "LICENSE")
 BUILD = "import hatchling.build, sys; getattr(hatchling.build, sys.argv[1])(sys.argv[2])"
@@ -99,7 +101,8 @@ def test_what_is_built_installs_into_an_empty_environment_and_runs(tmp_path, wha
 
 def test_the_lock_file_has_all_that_the_project_names():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    named = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    groups = project["dependency-groups"]
+    named = [*project["project"]["dependencies"], *groups["dev"], *groups["docs"]]
     named += project["project"]["optional-dependencies"]["test"]
     wanted = {_name(one) for one in named} - {"kyvsim"}
     lines = (ROOT / "requirements-dev.lock").read_text("utf-8").splitlines()

@@ -5,6 +5,8 @@ from commands import COMMANDS
 from inputs import Source
 from run import found_before, problem_of
 
+pytestmark = pytest.mark.slow
+
 SLICE = range(2)
 """Seeds of each command; `python tests/fuzz/run.py --count N` runs as many as one has time for."""
 

@@ -10,6 +10,8 @@ from kyvsim.api.migrate import migrate
 from kyvsim.load.files import Source
 from kyvsim.model.evidence import Answer, Difference
 
+pytestmark = pytest.mark.slow
+
 OF_PODS = ["Sysctls", "Host Namespaces", "Seccomp", "SELinux", "AppArmor", "HostProcess"]
 OF_CONTAINERS = ["Capabilities", "Host Ports", *OF_PODS[2:]]
 

@@ -11,6 +11,8 @@ from kyvsim.load.files import Source
 from kyvsim.model.evidence import Answer
 from kyvsim.model.migration import Outcome
 
+pytestmark = pytest.mark.slow
+
 DENIALS = {"fail", "error"}
 PODS = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 

@@ -12,6 +12,8 @@ from kyvsim.load.files import Source
 from kyvsim.model.evidence import Answer
 from kyvsim.model.request import UserInfo
 
+pytestmark = pytest.mark.slow
+
 DENY = {"conditions": {"any": [{"key": "{{ request.operation }}", "operator": "Equals"}]}}
 DENY["conditions"]["any"][0]["value"] = "CREATE"
 RBAC = "rbac.authorization.k8s.io"

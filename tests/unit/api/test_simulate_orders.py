@@ -12,6 +12,8 @@ from kyvsim.load.scenario import load_scenario
 from kyvsim.sim.exploration import explore, interleavings_of
 from kyvsim.sim.exploration.endings import text_of
 
+pytestmark = pytest.mark.slow
+
 SCENARIO = str(Path(__file__).parents[3] / "fixtures/scenarios/hung-pod.yaml")
 
 

@@ -108,6 +108,7 @@ def test_a_program_tells_the_variables_that_it_looks_at(environment, text, reads
     assert compile_expression(text, environment).reads == reads
 
 
+@pytest.mark.slow
 def test_a_chain_of_variables_is_counted_on_its_way():
     """What an expression took counts before the one begins that it asks."""
     env = kubernetes_environment().with_fields(VARIABLES, {f"v{n}": BOOL for n in range(100)})

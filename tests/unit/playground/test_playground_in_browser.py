@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from browser import MISSING, NARROW, PROGRAM, WIDE, Browser
 
-pytestmark = pytest.mark.skipif(not PROGRAM, reason=MISSING)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not PROGRAM, reason=MISSING)]
 EXAMPLES = Path(__file__).parents[3] / "kyvsim/playground/examples"
 
 

@@ -25,7 +25,7 @@ PAGES = {
     "simulate": "simulate/denied-namespace-html",
     "simulate --compare": "simulate/compared-html",
 }
-pytestmark = pytest.mark.skipif(not PROGRAM, reason=MISSING)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not PROGRAM, reason=MISSING)]
 
 
 @pytest.fixture(scope="module")
