@@ -67,10 +67,9 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
     from kyvsim.cli.bundles import begin_loading  # noqa: PLC0415 — likewise
 
     end_loading = begin_loading(arguments)
-    from kyvsim.cli.program import end_when_asked, run_command  # noqa: PLC0415 — likewise
+    from kyvsim.cli.program import run_command  # noqa: PLC0415 — likewise
 
-    end_when_asked()
-    status = run_command(arguments)
+    status = run_command(arguments, alone=True)
     from kyvsim.light.suppressed import suppress  # noqa: PLC0415 — loaded by then
 
     # All is told by now: a signal ends no more than the keeping, and what is not kept is loaded.

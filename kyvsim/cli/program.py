@@ -1,6 +1,7 @@
 """The program behind the front page: runs a command, makes an exit status of every ending."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -13,11 +14,7 @@ from kyvsim.cli.streams import OutputError, abandon_stdout, say
 from kyvsim.light.typed import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from signal import SIG_DFL, SIGTERM, signal
-
     from kyvsim.model.diagnostic import Diagnostic
-else:  # what `signal` stands on, without its names for all numbers: these take half a millisecond
-    from _signal import SIG_DFL, SIGTERM, signal
 
 _CALLS = 10_000
 """How deep calls may nest: fifty for each level of what is read (`kyvsim/kube/depth.py`). The stack
@@ -25,20 +22,30 @@ of a thread has room for more than twice as many."""
 _HELP = frozenset({"-h", "--help"})
 
 
-def end_when_asked() -> None:
-    """Let SIGTERM end the program as an interrupt does; a second one ends it at once."""
+def _take_signals() -> None:
+    """Let SIGINT and SIGTERM end the command by KeyboardInterrupt; a second SIGTERM at once.
+
+    An ignored SIGINT stays ignored, as in a process that a shell runs in the background.
+    """
 
     def end(number: int, _: object) -> NoReturn:
-        signal(number, SIG_DFL)
+        signal.signal(number, signal.SIG_DFL)
         raise KeyboardInterrupt(TERMINATED)
 
-    signal(SIGTERM, end)
+    signal.signal(signal.SIGTERM, end)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def run_command(arguments: Sequence[str]) -> int:
-    """Run a command and return its exit status; no exception gets out."""
+def run_command(arguments: Sequence[str], *, alone: bool = False) -> int:
+    """Run a command and return its exit status; no exception gets out.
+
+    `alone` says that the process has nothing else to do: then signals that end it are its own.
+    """
     sys.setrecursionlimit(max(_CALLS, sys.getrecursionlimit()))
     try:
+        if alone:
+            _take_signals()
         return _run(arguments)
     except KeyboardInterrupt as asked:
         # Where one came while Python evaluated a text (named tuples are made of such), `python -m`

@@ -1,6 +1,7 @@
 """The program as a process: start, streams that break, help."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -184,8 +185,7 @@ def test_a_signal_that_comes_while_a_text_is_evaluated_has_its_status(tmp_path):
         "import os, signal, sys\n"
         "from kyvsim.cli import program\n"
         "program._run = lambda words: eval('os.kill(os.getpid(), signal.SIGTERM)')\n"
-        "program.end_when_asked()\n"
-        "sys.exit(program.run_command([]))\n"
+        "sys.exit(program.run_command([], alone=True))\n"
     )
     done = subprocess.run(
         [sys.executable, "-m", "probe"],
@@ -195,3 +195,25 @@ def test_a_signal_that_comes_while_a_text_is_evaluated_has_its_status(tmp_path):
         check=False,
     )
     assert (done.returncode, done.stderr) == (143, "terminated\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "module",
+    ["kyvsim.cli.main", "kyvsim.cli.bundles", "kyvsim.cli.program", "kyvsim.cli.apply", "yaml"],
+)
+def test_a_signal_while_modules_are_loaded_ends_without_a_traceback(tmp_path, module, number):
+    policy = tmp_path / "p.yaml"
+    policy.write_text("# nothing\n%YAML 1.1\n---\na: &b [*b]\n")
+    code = (
+        "import os, sys\n"
+        f"def watch(event, given):\n    if event == 'import' and given[0] == {module!r}:\n"
+        f"        os.kill(os.getpid(), {int(number)})\n"
+        "from kyvsim.__main__ import main\n"
+        "sys.addaudithook(watch)\n"
+        f"sys.argv = ['kyvsim', 'apply', {str(policy)!r}, '-r', {str(policy)!r}]\nmain()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (128 + number, False)
