@@ -1,7 +1,6 @@
 """`kyvsim apply` over a fleet: --engine and --partials."""
 
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 
@@ -18,6 +17,7 @@ from kyvsim.fleet.reports import reports_in
 from kyvsim.fleet.run import Fleet, Progress, run_fleet
 from kyvsim.fleet.store import Store
 from kyvsim.light.typed import Any
+from kyvsim.load.scratch import scratch_folder
 from kyvsim.report.progress import with_growing_progress
 
 
@@ -27,7 +27,7 @@ def apply_fleet(
     """Run `kyvsim apply` over a fleet and return its exit status; raises CommandError."""
     try:
         with ExitStack() as stack:
-            folder = options["partials"] or stack.enter_context(_passing_folder())
+            folder = options["partials"] or stack.enter_context(scratch_folder())
             store = Store(folder, options["partials_format"] or "jsonl")
             for _ in _with_bar(run_fleet(inputs, stdin, _fleet(store, options))):
                 pass
@@ -37,10 +37,6 @@ def apply_fleet(
             return show(reports, chosen.shown, options)
     except FleetError as error:
         raise CommandError(str(error)) from None
-
-
-def _passing_folder() -> AbstractContextManager[str]:
-    return tempfile.TemporaryDirectory(prefix="kyvsim-")
 
 
 def _fleet(store: Store, options: Mapping[str, Any]) -> Fleet:

@@ -6,8 +6,8 @@ import stat
 from collections.abc import Iterator, Sequence
 
 from kyvsim.api.suite_update import FileText, Updates
-from kyvsim.cli.passing_files import passing_file
 from kyvsim.cli.streams import OutputError, say
+from kyvsim.load.scratch import ScratchFiles
 from kyvsim.report.style import safe_line
 
 _FILE_MODE = 0o666
@@ -49,32 +49,28 @@ def write_file(file: FileText) -> None:
 def write_files(files: Sequence[FileText]) -> None:
     """Put texts in their places, all or none; raise OutputError where one of them can't be.
 
-    All are written beside their places before the first takes its own.
+    All are written whole before the first takes its place.
     """
     with contextlib.ExitStack() as stack:
+        scratch = ScratchFiles()
+        stack.callback(scratch.close)
         whole: list[tuple[str, FileText]] = []
         for file in files:
             check_place(file)
             with _explained(file):
-                whole.append((_beside(file, stack), file))
+                whole.append((_written(file, scratch), file))
         for temporary, file in whole:
             with _explained(file):
                 os.replace(temporary, file.path)
 
 
-def _beside(file: FileText, stack: contextlib.ExitStack) -> str:
-    """Return the path of a temporary file with a text; `stack` removes what is left of it."""
-    temporary = passing_file(file.path)
-    stack.callback(_remove, temporary)
+def _written(file: FileText, scratch: ScratchFiles) -> str:
+    """Return the path of a temporary file with a text."""
+    temporary = scratch.file_for(file.path)
     _fill(temporary, file.text)
     with contextlib.suppress(FileNotFoundError):
         os.chmod(temporary, stat.S_IMODE(os.lstat(file.path).st_mode))
     return temporary
-
-
-def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(path)
 
 
 @contextlib.contextmanager

@@ -7,10 +7,10 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from kyvsim.cli.passing_files import passing_file
 from kyvsim.cli.streams import OutputError, say
 from kyvsim.kube.objects import Json, metadata
 from kyvsim.light.regex import regex
+from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, patched_targets
 from kyvsim.report.object_yaml import to_yaml
@@ -24,7 +24,7 @@ _LONGEST = 200
 
 
 class ObjectFiles:
-    """Collects objects in temporary files beside their place; `commit` puts them there.
+    """Collects objects in temporary files; `commit` puts them in their place.
 
     A path that ends in .yaml or .yml is one file; any other is a folder with `NAME-mutated.yaml`
     for each changed resource and `POLICY-generated.yaml` for what a policy generates.
@@ -41,6 +41,7 @@ class ObjectFiles:
         self._single = path.rsplit(".", 1)[-1] in {"yml", "yaml"}
         self._folder = self._path.parent if self._single else self._path
         self._temporary: dict[Path, Path] = {}
+        self._scratch = ScratchFiles()
         self._count = 0
         with _explained(self._folder):
             if self._folder.exists() and not self._folder.is_dir():
@@ -62,13 +63,13 @@ class ObjectFiles:
             with _explained(place):
                 temporary.replace(place)
             del self._temporary[place]
+        self._scratch.close()
         return counted(self._count, "object")
 
     def discard(self) -> None:
         """Remove what was not committed."""
-        for temporary in self._temporary.values():
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+        self._temporary.clear()
+        self._scratch.close()
 
     def _append(self, place: Path, obj: Json) -> None:
         lead = "---\n" if place in self._temporary and self._temporary[place].stat().st_size else ""
@@ -84,9 +85,8 @@ class ObjectFiles:
             raise OutputError(f"cannot write to {place}: it is {kind}")
         if self._taken(str(place)):
             raise OutputError(f"cannot write to {place}: the run has another use for it")
-        temporary = Path(passing_file(str(place)))
-        self._temporary[place] = temporary
         with _explained(place):
+            temporary = self._temporary[place] = Path(self._scratch.file_for(str(place)))
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE))
         return temporary
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 
 from kyvsim.cli import declared
-from kyvsim.cli.passing_files import passing_file
 from kyvsim.cli.streams import OutputError
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.suppressed import suppress
 from kyvsim.light.typed import IO, Any, Self
+from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.wording import likely
 from kyvsim.report.format import Format
 
@@ -130,6 +130,7 @@ class ReportFiles:
         self._paths = tuple(paths)
         self._streams: list[IO[str]] = []
         self._temporary: dict[str, str] = {}
+        self._scratch = ScratchFiles()
         try:
             for path in self._paths:
                 with _Explained(path):
@@ -171,16 +172,15 @@ class ReportFiles:
             with _Explained(place):
                 os.replace(self._temporary[place], place)
             del self._temporary[place]
+        self._scratch.close()
 
     def discard(self) -> None:
         """Remove what was not committed."""
         for stream in self._streams:
             with suppress(OSError):
                 stream.close()
-        for temporary in self._temporary.values():
-            with suppress(OSError):
-                os.unlink(temporary)
         self._temporary.clear()
+        self._scratch.close()
 
     def _open(self, path: str) -> IO[str]:
         if os.path.exists(path) and not os.path.isfile(path):
@@ -189,7 +189,7 @@ class ReportFiles:
         place = os.path.realpath(path)
         if os.path.exists(place) and not os.access(place, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        temporary = passing_file(place)
+        temporary = self._scratch.file_for(place)
         self._temporary[place] = temporary
         return open(temporary, "x", encoding="utf-8", errors="backslashreplace")
 

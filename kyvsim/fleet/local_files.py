@@ -12,6 +12,8 @@ from kyvsim.load.globs import explain_missing
 from kyvsim.load.walking import is_manifest_name
 
 _FOLDER_MODE = 0o750
+_PASSING = ".tmp"
+"""Ends the names of files that are not whole yet."""
 
 
 def find(path: str) -> list[InputFile]:
@@ -63,7 +65,7 @@ def read(address: str, first: int, last: int | None) -> bytes:
 
 def write(address: str, data: bytes) -> None:
     """Put a file in its place at once, whole; raises FleetError."""
-    passing = f"{address}.{os.urandom(4).hex()}.tmp"
+    passing = f"{address}.{os.urandom(4).hex()}{_PASSING}"
     try:
         try:
             with open(passing, "xb") as file:
@@ -74,6 +76,14 @@ def write(address: str, data: bytes) -> None:
                 os.unlink(passing)
     except OSError as error:
         raise FleetError(f"cannot write to {address}: {error.strerror}") from None
+
+
+def remove_passing(folder: str) -> None:
+    """Remove files that runs were writing into a folder when they were killed."""
+    for name in names_in(folder):
+        if name.endswith(_PASSING) and len(name.rsplit(".", 2)[1]) == 8:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, name))
 
 
 def names_in(folder: str) -> list[str]:

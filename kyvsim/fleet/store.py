@@ -125,6 +125,7 @@ class Store:
             except OSError:
                 text = "another run is writing its partial reports there"
                 raise FleetError(f"{self.folder}: {text}") from None
+            self._files.remove_passing(self.folder)  # nobody else writes there now
             yield
 
     def _place(self, name: str) -> str:

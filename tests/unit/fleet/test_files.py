@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kyvsim.fleet import local_files
 from kyvsim.fleet.errors import FleetError, ReadError
 from kyvsim.fleet.files import found_files, read_piece, read_whole
+from kyvsim.fleet.store import Store
 from kyvsim.kube.yaml_chunks import split_chunks
 
 TEXTS = st.lists(
@@ -101,3 +102,11 @@ def test_files_are_written_whole_or_not_at_all(tmp_path):
     assert place.read_bytes() == b"two"
     with pytest.raises(FleetError, match="cannot write to"):
         local_files.write(str(tmp_path / "none/a.jsonl"), b"one")
+
+
+def test_a_store_removes_what_a_killed_run_was_writing(tmp_path):
+    left, kept = tmp_path / "part.jsonl.0123abcd.tmp", tmp_path / "notes.tmp"
+    for one in (left, kept):
+        one.touch()
+    with Store(str(tmp_path), "jsonl").locked():
+        assert sorted(one for one in tmp_path.iterdir() if one.suffix == ".tmp") == [kept]
