@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -15,6 +14,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
 from kyvsim.light.typed import IO
 from kyvsim.load.files import Source
+from kyvsim.load.programs import offline_environment, program_on_path
 from kyvsim.load.recognise import KUSTOMIZATIONS
 from kyvsim.model.source import HELM, KUSTOMIZE
 
@@ -39,8 +39,11 @@ def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
     They are named after the file of their template, and their lines are those of what it makes.
     """
     _find(chart, "chart")
-    files = [part for one in values for part in ("--values", one)]
-    text = _output(("helm",), ("template", chart, *files))
+    given = tuple(values)
+    for one in given:
+        _find(one, "file of values")
+    files = [part for one in given for part in ("--values", _as_argument(one))]
+    text = _output(("helm",), ("template", _as_argument(chart), *files))
     parts = _MADE_OF.split(text)
     lines: dict[str, int] = {}
     # What makes nothing at all is told as an empty file is.
@@ -55,7 +58,7 @@ def rendered_chart(chart: str, values: Iterable[str]) -> Iterator[Source]:
 def rendered_kustomization(folder: str) -> Iterator[Source]:
     """Yield the manifests of a kustomization, named after its file; raises RenderError."""
     _find(folder, "kustomization")
-    text = _output(("kustomize", "kubectl"), (folder,))
+    text = _output(("kustomize", "kubectl"), (_as_argument(folder),))
     files = (os.path.normpath(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
     yield Source(f"{KUSTOMIZE}:{next(filter(os.path.isfile, files), folder)}", text)
 
@@ -74,6 +77,11 @@ def _find(path: str, what: str) -> None:
         raise RenderError(f"{path}: there is no {what} of this name on this machine")
 
 
+def _as_argument(path: str) -> str:
+    """Return a path as a word that no program takes for an option."""
+    return os.path.join(os.curdir, path) if path.startswith("-") else path
+
+
 _WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"helm": (), "kustomize": ("build",), "kubectl": ("kustomize",)}
 )
@@ -82,12 +90,13 @@ _WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 def _output(programs: Sequence[str], arguments: Sequence[str]) -> str:
     """Return what the first of some programs that is there prints."""
-    found = next((one for one in programs if shutil.which(one)), None)
-    if found is None:
+    places = {one: program_on_path(one) for one in programs}
+    found, place = next(((one, at) for one, at in places.items() if at), ("", None))
+    if place is None:
         raise RenderError(f"no program that renders it is on the PATH: {' or '.join(programs)}")
-    called = (found, *_WORDS[found], *arguments)
-    told = " ".join(called)
-    done = _run(called)
+    words = (*_WORDS[found], *arguments)
+    told = " ".join((found, *words))
+    done = _run((place, *words), told)
     if done.status:
         said = " ".join(os.fsdecode(done.said).split()) or "it says nothing"
         raise RenderError(f"{told}: {_ending(done.status)}: {said}")
@@ -106,7 +115,7 @@ class _Done(NamedTuple):
     """On standard error."""
 
 
-def _run(called: Sequence[str]) -> _Done:
+def _run(called: Sequence[str], told: str) -> _Done:
     """Run a program, for so long and as long as it prints so much; raise RenderError beyond that.
 
     It prints into files, so that nothing waits for what it began and left behind, and these are
@@ -114,10 +123,15 @@ def _run(called: Sequence[str]) -> _Done:
     """
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as said:
         process = subprocess.Popen(  # noqa: S603 — the program that the option is named after
-            called, stdin=subprocess.DEVNULL, stdout=printed, stderr=said, start_new_session=True
+            called,
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=said,
+            start_new_session=True,
+            env=offline_environment(),
         )
         try:
-            _watch(process, (printed, said), " ".join(called))
+            _watch(process, (printed, said), told)
         finally:
             _end(process)
         printed.seek(0)

@@ -236,6 +236,117 @@ def test_without_a_repository_nothing_is_known_to_have_changed(folder, kyvsim):
     assert (status, "not a git repository" in err) == (2, True)
 
 
+HOSTILE = """[core]
+	fsmonitor = {script}
+	hooksPath = hooks
+	pager = {script}
+	sshCommand = {script}
+	askPass = {script}
+	editor = {script}
+[alias]
+	diff = !{script}
+	ls-files = !{script}
+	merge-base = !{script}
+[diff]
+	external = {script}
+[diff "x"]
+	command = {script}
+	textconv = {script}
+[filter "x"]
+	clean = {script}
+	smudge = {script}
+	process = {script}
+	required = true
+[hook "x"]
+	command = {script}
+	event = post-index-change
+[credential]
+	helper = !{script}
+[extensions]
+	partialClone = origin
+[remote "origin"]
+	promisor = true
+	url = ext::{script}
+	uploadpack = {script}
+	vcs = {script}
+"""
+
+
+@pytest.fixture
+def hostile(repository):
+    """The repository with settings of its own that run a program, which leaves a trace."""
+    script = repository / "evil"
+    script.write_text(f'#!/bin/sh\necho "$0 $@" >> {repository}/trace\ncat\n')
+    script.chmod(0o755)
+    inner = repository / "man/inner"
+    inner.mkdir()
+    (inner / "pod.yaml").write_text(pod("inner"))
+    for folder in (inner, repository):
+        (folder / ".gitattributes").write_text("* filter=x diff=x\n")
+        git(folder, "init", "-q", "-b", "main")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", "more")
+    for folder in (inner, repository):
+        settings = HOSTILE.format(script=script)
+        (folder / ".git/included").write_text(settings)
+        (folder / "hooks").mkdir()
+        for place in (folder / "hooks", folder / ".git/hooks"):
+            for name in ("post-index-change", "fsmonitor-watchman", "reference-transaction"):
+                (place / name).write_text(script.read_text())
+                (place / name).chmod(0o755)
+        with (folder / ".git/config").open("a") as stream:
+            stream.write(f"{settings}[include]\n\tpath = included\n")
+    return repository
+
+
+@pytest.mark.parametrize("part", ["", "man"], ids=["at the top", "in a folder"])
+def test_a_repository_cannot_have_git_run_programs(hostile, kyvsim, monkeypatch, part):
+    (hostile / "man/bad.yaml").write_text(pod("new"))
+    (hostile / "man/good.yaml").touch()
+    (hostile / "man/inner/pod.yaml").write_text(pod("other"))
+    monkeypatch.chdir(hostile / part)
+    given = ("../pol", "-r", "bad.yaml", "-r", "good.yaml") if part else ("pol", "-r", "man")
+    status, names, _ = rows(kyvsim, *given, "--changed")
+    assert (status, names[0]) == (1, "new")
+    assert "good" not in names
+    assert kyvsim("lint", given[0], "--changed", "main")[0] == 0
+    assert not (hostile / "trace").exists()
+
+
+def test_what_says_how_files_are_stored_counts_with_changed(repository, kyvsim):
+    git(repository, "config", "core.fileMode", "false")
+    (repository / "man/bad.yaml").chmod(0o755)
+    assert rows(kyvsim, "pol", "-r", "man", "--changed")[:2] == (0, [])
+    git(repository, "config", "core.fileMode", "true")
+    assert rows(kyvsim, "pol", "-r", "man", "--changed")[1] == ["bad"]
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        [("update-index", "--split-index")],
+        [("worktree", "add", "-q", "-b", "other", "tree"), ("-C", "tree", "status")],
+        [("gc", "-q")],
+        [("config", "core.untrackedCache", "true"), ("status",)],
+    ],
+    ids=["split index", "worktree", "packed", "untracked cache"],
+)
+def test_every_kind_of_repository_is_read_with_changed(repository, kyvsim, monkeypatch, prepare):
+    for arguments in prepare:
+        git(repository, *arguments)
+    if (repository / "tree").is_dir():
+        monkeypatch.chdir(repository / "tree")
+    Path("man/good.yaml").write_text(pod("fresh"))
+    assert rows(kyvsim, "pol", "-r", "man", "--changed")[1] == ["fresh"]
+
+
+def test_a_repository_of_sha256_is_read_with_changed(folder, kyvsim):
+    git(folder, "init", "-q", "-b", "main", "--object-format=sha256")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "all")
+    assert rows(kyvsim, "pol", "-r", "man", "--changed")[:2] == (0, [])
+
+
 def is_running(number):
     """Whether a process is there that is not dead and unburied."""
     try:
@@ -277,6 +388,7 @@ echo "$@" > told"""
 
 def test_a_chart_is_rendered_and_places_are_those_of_its_templates(folder, kyvsim, program):
     program("helm", CHART)
+    (folder / "v.yaml").write_text("")
     status, out, _ = kyvsim(
         "apply", "pol", "--helm", "web", "--helm-values", "v.yaml", "--output-format", "json"
     )
@@ -288,6 +400,78 @@ def test_a_chart_is_rendered_and_places_are_those_of_its_templates(folder, kyvsi
     ]
     assert [one["location"]["line"] for one in results] == [1, 4]
     assert (folder / "told").read_text() == "template web --values v.yaml\n"
+
+
+RECORDER = """for word in "$0" "$@"; do echo "$word" >> told; done
+for name in GIT_ALLOW_PROTOCOL GIT_NO_LAZY_FETCH HELM_NO_PLUGINS HTTPS_PROXY http_proxy NO_PROXY; do
+  eval echo "$name=\\$$name" >> told
+done"""
+KEPT = [
+    "GIT_ALLOW_PROTOCOL=none",
+    "GIT_NO_LAZY_FETCH=1",
+    "HELM_NO_PLUGINS=1",
+    "HTTPS_PROXY=http://127.0.0.1:9",
+    "http_proxy=http://127.0.0.1:9",
+    "NO_PROXY=",
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "called"),
+    [
+        ("helm", ["--helm=web"], ["template", "web"]),
+        ("helm", ["--helm=--post-renderer=x"], ["template", "./--post-renderer=x"]),
+        (
+            "helm",
+            ["--helm=web", "--helm-values=-f"],
+            ["template", "web", "--values", "./-f"],
+        ),
+        ("kustomize", ["--kustomize=over"], ["build", "over"]),
+        ("kubectl", ["--kustomize=--enable-exec"], ["kustomize", "./--enable-exec"]),
+    ],
+)
+def test_programs_that_render_are_kept_from_plugins_and_networks(
+    folder, kyvsim, program, monkeypatch, name, given, called
+):
+    program(name, RECORDER)
+    monkeypatch.setenv("NO_PROXY", "*")
+    for one in ("--post-renderer=x", "--enable-exec", "-f"):
+        (folder / one).mkdir()
+    kyvsim("apply", "pol", *given)
+    assert (folder / "told").read_text().splitlines() == [
+        str(folder / "bin" / name),
+        *called,
+        *KEPT,
+    ]
+
+
+@pytest.mark.parametrize("value", ["none.yaml", "secrets://a.yaml", "https://example.com/a.yaml"])
+def test_values_of_a_chart_are_files(folder, kyvsim, program, value):
+    program("helm", RECORDER)
+    status, _, err = kyvsim("apply", "pol", "--helm", "web", "--helm-values", value)
+    assert (status, f"{value}: there is no file of values" in err) == (2, True)
+    assert not (folder / "told").exists()
+
+
+@pytest.mark.parametrize("entry", ["", ".", "bin"])
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("helm", ["--helm", "web"]),
+        ("kustomize", ["--kustomize", "over"]),
+        ("git", ["-r", "man", "--changed"]),
+    ],
+)
+def test_programs_of_the_working_folder_are_not_run(
+    folder, kyvsim, program, monkeypatch, entry, name, given
+):
+    program(name, RECORDER)
+    (folder / name).write_text((folder / "bin" / name).read_text())
+    (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{entry}:/nowhere")
+    status, _, err = kyvsim("apply", "pol", *given)
+    assert (status, "on the PATH" in err) == (2, True)
+    assert not (folder / "told").exists()
 
 
 def shown_at(text, name):
