@@ -10,6 +10,7 @@ from kyvsim import __version__
 from kyvsim.cli.commands import named
 from kyvsim.cli.declared import (
     COMPLETION,
+    CONFIG_OPTIONS,
     BadValueError,
     Call,
     Choice,
@@ -20,6 +21,7 @@ from kyvsim.cli.declared import (
     Parameter,
     PathText,
     Setting,
+    Settled,
     UsageError,
 )
 from kyvsim.cli.exit_status import INTERRUPTED, UNUSABLE
@@ -33,6 +35,9 @@ from kyvsim.model.wording import nearest
 _ORIGINS = "kyvsim.origins"
 """Where a context of click keeps the places that set parameters outside of the line."""
 _Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+_CONFIG_HELP = tuple(str(one.settings["help"]) for one in CONFIG_OPTIONS)
 
 
 class _Commands(click.Group):
@@ -62,17 +67,19 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, help=PURPOSE, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="kyvsim")
+@click.option("--config", metavar="FILE", expose_value=False, help=_CONFIG_HELP[0])
+@click.option("--no-config", is_flag=True, expose_value=False, help=_CONFIG_HELP[1])
 def kyvsim() -> None:
     """Take the options that stand before the command."""
 
 
-def run_by_click(arguments: Sequence[str], settings: Mapping[str, Setting]) -> Any:
+def run_by_click(arguments: Sequence[str], found: Settled) -> Any:
     """Run a command and return what it returns, or an exit status where click ends it.
 
-    The settings are those of the command that is run.
+    What is found outside of the line is that of the command that is run.
     """
     try:
-        return kyvsim.main(list(arguments), prog_name="kyvsim", standalone_mode=False, obj=settings)
+        return kyvsim.main(list(arguments), prog_name="kyvsim", standalone_mode=False, obj=found)
     except click.ClickException as error:
         _show(error)
         return UNUSABLE
@@ -132,7 +139,7 @@ class _Declared(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments after putting them into click's spelling, and add what is set."""
         rest = super().parse_args(ctx, respelled(self.declared, args))
-        settings: Mapping[str, Setting] = ctx.obj or {}
+        settings: Mapping[str, Setting] = ctx.obj.settings if ctx.obj else {}
         for parameter in self.params:
             setting = settings.get(parameter.name or "")
             if setting and _is_left(parameter, ctx):
@@ -198,7 +205,8 @@ def _value_of(parameter: click.Parameter, setting: Setting, ctx: click.Context) 
 def _callback(command: Command) -> Callable[..., Any]:
     @click.pass_context
     def run(ctx: click.Context, /, **values: Any) -> Any:
-        return Call(ctx.command_path, command, ctx.meta.get(_ORIGINS, {})).run(values)
+        config = ctx.obj.config if ctx.obj else None
+        return Call(ctx.command_path, command, ctx.meta.get(_ORIGINS, {}), config).run(values)
 
     return run
 

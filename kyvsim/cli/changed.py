@@ -38,7 +38,7 @@ def unchanged_of(
     except ChangesError as error:
         raise call.wrong("--changed", f"{ref}: {error}") from None
     decides = decider()
-    own = {os.path.realpath(one) for one in configuration_files()}
+    own = {os.path.realpath(one) for one in configuration_files(call).paths}
     for one in sorted(found.changed):
         if decides(one) or one in own or os.path.basename(one) == IGNORE_FILE:
             say(safe_line(f"{os.path.relpath(one)} has changed: all files are looked at"))

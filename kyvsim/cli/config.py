@@ -22,7 +22,8 @@ _HELP = """Show what is set for commands outside of their lines, and where.
 
 COMMAND is the name of a command; without it all are shown. Settings are those of .kyvsim.yaml or of
 [tool.kyvsim] in pyproject.toml, in this folder or above it, and of variables such as
-KYVSIM_APPLY_STRICT and KYVSIM_STRICT.
+KYVSIM_APPLY_STRICT and KYVSIM_STRICT. A file that --config or KYVSIM_CONFIG names may set all of
+them; one that is discovered decides neither what runs nor what is written outside of its folder.
 
 \b
     kyvsim config
@@ -66,7 +67,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         write_out([json.dumps(configuration_schema(), indent=2), "\n"])
         return OK
     commands = _asked(options["words"], call)
-    files, variables = configuration_files(), variables_now()
+    files, variables = configuration_files(call), variables_now()
     held: list[_Held] = []
     remarks: dict[Diagnostic, None] = {}
     for path, one in commands.items():
@@ -76,7 +77,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         held += _held(path, one, found.settings, every=options["every"])
     say_remarks(remarks)
     write = _json if options["output_format"] == "json" else _text
-    write_out(write(files, held))
+    write_out(write(files.paths, held))
     return UNUSABLE if any(one.severity is Severity.ERROR for one in remarks) else OK
 
 

@@ -91,7 +91,7 @@ class Parameter(NamedTuple):
     @property
     def keys(self) -> tuple[str, ...]:
         """What it is called in a configuration: nothing where it cannot be set there."""
-        if self.settings.get("hidden"):
+        if self.settings.get("hidden") or not self.settings.get("expose_value", True):
             return ()
         long = tuple(name[2:] for name in self.spellings if name.startswith("--"))
         return long or ((self.key,) if self.key else ())
@@ -102,6 +102,15 @@ class Parameter(NamedTuple):
         own = (name for name in self.names if not name.startswith("-"))
         first = next((name for name in self.spellings if name.startswith("--")), self.names[0])
         return next(own, first.lstrip("-").replace("-", "_").lower())
+
+
+class Output(NamedTuple):
+    """A path below the folder of a configuration that is written because that says so."""
+
+    folder: str
+    """The real path of the folder of the configuration."""
+    place: str
+    """The real path of what is written: one file, or a folder for files."""
 
 
 class Setting(NamedTuple):
@@ -128,6 +137,10 @@ class Settled(NamedTuple):
     settings: Mapping[str, Setting] = UNSET
     """By the names of parameters."""
     remarks: "tuple[Diagnostic, ...]" = ()
+    config: str | None = None
+    """The configuration that the line names; "" for none, None where it does not say."""
+    outputs: "tuple[Output, ...]" = ()
+    """What a configuration that nobody named has written."""
 
 
 class Command(NamedTuple):
@@ -154,6 +167,8 @@ class Call(NamedTuple):
     command: Command
     origins: "Mapping[str, Location]" = NOWHERE_ELSE
     """Where parameters are set outside of the line, by their names."""
+    config: str | None = None
+    """The configuration that the line names; "" for none, None where it does not say."""
 
     def wrong(self, spelled: str, told: str) -> UsageError:
         """Return the error that an option has a wrong value, with the place that sets it.
@@ -203,6 +218,29 @@ class Group:
         return add
 
 
+CONFIG = "config_file"
+"""The name of the option that names a configuration."""
+NO_CONFIG = "no_config"
+CONFIG_OPTIONS = (
+    Parameter(
+        ("--config", CONFIG),
+        {
+            "type": PathText(),
+            "metavar": "FILE",
+            "expose_value": False,
+            "help": "Read settings from this file instead of a discovered .kyvsim.yaml.",
+        },
+        is_option=True,
+    ),
+    Parameter(
+        ("--no-config", NO_CONFIG),
+        {"is_flag": True, "expose_value": False, "help": "Do not read a configuration file."},
+        is_option=True,
+    ),
+)
+"""Options of every command; `settled.py` reads them before all others."""
+
+
 def group(width: int | None = None) -> Callable[[AnyFunction], Group]:
     """Return what makes a group of a function, whose docstring is its help of at most `width`."""
     return lambda function: Group(function.__doc__ or "", width)
@@ -220,9 +258,12 @@ def command(
 
     def make(function: AnyFunction) -> Command:
         declared = vars(function)
+        own = tuple(reversed(declared.get("parameters", ())))
+        spelled = {name for one in own for name in one.spellings}
         return Command(
             run=function,
-            parameters=tuple(reversed(declared.get("parameters", ()))),
+            # chainsaw has a --config of its own, as the reference has.
+            parameters=(*own, *(one for one in CONFIG_OPTIONS if one.names[0] not in spelled)),
             help=help or function.__doc__ or "",
             epilog=epilog,
             short_help=short_help,

@@ -39,6 +39,8 @@ ASKED_BY = frozenset({("--help",), ("-h",)})
 
 _OPTIONS = (
     ("--version", "Show the version and exit."),
+    ("--config FILE", "Read settings from this file instead of a discovered .kyvsim.yaml."),
+    ("--no-config", "Do not read a configuration file."),
     ("-h, --help", "Show this message and exit."),
 )
 _USUAL_WIDTH = 80

@@ -93,7 +93,7 @@ def _reader(
     options: Mapping[str, Any], call: declared.Call, output: str = ""
 ) -> Callable[[str], bool]:
     """Return what tells of a real path whether the run reads it, as one of an output's name."""
-    settings = frozenset(map(os.path.realpath, configuration_files()))
+    settings = frozenset(map(os.path.realpath, configuration_files(call).paths))
     tests: list[ReadPath] = []
     others: list[ReadPath] = []
     for parameter, path in _read_paths(options, call):

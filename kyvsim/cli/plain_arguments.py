@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from kyvsim.model.source import Location
 
 _PLAIN = frozenset(
-    {"callback", "default", "help", "is_flag", "metavar", "multiple", "show_default", "type"}
+    {"callback", "default", "expose_value", "help", "is_flag", "metavar", "multiple"}
+    | {"show_default", "type"}
 )
 """Settings of options whose values are read here."""
 

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from kyvsim.cli.commands import called
-from kyvsim.cli.declared import COMPLETION, UNSET, CommandError, UsageError
+from kyvsim.cli.declared import COMPLETION, Call, CommandError, Settled, UsageError
 from kyvsim.cli.exit_status import INTERRUPTED, OK, TERMINATED, UNUSABLE
 from kyvsim.cli.plain_arguments import read_plainly
-from kyvsim.cli.settled import settled
+from kyvsim.cli.settled import leading_options, named_configuration, settled
 from kyvsim.cli.streams import OutputError, abandon_stdout, say
 from kyvsim.light.typed import TYPE_CHECKING, Any, NoReturn
 
@@ -99,20 +99,38 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _status(arguments: Sequence[str]) -> Any:
-    found = None if COMPLETION in os.environ else called(arguments)
-    settings = UNSET
+    is_completion = COMPLETION in os.environ
+    leading, arguments = ((), arguments) if is_completion else leading_options(arguments)
+    found = None if is_completion else called(arguments)
+    outside = Settled()
     if found is not None:
         call, words = found
+        call = call._replace(config=named_configuration(call, leading, words))
+        outside = Settled(config=call.config)
         if not (call.command.settles_itself or _HELP.intersection(words)):
-            settings, remarks = settled(call, words)
-            if remarks and _are_refused(remarks):
+            outside = settled(call, words)
+            if outside.remarks and _are_refused(outside.remarks):
                 return UNUSABLE
-        read = read_plainly(call, words, settings)
+    try:
+        return _run_command(arguments, found and (call, words), outside)
+    finally:
+        if outside.outputs:
+            from kyvsim.cli.discovered import record_outputs  # noqa: PLC0415 — loaded by then
+
+            record_outputs(outside.outputs)
+
+
+def _run_command(
+    arguments: Sequence[str], found: tuple[Call, Sequence[str]] | None, outside: Settled
+) -> Any:
+    if found is not None:
+        call, words = found
+        read = read_plainly(call, words, outside.settings)
         if read is not None:
             return call._replace(origins=read.origins).run(read.values)
     from kyvsim.cli.by_click import run_by_click  # noqa: PLC0415 — slow, for what is not plain
 
-    return run_by_click(arguments, settings)
+    return run_by_click(arguments, outside)
 
 
 def _are_refused(remarks: "Iterable[Diagnostic]") -> bool:

@@ -6,17 +6,18 @@ from kyvsim.cli.declared import Command, Setting, Settled
 from kyvsim.cli.settings_in_file import settings_in_file
 from kyvsim.cli.settings_in_variables import settings_in_variables
 from kyvsim.load.configuration import read_configuration
+from kyvsim.load.project_file import ConfigurationFiles
 from kyvsim.model.diagnostic import Diagnostic
 
 
 def every_setting(
-    path: tuple[str, ...], command: Command, files: tuple[str, ...], variables: Mapping[str, str]
+    path: tuple[str, ...], command: Command, files: ConfigurationFiles, variables: Mapping[str, str]
 ) -> Settled:
     """Return all that is set for the command to which the words `path` lead, and what is wrong."""
     settings: dict[str, Setting] = {}
     remarks: list[Diagnostic] = []
     parts: list[Settled] = []
-    if files:
+    if files.paths:
         configuration, problems = read_configuration(files)
         remarks += problems
         if configuration is not None:
@@ -26,4 +27,5 @@ def every_setting(
     for one in parts:
         settings |= one.settings
         remarks += one.remarks
-    return Settled(settings, tuple(remarks))
+    outputs = tuple(output for one in parts for output in one.outputs)
+    return Settled(settings, tuple(remarks), outputs=outputs)

@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterator, Mapping
 
 from kyvsim.cli.commands import every_command
-from kyvsim.cli.declared import Command, Parameter, PathText, Setting, Settled
+from kyvsim.cli.declared import Command, Output, Parameter, PathText, Setting, Settled
+from kyvsim.cli.discovered import check_discovered
 from kyvsim.cli.front_page import COMMANDS
 from kyvsim.cli.options import at_commas
 from kyvsim.cli.plain_arguments import NO, YES, is_flag
@@ -43,7 +44,7 @@ def settings_in_file(
             if not isinstance(found, Mapping):
                 break
         if isinstance(found, Mapping):
-            yield _settings(level, found, configuration)
+            yield _settings(path, level, found, configuration)
         elif found is not None:
             yield _wrong(configuration, level.path, "must be a map")
 
@@ -65,9 +66,15 @@ def _levels(path: tuple[str, ...], command: Command) -> Iterator[_Level]:
     yield _Level(path, own, frozenset(), refused)
 
 
-def _settings(level: _Level, found: Mapping[str, Json], configuration: Configuration) -> Settled:
+def _settings(
+    command: tuple[str, ...],
+    level: _Level,
+    found: Mapping[str, Json],
+    configuration: Configuration,
+) -> Settled:
     settings: dict[str, Setting] = {}
     remarks: list[Diagnostic] = []
+    outputs: list[Output] = []
     for key, value in found.items():
         if key in level.maps:
             continue
@@ -79,9 +86,17 @@ def _settings(level: _Level, found: Mapping[str, Json], configuration: Configura
         words = _words(parameter, value, configuration.folder)
         if isinstance(words, str):
             remarks += _wrong(configuration, (*level.path, key), words).remarks
-        else:
-            settings[parameter.name] = Setting(words, place)
-    return Settled(settings, tuple(remarks))
+            continue
+        if not configuration.named:
+            written, refused = check_discovered(
+                command, parameter, configuration, (*level.path, key)
+            )
+            outputs += written
+            remarks += refused
+            if refused:
+                continue
+        settings[parameter.name] = Setting(words, place)
+    return Settled(settings, tuple(remarks), outputs=tuple(outputs))
 
 
 def _unknown(level: _Level, key: str, configuration: Configuration) -> Iterator[Diagnostic]:

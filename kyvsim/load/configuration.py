@@ -1,6 +1,7 @@
 """A project's configuration: `.kyvsim.yaml`, or the table `tool.kyvsim` of pyproject.toml.
 
-Codes: KV094 a configuration that cannot be read.
+Codes: KV058 a discovered configuration that may be somebody else's, KV094 a configuration that
+cannot be read.
 """
 
 import os
@@ -9,7 +10,7 @@ from collections.abc import Callable, Mapping
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.load.project_file import TABLE
+from kyvsim.load.project_file import TABLE, ConfigurationFiles, distrusted
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location, Path
 
@@ -20,6 +21,8 @@ class Configuration(NamedTuple):
     file: str
     data: Mapping[str, Json]
     locate: Callable[[Path], Location]
+    named: bool = True
+    """Whether the user named it, rather than kyvsim discovering it."""
 
     @property
     def folder(self) -> str:
@@ -30,17 +33,24 @@ class Configuration(NamedTuple):
 Found = tuple[Configuration | None, tuple[Diagnostic, ...]]
 
 
-def read_configuration(files: tuple[str, ...]) -> Found:
+def read_configuration(files: ConfigurationFiles) -> Found:
     """Return what a file says, None where it cannot be used, and what is wrong with it.
 
     Two files of one folder are wrong: which of them counts would be a guess.
     """
-    file = files[0]
-    if len(files) > 1:
-        text = f"{files[1]} has a table [{'.'.join(TABLE)}] too: keep one of both"
+    file = files.paths[0]
+    why = "" if files.named else distrusted(file)
+    if why:
+        text = f"not used: {why}; name it with --config {file}, or pass --no-config"
+        return None, (Diagnostic("KV058", Severity.ERROR, text, Location(file)),)
+    if len(files.paths) > 1:
+        text = f"{files.paths[1]} has a table [{'.'.join(TABLE)}] too: keep one of both"
         return None, (_unusable(text, Location(file)),)
-    if file.endswith(".toml"):
-        return _from_toml(file)
+    found, remarks = _from_toml(file) if file.endswith(".toml") else _from_yaml(file)
+    return found and found._replace(named=files.named), remarks
+
+
+def _from_yaml(file: str) -> Found:
     documents, remarks = read_documents((file,), None, STRICT)
     if any(one.severity is Severity.ERROR for one in remarks):
         return None, remarks

@@ -17,6 +17,7 @@ WITH_EXAMPLES = [one for one in CODES if one.bad]
 LINTS = [one for one in WITH_EXAMPLES if one.bad.command == LINTED]
 WITHOUT_EXAMPLES = {
     "KV003": "rights of a file are not in its text",
+    "KV058": "nor is its owner",
     "KV005": "a page is UTF-8",
     "KV028": "nothing is wrong, and it is shown without its code",
     "KV029": "a resource among the policies is told as such, too (KV011)",
