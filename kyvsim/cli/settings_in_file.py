@@ -18,6 +18,9 @@ from kyvsim.load.configuration import Configuration
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.wording import likely
 
+_LARGEST = (1 << 63) - 1
+"""TOML has integers of 64 bits; its reader takes larger ones, which Python does not print."""
+
 
 class _Level(NamedTuple):
     """A map of a configuration: where it lies, and what its keys may be."""
@@ -127,6 +130,8 @@ def _words(parameter: Parameter, value: Json, folder: str) -> tuple[str, ...] | 
     values = value if isinstance(value, list) and several else [value]
     if any(isinstance(one, bool) or not isinstance(one, str | int | float) for one in values):
         return "must be a text, or a list of texts" if several else "must be a text or a number"
+    if any(isinstance(one, int) and abs(one) > _LARGEST for one in values):
+        return "must be a number of at most 64 bits"
     kind = settings.get("type")
     texts = [str(one) for one in values]
     if isinstance(kind, PathText):

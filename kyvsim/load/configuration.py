@@ -5,8 +5,10 @@ cannot be read.
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 
+from kyvsim.kube.depth import MAX_DEPTH, TOO_DEEP
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import STRICT, read_documents
@@ -69,9 +71,18 @@ def _from_toml(file: str) -> Found:
     try:
         with open(file, encoding="utf-8") as opened:
             text = opened.read()
-        data = tomllib.loads(text)
     except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        return None, (_unusable(f"cannot be read: {reason}", Location(file)),)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return None, (_malformed(file, text, str(error)),)
+    except ValueError as error:  # a number of more digits than Python reads
         return None, (_unusable(f"cannot be read: {error}", Location(file)),)
+    except RecursionError:
+        place = Location(file, *_deepest(text))
+        return None, (_unusable(f"cannot be read: {TOO_DEEP}", place),)
     for name in TABLE:
         data = data.get(name, {})
         if not isinstance(data, dict):
@@ -79,12 +90,33 @@ def _from_toml(file: str) -> Found:
     return Configuration(file, data, lambda path: _in_toml(file, text, path)), ()
 
 
+def _malformed(file: str, text: str, message: str) -> Diagnostic:
+    """Return the error that a text is not TOML, at the place with which the message ends."""
+    what, _, where = message.rpartition(" (at ")
+    found = re.fullmatch(r"line (\d+), column (\d+)\)", where)
+    if found is not None:
+        line, column = int(found[1]), int(found[2])
+    else:  # the end of the document
+        line, column = text.count("\n") + 1, len(text) - text.rfind("\n")
+    return _unusable(f"cannot be read: {what or message}", Location(file, line, column))
+
+
+def _deepest(text: str) -> tuple[int, int]:
+    """Return the line and column where brackets are first nested too deep."""
+    depth = 0
+    for place, one in enumerate(text):
+        depth += (one in "[{") - (one in "]}")
+        if depth > MAX_DEPTH:
+            return text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
+    return 1, 1
+
+
 def _in_toml(file: str, text: str, path: Path) -> Location:
     """Return the line of a key, or of its table: what is written on a line of its own."""
     wanted = [*TABLE, *(part for part in path if isinstance(part, str))]
     table: list[str] = []
     found = Location(file)
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         bare = line.strip()
         column = line.find(bare) + 1
         if bare.startswith("["):

@@ -4,7 +4,8 @@ Codes: KV047 a pattern that cannot be read.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any, TypeAlias
@@ -14,6 +15,10 @@ from kyvsim.model.source import Location
 
 _Spec: TypeAlias = Any
 """A `pathspec.GitIgnoreSpec`; the library is loaded only where there are patterns."""
+
+
+_SHOWN = 60
+"""How much of a pattern is shown where it cannot be read."""
 
 
 class Patterns(NamedTuple):
@@ -28,6 +33,11 @@ class Patterns(NamedTuple):
 
 class IgnoreError(ValueError):
     """Patterns that cannot be read; the text says why."""
+
+    def __init__(self, text: str, line: int = 0) -> None:
+        super().__init__(text)
+        self.line = line
+        """The number of the pattern among others, from 1; 0 where it is not known."""
 
 
 def given_patterns(globs: tuple[str, ...], folder: str) -> tuple[Patterns, ...]:
@@ -73,10 +83,13 @@ def patterns_in(folder: str) -> Iterator[Patterns | Diagnostic]:
         return
     try:
         with open(file, encoding="utf-8-sig") as stream:
-            lines = stream.read().splitlines()
+            lines = stream.read().split("\n")
         yield Patterns(os.path.abspath(folder), _compile(lines), f"`{IGNORE_FILE}`")
     except FileNotFoundError:
         return
+    except IgnoreError as error:
+        place = Location(file, error.line, 1) if error.line else Location(file)
+        yield Diagnostic("KV047", Severity.ERROR, f"cannot be used: {error}", place)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         yield Diagnostic("KV047", Severity.ERROR, f"cannot be used: {reason}", Location(file))
@@ -89,7 +102,9 @@ def ignored_by(path: str, patterns: tuple[Patterns, ...], *, is_folder: bool) ->
         inside = os.path.relpath(place, one.base)
         if inside == os.curdir or inside.startswith(os.pardir):
             continue
-        said = one.spec.check_file(f"{inside}/" if is_folder else inside).include
+        # A name that is not UTF-8 has characters of its own here, which re2 does not take.
+        name = inside.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        said = one.spec.check_file(f"{name}/" if is_folder else name).include
         if said is not None:
             return one.origin if said else ""
     return ""
@@ -101,10 +116,29 @@ def check_patterns(globs: Iterable[str]) -> None:
         _compile((glob,))
 
 
-def _compile(lines: Iterable[str]) -> _Spec:
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415 — only where there are patterns
+def _compile(lines: Sequence[str]) -> _Spec:
+    """Return patterns that can be matched; raise IgnoreError for the first that cannot be read.
 
+    What pathspec makes of a pattern is compiled by `re` and by `re2`, and each has limits of its
+    own: ranges from z to a, sizes, text that is not UTF-8.
+    """
+    import re2  # noqa: PLC0415 — only where there are patterns
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 — likewise
+
+    def compiled(some: Sequence[str]) -> _Spec:
+        spec = GitIgnoreSpec.from_lines(some)
+        spec.check_file("a")  # re2 compiles a set of patterns where it is first used
+        return spec
+
+    wrong = (ValueError, re.error, re2.error, OverflowError, RecursionError)
     try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError as error:
+        return compiled(lines)
+    except wrong as error:
+        for number, line in enumerate(lines, 1):
+            try:
+                compiled((line,))
+            except wrong as own:
+                shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+                text = f"pattern `{shown}` is not valid: {' '.join(str(own).split())}"
+                raise IgnoreError(text, number) from own
         raise IgnoreError(" ".join(str(error).split())) from error

@@ -59,6 +59,28 @@ def test_values_that_no_command_takes_are_told_once(folder, kyvsim):
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "place", "why"),
+    [
+        ("[tool.kyvsim]\nx = " + "[" * 20_000, "2:205", "nested more than 200 deep"),
+        ("[tool.kyvsim]\n\nx = " + "{a=" * 20_000, "3:605", "nested more than 200 deep"),
+        ('[tool.kyvsim]\nstrict = true\nx = "a', "3:7", "cannot be read"),
+        ("[tool.kyvsim]\nstrict = maybe", "2:10", "cannot be read"),
+        ("[tool.kyvsim]\nx = " + "9" * 5_000, "", "cannot be read"),
+        ("[tool.kyvsim.test]\njobs = 0x" + "f" * 5_000, "2:1", "at most 64 bits"),
+        ("[tool.kyvsim]\n# \u2028\nstrict = 1", "3:1", "must be true or false"),
+    ],
+    ids=["list", "table", "text", "word", "digits", "hexadecimal", "line separator"],
+)
+def test_a_table_that_cannot_be_read_is_an_error_with_its_place(folder, kyvsim, text, place, why):
+    (folder / "pyproject.toml").write_text(text, encoding="utf-8")
+    status, _, err = kyvsim("config")
+    file = f"pyproject.toml:{place}" if place else "pyproject.toml"
+    assert (status, err.partition(": ")[0]) == (2, file)
+    assert why in err
+    assert "internal" not in err
+
+
 def test_a_command_that_is_not_there_is_an_error(kyvsim):
     status, out, err = kyvsim("config", "aply")
     assert (status, out) == (2, "")

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,40 @@ def test_an_ignore_file_that_cannot_be_used_is_an_error():
     assert [(code, file) for code, file, _ in told()] == [("KV047", "p/.kyvsimignore")]
     with pytest.raises(IgnoreError):
         check_patterns(["!"])
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    "pattern", ["[b-a]", "x[9-0]", "\\", "[b-a]/**", "[\U0001f600-a]", "!"], ids=ascii
+)
+def test_a_pattern_that_cannot_be_read_is_an_error_with_its_line(pattern):
+    Path("p/.kyvsimignore").write_text(f"# first\nold/\n{pattern}\nnew/\n", encoding="utf-8")
+    found = [one for one in walk("p") if isinstance(one, Diagnostic)]
+    place = ("p/.kyvsimignore", 3, 1)
+    assert [(one.code, tuple(one.location)) for one in found] == [("KV047", place)]
+    assert f"`{pattern}`" in found[0].message
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("pattern", ["[b-a]", "\udcff", "a\udc80*"], ids=ascii)
+def test_a_pattern_of_the_command_line_that_cannot_be_read_is_an_error(pattern):
+    with pytest.raises(IgnoreError, match="is not valid"):
+        check_patterns([pattern])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left"), [("*.json", 2), ("b*", 1), ("*", 0), ("sub/", 1)], ids=ascii
+)
+def test_names_that_are_not_utf_8_are_matched(tmp_path, monkeypatch, pattern, left):
+    monkeypatch.chdir(tmp_path)
+    for name in (b"b\xff.yaml", b"sub/\xfe\xff.yaml"):
+        os.makedirs(os.path.dirname(b"p/" + name), exist_ok=True)
+        with open(b"p/" + name, "w", encoding="utf-8") as stream:
+            stream.write("a: 1\n")
+    Path("p/.kyvsimignore").write_text(f"{pattern}\n", encoding="utf-8")
+    assert len(files()) == left
+    Path("p/.kyvsimignore").unlink()
+    assert len(files(exclude=(pattern,))) == left
 
 
 @pytest.mark.usefixtures("folder")
