@@ -25,11 +25,11 @@ pytestmark = [
 @pytest.fixture
 def folder(tmp_path):
     """A checkout with kyvsim on the PATH, as its own start script has it."""
-    bin_ = tmp_path / "bin"
-    bin_.mkdir()
-    start = bin_ / "kyvsim"
-    start.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m kyvsim "$@"\n')
-    start.chmod(0o755)
+    for place in ("bin", "kyvsim-program"):
+        start = tmp_path / place / "kyvsim"
+        start.parent.mkdir()
+        start.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -m kyvsim "$@"\n')
+        start.chmod(0o755)
     shutil.copytree(ROOT / "policies/namespace-team", tmp_path / "pol")
     (tmp_path / "man").mkdir()
     (tmp_path / "man/n.yaml").write_text(
@@ -53,7 +53,7 @@ def run(folder, script, **variables):
         env={
             **os.environ,
             "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT),
+            "RUNNER_TEMP": str(folder),
             **variables,
         },
         capture_output=True,
@@ -114,4 +114,58 @@ def test_jobs_of_the_template_run(folder, job):
 def test_the_image_runs_as_nobody_and_starts_the_program():
     lines = (ROOT / "Containerfile").read_text(encoding="utf-8").splitlines()
     assert "USER 65532:65532" in lines
-    assert lines[-1] == 'ENTRYPOINT ["/opt/kyvsim/bin/kyvsim"]'
+    assert lines[-1] == 'ENTRYPOINT ["/opt/kyvsim/bin/python", "-I", "-m", "kyvsim"]'
+
+
+def test_the_image_is_made_of_what_it_needs():
+    text = (ROOT / "Containerfile").read_text(encoding="utf-8")
+    copied = re.findall(r"^COPY (?!--from)(.+) /src", text, re.MULTILINE)
+    names = {name for one in copied for name in one.split()}
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert {line[1:] for line in lines if line.startswith("!")} == names
+    assert "*" in lines
+    assert all((ROOT / name).exists() for name in names)
+
+
+RECORDER = """#!/bin/sh
+{ pwd; for word in "$@"; do echo "$word"; done; echo; } >> "$RUNNER_TEMP/called"
+if [ "$3" = venv ]; then mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; fi
+"""
+
+
+def test_the_action_installs_what_is_locked_outside_of_the_checkout(folder):
+    step = STEPS["Install kyvsim"]
+    assert step["working-directory"] == "${{ runner.temp }}"
+    (folder / "bin/python3").write_text(RECORDER)
+    (folder / "bin/python3").chmod(0o755)
+    done = run(folder, step["run"], GITHUB_ACTION_PATH="/action", GITHUB_PATH=str(folder / "path"))
+    assert done.returncode == 0, done.stderr
+    calls = [one.splitlines()[1:] for one in (folder / "called").read_text().split("\n\n") if one]
+    assert [one[:3] for one in calls] == [
+        ["-I", "-m", "venv"],
+        ["-I", "-m", "pip"],
+        ["-I", "-m", "pip"],
+    ]
+    assert calls[1][-3:] == ["--require-hashes", "--requirement", "/action/requirements.lock"]
+    assert {"--no-index", "--no-deps", "--no-build-isolation", "/action"} <= {*calls[2]}
+    start = (folder / "kyvsim-program/kyvsim").read_text()
+    assert start == f'#!/bin/sh\nexec "{folder}/kyvsim/bin/python" -I -m kyvsim "$@"\n'
+    assert (folder / "path").read_text() == f"{folder}/kyvsim-program\n"
+
+
+def test_no_module_of_the_checkout_is_imported(folder):
+    for name in ("json", "kyvsim", "yaml", "click", "sitecustomize"):
+        (folder / f"{name}.py").write_text("raise SystemExit(99)\n")
+    done = step_run(folder, "Run kyvsim", args="pol -r man")
+    assert done.returncode == 0, done.stderr
+
+
+def test_actions_of_others_are_pinned_by_commit():
+    texts = [ROOT / "action.yml", *(ROOT / "docs").glob("*.md")]
+    used = [
+        one
+        for path in texts
+        for one in re.findall(r"uses: ([^\s<]+@\S+)", path.read_text(encoding="utf-8"))
+    ]
+    assert used
+    assert not [one for one in used if not re.fullmatch(r"[^@]+@[0-9a-f]{40}", one)]

@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 BY_ID = {hook["id"]: hook for hook in HOOKS}
 KNOWN_KEYS = {"id", "name", "description", "entry", "args", "language", "types_or", "files"}
-KNOWN_KEYS |= {"exclude", "pass_filenames", "require_serial"}
+KNOWN_KEYS |= {"additional_dependencies", "exclude", "pass_filenames", "require_serial"}
 
 
 def test_there_is_a_hook_for_each_checking_command():
@@ -43,17 +44,45 @@ def test_hooks_say_what_pre_commit_needs(hook):
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
 def test_entries_of_hooks_run(hook):
-    program, *arguments = shlex.split(hook["entry"])
-    assert program == "kyvsim"
+    program, isolated, option, module, *arguments = shlex.split(hook["entry"])
+    assert (program, isolated, option, module) == ("python", "-I", "-m", "kyvsim")
     done = subprocess.run(
-        [sys.executable, "-m", "kyvsim", *arguments, "--help"],
+        [sys.executable, "-I", "-m", "kyvsim", *arguments, "--help"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
     command = next(one for one in arguments if not one.startswith("-"))
-    assert done.stdout.startswith(f"Usage: {program} {command} ")
+    assert done.stdout.startswith(f"Usage: {module} {command} ")
+
+
+def locked(name):
+    """Return the requirements of a lock file, by the names of packages."""
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    found = [one.removesuffix(" \\") for one in lines if re.match(r"[a-z0-9]", one)]
+    return {one.partition("==")[0]: one for one in found}
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
+def test_hooks_install_the_versions_that_are_locked(hook):
+    known = locked("requirements.lock")
+    installed = {one.partition("==")[0]: one for one in hook["additional_dependencies"]}
+    assert installed == {name: known[name] for name in installed}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {re.split(r"[><=]", one)[0] for one in project["dependencies"]} <= installed.keys()
+    assert {"cffi", "markupsafe", "pygments"} <= installed.keys()
+
+
+def test_lock_files_have_hashes_and_no_addresses():
+    for name in ("requirements.lock", "requirements-dev.lock"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert "://" not in text
+        assert "index" not in text.partition("==")[0]
+        assert len(locked(name)) <= text.count("--hash=sha256:")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["build-system"]["requires"] == project["dependency-groups"]["build"]
+    assert "hatchling" in locked("requirements.lock")
 
 
 def test_hooks_do_not_pass_without_a_look():
@@ -136,10 +165,15 @@ def repository(tmp_path, monkeypatch):
 
 def hooks():
     """Return the hooks, as local ones that need no environment made."""
-    start = f"{shlex.quote(sys.executable)} -m "
+    start = shlex.quote(sys.executable)
     args = {"kyvsim-apply": {"args": ["policies", "--resource", "manifests"]}}
     return [
-        {**hook, "language": "system", "entry": start + hook["entry"], **args.get(name, {})}
+        {
+            **{key: value for key, value in hook.items() if key != "additional_dependencies"},
+            "language": "system",
+            "entry": start + hook["entry"].removeprefix("python"),
+            **args.get(name, {}),
+        }
         for name, hook in BY_ID.items()
     ]
 
