@@ -7,11 +7,12 @@ kept between two questions.
 
 import json
 from importlib.resources import files
+from typing import NamedTuple
 
 import anyio
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,6 +25,23 @@ from kyvsim.report.playground_html import Example, playground
 
 MOST: Final = 1 << 20
 """How many bytes a question may have."""
+
+
+class Limits(NamedTuple):
+    """What one who asks, or stops asking, may cost."""
+
+    connections: int = 64
+    """How many may be open at once."""
+    header_seconds: float = 10.0
+    """How long a connection may be open without a complete head of a question."""
+    body_seconds: float = 10.0
+    """How long the rest of a question may take to arrive."""
+    waiting_seconds: float = 30.0
+    """How long a question waits for others to be answered."""
+    request_seconds: float = 90.0
+    """How long all of it may take, until the answer has been read."""
+
+
 _EDITORS: Final = (
     ("policies", "Kyverno's and Kubernetes' policies"),
     ("resources", "what they are asked about, and what is there"),
@@ -85,10 +103,15 @@ def _with_headers(send: Send) -> Send:
 
 def _refused(status: int, text: str) -> Response:
     """Return the answer to a question that is refused."""
-    return JSONResponse({"error": text}, status)
+    return _json({"error": text}, status)
 
 
-def application(port: int, evaluator: Evaluator) -> ASGIApp:
+def _json(content: Any, status: int = 200) -> Response:
+    """Return an answer in ASCII: what was typed may have characters without a UTF-8 form."""
+    return Response(json.dumps(content), status, media_type="application/json")
+
+
+def application(port: int, evaluator: Evaluator, limits: Limits) -> ASGIApp:
     """Return what answers questions at a port of this machine."""
     page = playground(_EDITORS, [_example(*one) for one in _EXAMPLES])
     one_at_a_time = anyio.Lock()
@@ -98,16 +121,24 @@ def application(port: int, evaluator: Evaluator) -> ASGIApp:
 
     async def evaluate(request: Request) -> Response:
         try:
-            asked = asked_in(await _body(request))
-            async with one_at_a_time:
+            asked = asked_in(await _body(request, limits.body_seconds))
+            with anyio.move_on_after(limits.waiting_seconds) as waiting:
+                await one_at_a_time.acquire()
+            if waiting.cancelled_caught:
+                return _refused(503, "other questions are being answered: ask again")
+            try:
                 if await request.is_disconnected():  # somebody has typed on
                     return Response(status_code=204)
                 shown = await anyio.to_thread.run_sync(evaluator.ask, asked)
+            finally:
+                one_at_a_time.release()
         except RefusedError as error:
             return _refused(error.status, str(error))
         except NoAnswerError as error:
             return _refused(422, str(error))
-        return JSONResponse(shown._asdict())
+        except ClientDisconnect:
+            return Response(status_code=204)
+        return _json(shown._asdict())
 
     async def unknown(request: Request, _: Exception) -> Response:
         return _refused(404, f"there is nothing at {request.url.path}: the page is at /")
@@ -132,33 +163,59 @@ def _example(name: str, title: str) -> Example:
     return Example(title, found)
 
 
-async def _body(request: Request) -> bytes:
-    """Return what a question holds; raises RefusedError where that is too much, or no JSON."""
+async def _body(request: Request, seconds: float) -> bytes:
+    """Return what a question holds; raises RefusedError where that is too much, or no JSON.
+
+    It is also raised where the question takes longer than some seconds to arrive.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise RefusedError(415, "a question is application/json")
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MOST:
-            raise RefusedError(413, f"more than {MOST >> 10} KiB are not read")
-    return body
+    too_much = RefusedError(413, f"more than {MOST >> 10} KiB are not read")
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length[:20]) > MOST:
+        raise too_much
+    body = bytearray()
+    with anyio.move_on_after(seconds) as arriving:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MOST:
+                raise too_much
+    if arriving.cancelled_caught:
+        raise RefusedError(408, f"the question did not arrive within {seconds:g} seconds")
+    return bytes(body)
+
+
+_SURROGATE: Final = "it has half of a surrogate pair (\\ud800 to \\udfff)"
+
+
+def _is_text(value: str) -> bool:
+    """Return whether a string of JSON is Unicode text: half of a surrogate pair is not."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def asked_in(body: bytes) -> Asked:
     """Return what a question asks; raises RefusedError."""
     try:
-        found = json.loads(body)
+        found = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise RefusedError(400, f"this is no JSON: {error}") from None
     if not isinstance(found, dict):
         raise RefusedError(400, "a question is a JSON object")
     known = {*Typed._fields, "view"}
     for name, value in found.items():
+        if not _is_text(name):
+            raise RefusedError(400, f"the key {json.dumps(name)} is not a text: {_SURROGATE}")
         if name not in known:
             raise RefusedError(400, f"unknown key `{name}`{likely(name, known)}")
         if not isinstance(value, str):
             raise RefusedError(400, f"`{name}` must be a text")
+        if not _is_text(value):
+            raise RefusedError(400, f"`{name}` is not a text: {_SURROGATE}")
     view = found.pop("view", next(iter(VIEWS)))
     if view not in VIEWS:
         raise RefusedError(400, f"`view` must be one of {listed(VIEWS)}, not `{view}`")

@@ -1,15 +1,19 @@
 """The server of the page: on this machine only, until somebody ends it."""
 
+import asyncio
 import socket
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from kyvsim.light.typed import Final
-from kyvsim.playground.application import application
-from kyvsim.playground.evaluator import evaluator
+from kyvsim.playground.application import Limits, application
+from kyvsim.playground.evaluator import Evaluator, evaluator
 
 HOST: Final = "127.0.0.1"
+_BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class PortTakenError(Exception):
@@ -21,24 +25,35 @@ def serve(port: int, began: Callable[[str], None]) -> None:
 
     Where `port` is 0 the system chooses one. `began` is given the address of the page.
     """
-    with _listening(port) as listener, evaluator() as asked:
-        own = listener.getsockname()[1]
-        config = uvicorn.Config(
-            application(own, asked),
-            access_log=False,
-            log_config=None,
-            lifespan="off",
-            ws="none",
-            http="h11",
-            loop="asyncio",
-            server_header=False,
-            timeout_graceful_shutdown=1,
-        )
-        began(f"http://{HOST}:{own}/")
-        uvicorn.Server(config).run(sockets=[listener])
+    with listening(port) as listener, evaluator() as asked:
+        made = server(listener, asked)
+        began(f"http://{HOST}:{listener.getsockname()[1]}/")
+        made.run(sockets=[listener])
 
 
-def _listening(port: int) -> socket.socket:
+def server(
+    listener: socket.socket, asked: Evaluator, limits: Limits | None = None
+) -> uvicorn.Server:
+    """Return the server of the page for a socket that listens."""
+    limits = limits or Limits()
+    config = uvicorn.Config(
+        application(listener.getsockname()[1], asked, limits),
+        access_log=False,
+        log_config=None,
+        # What it would log is about those who ask: an incomplete question, one that is no HTTP.
+        log_level="critical",
+        lifespan="off",
+        ws="none",
+        http=_limited(limits),
+        loop="asyncio",
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    return uvicorn.Server(config)
+
+
+def listening(port: int) -> socket.socket:
+    """Return a socket that listens at a port of this machine; raises PortTakenError."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -49,3 +64,58 @@ def _listening(port: int) -> socket.socket:
         text = f"port {port} of {HOST} cannot be used: {error.strerror}"
         raise PortTakenError(text) from None
     return listener
+
+
+class _LimitedProtocol(H11Protocol):
+    """uvicorn's protocol with limits that it does not have itself.
+
+    Its own timeout begins after the first answer, and ends with the first byte of a question.
+    """
+
+    limits: ClassVar[Limits] = Limits()
+    _deadline: asyncio.TimerHandle | None = None
+    _is_asked = False
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        if len(self.connections) > self.limits.connections:
+            transport.write(_BUSY)
+            transport.close()
+        else:
+            self._watch(self.limits.header_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._watch(None)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if not self.transport.is_closing():
+            super().data_received(data)
+            self._follow()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._follow()
+
+    def _follow(self) -> None:
+        """Begin another deadline where a question has begun, or has been answered."""
+        is_asked = self.cycle is not None and not self.cycle.response_complete
+        if is_asked != self._is_asked:
+            self._is_asked = is_asked
+            limits = self.limits
+            self._watch(limits.request_seconds if is_asked else limits.header_seconds)
+
+    def _watch(self, seconds: float | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        has_one = seconds is not None
+        self._deadline = self.loop.call_later(seconds or 0, self._end) if has_one else None
+
+    def _end(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.abort()
+
+
+def _limited(limits: Limits) -> type[H11Protocol]:
+    """Return the protocol with other limits: uvicorn takes a class."""
+    return type("_LimitedProtocol", (_LimitedProtocol,), {"limits": limits})

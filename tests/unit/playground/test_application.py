@@ -1,5 +1,6 @@
 """What the server of the page answers, and what it refuses."""
 
+import contextlib
 import html
 import json
 import os
@@ -7,9 +8,17 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("starlette", reason="the extra `playground` is not installed")
+pytest.importorskip("uvicorn", reason="the extra `playground` is not installed")
+
+from kyvsim.playground import serving
+from kyvsim.playground.application import Limits
+from kyvsim.report.playground_html import Shown
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "kyvsim/playground/examples"
@@ -161,6 +170,158 @@ def test_a_port_that_is_taken_is_told(served):
 def test_the_server_listens_on_this_machine_only(served):
     with socket.socket() as other, pytest.raises(OSError, match="refused"):
         other.connect(("127.0.0.2", served.port))
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b'{"\\ud800": ""}', 'the key "\\ud800" is not a text'),
+        (b'{"policies": "\\udfff"}', "`policies` is not a text"),
+        (b'{"view": "\\ud800"}', "`view` is not a text"),
+        (b'{"policies": "\xed\xa0\x80"}', "this is no JSON"),
+        ('{"policies": ""}'.encode("utf-16"), "this is no JSON"),
+        (b'{"policies": "\xff"}', "this is no JSON"),
+        (b'{"policies": {"a": ["\\ud800"]}}', "`policies` must be a text"),
+        (b'{"policies": null}', "`policies` must be a text"),
+        (b'{"a":' * 50_000, "this is no JSON"),
+        (b"9" * 5000, "this is no JSON"),
+        (b"", "this is no JSON"),
+        (b"null", "a question is a JSON object"),
+    ],
+)
+def test_malformed_text_is_refused(served, body, text):
+    status, said, _ = served.ask("POST", "/evaluate", body, JSON)
+    assert status == 400
+    assert text in json.loads(said)["error"]
+
+
+def test_characters_without_utf_8_that_come_of_a_text_are_answered(served):
+    policies = 'apiVersion: v1\nkind: "\\uD800"\nmetadata: {name: "\\uDFFF"}\n'
+    for view in ("verdicts", "reasons", "timeline"):
+        status, _ = served.evaluate(policies=policies, resources=policies, view=view)
+        assert status == 200
+
+
+def raw(port, sent, seconds=20):
+    """Return all that comes back for some bytes, until the other side ends it."""
+    with socket.create_connection(("127.0.0.1", port), timeout=seconds) as one:
+        one.sendall(sent)
+        found = b""
+        while piece := one.recv(1 << 16):
+            found += piece
+    return found
+
+
+def head(port, *lines):
+    fields = [f"Host: 127.0.0.1:{port}", "Content-Type: application/json", *lines]
+    return "\r\n".join(["POST /evaluate HTTP/1.1", *fields, "", ""]).encode()
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "1e3", "5, 6", "\u0665".encode().decode("latin-1")])
+def test_an_odd_length_is_refused(served, length):
+    assert raw(served.port, head(served.port, f"Content-Length: {length}")).startswith(
+        b"HTTP/1.1 400 "
+    )
+
+
+def test_a_length_that_is_too_large_is_refused_before_anything_is_read(served):
+    for length in (str(MOST + 1), "9" * 4000):
+        found = raw(
+            served.port, head(served.port, f"Content-Length: {length}", "Connection: close")
+        )
+        assert found.startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 400 "))
+
+
+class Answering:
+    """Answers after it has been let."""
+
+    def __init__(self):
+        self.let = threading.Event()
+        self.begun = threading.Event()
+
+    def ask(self, asked):
+        self.begun.set()
+        self.let.wait(20)
+        return Shown("", asked.view)
+
+
+@pytest.fixture
+def limited():
+    """A function that serves with limits: the port, and what answers."""
+    pytest.importorskip("starlette", reason="the extra `playground` is not installed")
+    running = []
+
+    def begin(**limits):
+        answering = Answering()
+        listener = serving.listening(0)
+        made = serving.server(listener, answering, Limits(**limits))
+        thread = threading.Thread(target=made.run, kwargs={"sockets": [listener]})
+        thread.start()
+        running.append((made, thread, answering, listener))
+        return listener.getsockname()[1], answering
+
+    yield begin
+    for made, thread, answering, listener in running:
+        answering.let.set()
+        made.should_exit = True
+        thread.join(20)
+        listener.close()
+        assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET / HT", b"POST /evaluate HTTP/1.1\r\nHost: x\r\nA: b\r\n"]
+)
+def test_a_head_that_does_not_come_ends_the_connection(limited, sent):
+    port, _ = limited(header_seconds=0.2)
+    assert raw(port, sent) == b""
+
+
+def test_a_second_head_that_does_not_come_ends_it_too(limited):
+    port, _ = limited(header_seconds=0.2)
+    found = raw(port, f"GET /x HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\nGET / HT".encode())
+    assert found.count(b"HTTP/1.1 404 ") == 1
+
+
+def test_a_body_that_does_not_come_is_told(limited):
+    port, _ = limited(body_seconds=0.2)
+    found = raw(port, head(port, "Content-Length: 100", "Connection: close") + b"{")
+    assert found.startswith(b"HTTP/1.1 408 ")
+    assert b"did not arrive within 0.2 seconds" in found
+
+
+def test_no_more_connections_than_there_may_be(limited):
+    port, _ = limited(connections=3)
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+        assert raw(port, b"").startswith(b"HTTP/1.1 503 ")
+
+
+def test_a_question_waits_for_others_only_so_long(limited):
+    port, answering = limited(waiting_seconds=0.2)
+    asked = head(port, "Content-Length: 2", "Connection: close") + b"{}"
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as first:
+        first.sendall(asked)
+        assert answering.begun.wait(20)
+        assert raw(port, asked).startswith(b"HTTP/1.1 503 ")
+        answering.let.set()
+        assert first.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_question_takes_only_so_long_at_all(limited):
+    port, _ = limited(request_seconds=0.3)
+    assert raw(port, head(port, "Content-Length: 2", "Connection: close") + b"{}") == b""
+
+
+def test_one_who_leaves_is_nothing_to_tell(limited, capfd):
+    port, answering = limited()
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as one:
+        one.sendall(head(port, "Content-Length: 100") + b"{")
+    answering.let.set()
+    asked = head(port, "Content-Length: 2", "Connection: close") + b"{}"
+    assert raw(port, asked).startswith(b"HTTP/1.1 200 ")
+    assert capfd.readouterr().err == ""
 
 
 def test_an_interrupt_ends_it_without_a_word(served):
