@@ -23,6 +23,14 @@ from kyvsim.model.policy import Policy
 _NAMES = ("apiGroups", "apiVersions", "resources")
 _EVERY_OPERATION = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 """What a policy that generates is told of, whatever it lists: it cleans up for what leaves it."""
+_WITHOUT_VARIANTS = frozenset(
+    {("NamespacedValidatingPolicy", False), ("NamespacedImageValidatingPolicy", True)}
+)
+"""Kinds of which a webhook does not name what is derived: one of its own (True), or a shared one.
+
+upstream: validating.go `buildWebhookRules`, which asks for the Go type of a policy in some places
+and for what it has in common with its namespaced twin in others.
+"""
 _OF_NO_WEBHOOK = "namespaceObject"
 """What the API server knows the type of, and has no value for where webhooks are chosen."""
 _POD: Mapping[str, Json] = MappingProxyType(
@@ -63,7 +71,7 @@ def webhook_facts(
     exact = constraints.get("matchPolicy") == "Exact"
     timeout = (spec.get("webhookConfiguration") or {}).get("timeoutSeconds")
     alone = conditions is not None or exact or timeout is not None
-    derived = [one for one in variants if alone or not policy.namespace]
+    derived = [] if (policy.kind, alone) in _WITHOUT_VARIANTS else [*variants]
     rules = [*_rules(spec), *(rule for one in derived for rule in _rules(one.spec))]
     texts = tuple(_texts(spec, derived, conditions)) if conditions is not None else ()
     if makes:

@@ -141,3 +141,55 @@ def test_conditions_that_only_kyverno_knows_stay_with_it(put, webhooks, validati
 def test_the_api_server_refuses_what_a_pushed_condition_cannot_say(put, admin, validating, pod):
     put(validating("a", matchConditions=[{"name": "c", "expression": "1 / 0 == 1"}]))
     assert "is forbidden: expression" in admin.create(pod()).error.message
+
+
+_EXPRESSIONS = {
+    "ValidatingPolicy": {"validations": [{"expression": "true"}]},
+    "ImageValidatingPolicy": {
+        "matchImageReferences": [{"glob": "*"}],
+        "attestors": [{"name": "key", "cosign": {"key": {"data": "x"}}}],
+        "validations": [{"expression": "images.containers.size() > 0"}],
+    },
+    "MutatingPolicy": {
+        "mutations": [
+            {
+                "patchType": "ApplyConfiguration",
+                "applyConfiguration": {"expression": "Object{metadata: Object.metadata{}}"},
+            }
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "shared", "own"),
+    [
+        ("ValidatingPolicy", True, True),
+        ("NamespacedValidatingPolicy", False, True),
+        ("ImageValidatingPolicy", True, True),
+        ("NamespacedImageValidatingPolicy", True, False),
+        ("MutatingPolicy", True, True),
+        ("NamespacedMutatingPolicy", True, True),
+    ],
+)
+def test_which_webhooks_name_what_is_derived_for_controllers(put, webhooks, obj, kind, shared, own):
+    """As upstream's pkg/controllers/webhook/validating.go of 1.19.0 does."""
+    namespace = "shop" if kind.startswith("Namespaced") else ""
+    spec = {
+        "matchConstraints": {"resourceRules": [PODS]},
+        **_EXPRESSIONS[kind.removeprefix("Namespaced")],
+    }
+    alone = {"webhookConfiguration": {"timeoutSeconds": 5}}
+    put(
+        obj("Namespace", "shop"),
+        obj(kind, "a", namespace, api_version=CEL, spec=spec),
+        obj(kind, "b", namespace, api_version=CEL, spec={**spec, **alone}),
+    )
+    found = webhooks(mutating=kind.endswith("MutatingPolicy"))
+    asked = {
+        "finegrained" in name: {one for rule in webhook["rules"] for one in rule["resources"]}
+        for name, webhook in found.items()
+    }
+    assert asked[False] >= {"pods"}
+    assert ("deployments" in asked[False]) is shared
+    assert ("deployments" in asked[True]) is own
