@@ -101,7 +101,15 @@ def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> Reso
         found = cluster.list(api_version, kind, within)
         return [obj for obj in found if wanted.items() <= labels(obj).items()]
 
-    return ResourceAccess(get, listed, namespace)
+    def plural_of(api_version: str, kind: str) -> str:
+        if api_version.count("/") > 1:
+            raise LookupError(f"unexpected GroupVersion string: {api_version}")
+        found = cluster.plural_of(api_version, kind)
+        if not found:
+            raise LookupError(f'no matches for kind "{kind}" in version "{api_version}"')
+        return found
+
+    return ResourceAccess(get, listed, namespace, plural_of)
 
 
 def image_access(images: Mapping[str, Json], hints: list[str]) -> ImageDataAccess:

@@ -57,6 +57,10 @@ class ClusterBefore:
         """Return the kind that paths call `name`, "" where there can be none."""
         return self._cluster.kind_of(api_version, name)
 
+    def plural_of(self, api_version: str, kind: str) -> str:
+        """Return the name by which paths call a kind, "" where it is not served."""
+        return self._cluster.plural_of(api_version, kind)
+
     def guesses(self, api_version: str, name: str) -> bool:
         """Return whether nothing tells of a kind that paths call `name`, though it may exist."""
         return self._cluster.guesses(api_version, name)

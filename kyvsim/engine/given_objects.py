@@ -102,6 +102,12 @@ class GivenObjects:
             return "" if is_builtin_group(group) else guessed_kind(name)
         return kind if is_readable(group, version, kind, self._defined) else ""
 
+    def plural_of(self, api_version: str, kind: str) -> str:
+        """Return the name by which paths call a kind, as Kubernetes guesses it for unknown ones."""
+        group, version = split_api_version(api_version)
+        readable = is_readable(group, version, kind, self._defined)
+        return plural(group, kind, self._defined) if readable else ""
+
     def guesses(self, api_version: str, name: str) -> bool:
         """Return whether nothing tells of a kind that paths call `name`, though it may exist."""
         group = split_api_version(api_version)[0]

@@ -51,6 +51,10 @@ class UnaskedObjects:
         self.asked.add(ALL_KINDS)
         return ""
 
+    def plural_of(self, api_version: str, kind: str) -> str:
+        """Return what `GivenObjects` says of every kind."""
+        return self._known.plural_of(api_version, kind)
+
     def guesses(self, api_version: str, name: str) -> bool:
         """Return False."""
         del api_version, name

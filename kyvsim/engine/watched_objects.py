@@ -36,6 +36,11 @@ class WatchedObjects:
         self.asked = True
         return self._view.kind_of(api_version, name)
 
+    def plural_of(self, api_version: str, kind: str) -> str:
+        """Return the name by which paths call a kind, "" where it is not served."""
+        self.asked = True
+        return self._view.plural_of(api_version, kind)
+
     def guesses(self, api_version: str, name: str) -> bool:
         """Return whether nothing tells of a kind that paths call `name`, though it may exist."""
         self.asked = True

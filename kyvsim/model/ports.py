@@ -55,6 +55,9 @@ class ClusterView(Protocol):
     def kind_of(self, api_version: str, name: str) -> str:
         """Return the kind that paths call `name`, "" where there can be none."""
 
+    def plural_of(self, api_version: str, kind: str) -> str:
+        """Return the name by which paths call a kind, "" where it is not served."""
+
     def guesses(self, api_version: str, name: str) -> bool:
         """Return whether nothing tells of a kind that paths call `name`, though it may exist."""
 

@@ -40,6 +40,11 @@ class ResourceAccess(NamedTuple):
     """Takes apiVersion, plural, namespace and labels; both raise LookupError with the reason."""
     namespace: str = ""
     """Of the policy, where it is namespaced."""
+    plural_of: Callable[[str, str], str] | None = None
+    """Takes apiVersion and kind, returns the plural; raises LookupError with the reason.
+
+    None where there is no cluster: upstream's stand-in for one panics then (fake_context.go).
+    """
 
     @property
     def cel_type(self) -> CelType:
@@ -76,6 +81,15 @@ def _post(*_: Any) -> Any:
     raise CelError(_NOT_OFFLINE)
 
 
+def _to_resource(access: ResourceAccess, api_version: str, kind: str) -> Any:
+    if access.plural_of is None:
+        raise CelError(_NOT_OFFLINE)
+    try:
+        return GroupVersionResource(api_version, access.plural_of(api_version, kind))
+    except LookupError as error:
+        raise CelError(f"failed to map kind to resource: {error}") from None
+
+
 _LABELS = "map<string, string>"
 _OBJECT = "map<string, any>"
 
@@ -100,7 +114,7 @@ def _functions(place: str) -> tuple[Function, ...]:
                 for more in (((place,), ()) if place else ((),))
             ),
         ),
-        ("ToGVR", (way(f"{_T}.(string, string) -> {_RESOURCE.name}", _post),)),
+        ("ToGVR", (way(f"{_T}.(string, string) -> {_RESOURCE.name}", _to_resource),)),
     )
     return tuple(
         function(spelled, *ways)

@@ -30,6 +30,10 @@ class ServedKinds:
         """Return the kind that paths call `name`, "" where none is known."""
         return self._store.kind_of(api_version, name)
 
+    def plural_of(self, api_version: str, kind: str) -> str:
+        """Return the name by which paths call a kind, "" where it is not served."""
+        return self._store.plural_of(api_version, kind)
+
     def guesses(self, api_version: str, name: str) -> bool:
         """Return False, as its store does."""
         return self._store.guesses(api_version, name)

@@ -159,6 +159,13 @@ class Store:
         """Return the kind that paths call `name`, "" where none is known."""
         return kind_of_plural(split_api_version(api_version)[0], name, self._defined)
 
+    def plural_of(self, api_version: str, kind: str) -> str:
+        """Return the name by which paths call a kind, "" where it is not served."""
+        group, version = split_api_version(api_version)
+        facts = self.served.get((group, kind))
+        is_served = facts is not None and (not facts.versions or version in facts.versions)
+        return facts.plural if facts is not None and is_served else ""
+
     def guesses(self, api_version: str, name: str) -> bool:
         """Return False: an API server knows all kinds that it serves."""
         del api_version, name

@@ -316,3 +316,76 @@ def test_the_request_is_as_the_api_server_tells_it(put, admin, validating, pod):
     put(validating("dry", {"expression": "request.dryRun"}))
     assert admin.create(pod(), dry_run=True).ok
     assert not admin.create(pod()).ok
+
+
+@pytest.mark.parametrize("namespace", ["", "default"])
+def test_a_mutating_policy_on_pods_changes_controllers_too(put, admin, obj, namespace):
+    rule = {"expression": 'Object{spec: Object.spec{schedulerName: "mine"}}'}
+    spec = {
+        "matchConstraints": {"resourceRules": [PODS]},
+        "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": rule}],
+    }
+    kind = "NamespacedMutatingPolicy" if namespace else "MutatingPolicy"
+    put(obj(kind, "m", namespace, api_version=f"{GROUP}/v1", spec=spec))
+    web = obj("Deployment", "web", "default", api_version="apps/v1")
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    web["spec"] = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    assert admin.create(web).object["spec"]["template"]["spec"]["schedulerName"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('"v1", "ConfigMap"', ""),
+        ('"example.org/v1", "Mesh"', "prod"),
+        (
+            '"v2", "ConfigMap"',
+            'failed to map kind to resource: no matches for kind "ConfigMap" in version "v2"',
+        ),
+        (
+            '"v1", "Nothing"',
+            'failed to map kind to resource: no matches for kind "Nothing" in version "v1"',
+        ),
+        ('"a/b/c", "X"', "failed to map kind to resource: unexpected GroupVersion string: a/b/c"),
+    ],
+)
+@pytest.mark.parametrize("namespace", ["", "default"])
+def test_the_resource_of_a_kind_is_known(
+    put, admin, validating, pod, obj, namespace, call, message
+):
+    definition = obj("CustomResourceDefinition", "meshkins.example.org")
+    definition["apiVersion"] = "apiextensions.k8s.io/v1"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    definition["spec"] = {
+        "group": "example.org",
+        "names": {"kind": "Mesh", "plural": "meshkins"},
+        "scope": "Namespaced",
+        "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+        ],
+    }
+    admin.create(definition)
+    role = obj("ClusterRole", "read", api_version="rbac.authorization.k8s.io/v1")
+    role["metadata"]["labels"] = {"rbac.kyverno.io/aggregate-to-admission-controller": "true"}
+    role["rules"] = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    admin.create(role)
+    for kind, version in (("ConfigMap", "v1"), ("Mesh", "example.org/v1")):
+        made = obj(kind, "c", "default", api_version=version)
+        made["data"] = {"env": "prod"}
+        admin.create(made)
+    place = "" if namespace else "object.metadata.namespace, "
+    text = f"resource.{'ToGVR' if namespace else 'toGVR'}({call})"
+    found = f'resource.Get({text}, {place}"c").data.env'
+    put(
+        validating(
+            "gvr", {"expression": f"{found} == 'prod'", "message": "no"}, namespace=namespace
+        )
+    )
+    answer = admin.create(pod())
+    if message in {"", "prod"}:
+        assert answer.ok, answer.error
+    else:
+        assert message in answer.error.message
