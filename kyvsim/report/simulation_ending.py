@@ -1,11 +1,11 @@
 """How a simulation ended."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ending import Ending, Fact, Verdict
-from kyvsim.model.simulation import HazardLevel, Simulation
+from kyvsim.model.simulation import Hazard, HazardLevel, Simulation
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.style import counted
 
@@ -53,10 +53,20 @@ def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
     counts = sum(one.level in counting for one in simulation.hazards)
     above = f"of level {least} or above" if least != _LEVELS[0] else f"of level {least}"
     yield weighing("hazards", counts, f"{counted(counts, 'hazard')} {above}")
-    others = len(simulation.hazards) - counts
-    lesser = "further hazard" if counts else "lesser hazard"
-    yield informing("otherHazards", others, counted(others, lesser))
+    others = [one for one in simulation.hazards if one.level not in counting]
+    yield informing("otherHazards", len(others), _others_text(others, counts))
     yield Fact("events", len(simulation.events), counted(len(simulation.events), "event"))
+
+
+def _others_text(others: Sequence[Hazard], counts: int) -> str:
+    """Return how many hazards do not count; where those of every level do not, of which level."""
+    if counts:
+        return counted(len(others), "further hazard")
+    levels = [(level, sum(one.level == level for one in others)) for level in _LEVELS]
+    if not any(number for level, number in levels if level == HazardLevel.ERROR.value):
+        return counted(len(others), "lesser hazard")
+    shown = ", ".join(f"{number} {level}" for level, number in levels if number)
+    return f"{counted(len(others), 'hazard')} not counted ({shown})"
 
 
 def _expectations(runs: list[Simulation]) -> Iterator[Fact]:

@@ -3,6 +3,7 @@
 Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy.
 """
 
+import contextlib
 from collections.abc import Callable, Iterator
 from types import MappingProxyType
 
@@ -134,6 +135,20 @@ class AdmissionPolicies:
 
     def _asked(self, review: Review) -> Asked:
         return Asked(admission_request(review, self._store), self._outside, self._store)
+
+
+def changing_policies(review: Review, store: Store) -> frozenset[str]:
+    """Return the names of the policies that change the object of a request as it stands."""
+    if not store.list(API_VERSION, _MUTATING, "") or review.object is None:
+        return frozenset()
+    asked = Asked(admission_request(review, store), World(store, account=ADMIN).outside, store)
+    found = set()
+    for one in invocations(_MUTATING, asked):
+        with contextlib.suppress(Failure):
+            after = mutated(one, asked, review.object)
+            if after is not None and after != review.object:
+                found.add(_name(one))
+    return frozenset(found)
 
 
 def _name(one: Invocation) -> str:

@@ -29,8 +29,10 @@ from kyvsim.sim.hazards import (
     underived_twin,
     unenforced_kinds,
     unevaluated_rule,
+    unfollowed_copy,
     unmet_reference,
     unstable_mutation,
+    unsynchronized_deletion,
 )
 from kyvsim.sim.hazards.facts import Facts
 
@@ -62,6 +64,8 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     idle_mutation.find,
     repeated_mutation.find,
     underived_twin.find,
+    unsynchronized_deletion.find,
+    unfollowed_copy.find,
 )
 """All that is looked for, in the order of their codes."""
 

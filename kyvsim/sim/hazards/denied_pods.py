@@ -36,7 +36,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         causes = _causes(admission, facts.parts.store)
         if (owner, tuple(causes)) not in told:
             told.add((owner, tuple(causes)))
-            yield _hazard(facts, owner, causes)
+            yield _hazard(facts, owner, admission, causes)
 
 
 def _controller(obj: Json) -> str:
@@ -57,15 +57,19 @@ def _causes(admission: Admission, store: Store) -> dict[str, str]:
     """Return what the rules said that denied a Pod, by `policy/rule`."""
     namespace = store.get("v1", "Namespace", "", admission.request.namespace)
     return {
-        f"{response.policy.key}/{result.rule.name}": result.message
+        "/".join(filter(None, (response.policy.key, result.rule.name))): result.message
         for response in admission.responses
         for result in response.results
-        if result.status in _DENYING and enforces(response.policy, result.rule, namespace)
+        # A mutation that fails denies whatever the policy does with violations.
+        if result.status in _DENYING
+        and (admission.mutating or enforces(response.policy, result.rule, namespace))
     }
 
 
-def _hazard(facts: Facts, owner: ObjectKey, causes: dict[str, str]) -> Hazard:
-    said = "; ".join(f"`{rule}`: {' '.join(text.split())}" for rule, text in causes.items())
+def _hazard(facts: Facts, owner: ObjectKey, admission: Admission, causes: dict[str, str]) -> Hazard:
+    said = "; ".join(
+        f"`{rule}`{': ' if text else ''}{' '.join(text.split())}" for rule, text in causes.items()
+    )
     denials = [
         one.number
         for one in facts.events
@@ -73,12 +77,16 @@ def _hazard(facts: Facts, owner: ObjectKey, causes: dict[str, str]) -> Hazard:
         and one.outcome == "denied"
         and any(rule in each.rules for each in one.obstacles for rule in causes)
     ]
+    hint = (
+        "let the rule pass over Pods that it cannot change"
+        if admission.mutating
+        else "let the template have what is asked for, or let the rule look at the controllers of "
+        "Pods too, so that whoever makes one is told"
+    )
     return Hazard(
         "KH017",
         HazardLevel.ERROR,
-        f"the {owner.kind} is let in, and its Pods are denied: {said}; let the template have what "
-        "is asked for, or let the rule look at the controllers of Pods too, so that whoever makes "
-        "one is told",
+        f"the {owner.kind} is let in, and its Pods are denied: {said}; {hint}",
         objects=(owner,),
         policies=tuple(causes),
         events=tuple(denials[:1]),

@@ -89,6 +89,10 @@ class DownstreamWatch:
         fits = _fits(policy)
         return [obj for known in some for obj in known.values() if fits(obj)]
 
+    def knows(self, obj: Json) -> bool:
+        """Return whether changes of an object are noticed: it is known under its uid."""
+        return _uid(obj) in self._watched.get(_kind_of(obj), {})
+
     def delete(self, policy: str, trigger: str | None = None) -> None:
         """Delete what a policy generated for the trigger with a uid, or for all."""
         for kind in self._of_policy.get(policy, ()):

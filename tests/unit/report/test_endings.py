@@ -1,5 +1,7 @@
 """What one end of a scenario has otherwise than another."""
 
+import pytest
+
 from kyvsim.model.simulation import (
     Ending,
     Expectation,
@@ -8,7 +10,9 @@ from kyvsim.model.simulation import (
     Interleavings,
     Simulation,
 )
+from kyvsim.report.ending import ending_line
 from kyvsim.report.endings import Difference, differences, orders_text
+from kyvsim.report.simulation_ending import SimulationTerms, simulation_ending
 
 
 def config_map(name, **data):
@@ -73,3 +77,22 @@ def test_the_extent_of_the_search_is_told():
         "3 orders of steps tried (all with up to 2 changes of order): 1 ending"
     )
     assert "there are more" in orders_text(whole._replace(complete=False))
+
+
+@pytest.mark.parametrize(
+    ("least", "line"),
+    [
+        ("error", "FAILED: 1 hazard of level error · 2 further hazards · 0 events · exit status 1"),
+        (
+            "none",
+            "PASSED: 3 hazards not counted (1 error, 1 warning, 1 info) · 0 events · exit status 0",
+        ),
+    ],
+)
+def test_hazards_that_do_not_count_are_not_called_lesser_where_they_are_errors(least, line):
+    levels = (HazardLevel.ERROR, HazardLevel.WARNING, HazardLevel.INFO)
+    hazards = tuple(Hazard("KH001", level, "x") for level in levels)
+    found = simulation_ending(Simulation("x", (), (), hazards), SimulationTerms(least=least))
+    assert ending_line(found) == line
+    none = simulation_ending(Simulation("x", (), (), hazards[1:]), SimulationTerms(least=least))
+    assert "2 lesser hazards" in ending_line(none)

@@ -1,5 +1,7 @@
 """Runs to look for hazards in."""
 
+import re
+
 import pytest
 import yaml
 
@@ -7,6 +9,9 @@ from kyvsim.api.simulation import readers
 from kyvsim.model.scenario import Scenario, ScenarioSettings, ScenarioStep, Verb
 from kyvsim.model.source import Document, Location
 from kyvsim.sim.scenario import play
+
+INCOMPLETE = re.compile(r"``|\(\)|: *[;:,.]|; *[;,]|  |[:;,] *$|^ *[:;,]|\bNone\b")
+"""What a text has in which something was left empty."""
 
 
 @pytest.fixture
@@ -61,6 +66,8 @@ def run(documents):
         )
         simulation = play(scenario, readers())
         assert bool(simulation.diagnostics) is refused, simulation.diagnostics
+        for one in simulation.hazards:
+            assert not INCOMPLETE.search(one.message), one.message
         return simulation
 
     return simulate

@@ -295,3 +295,134 @@ def test_an_error_of_a_derived_rule_is_told_with_the_place_of_its_policy(
     places = {one.policies: str(one.location) for one in simulation.hazards if one.code == "KH027"}
     assert places.keys() == {("look/rule-0",), ("look/autogen-rule-0",)}
     assert set(places.values()) == {"0.yaml:1:1"}
+
+
+def test_a_workload_whose_pods_a_mutation_denies_names_it(run, cluster_policy, obj):
+    patch = {"metadata": {"labels": {"is": "{{ request.object.metadata.name }}"}}}
+    policy = cluster_policy("name", {"mutate": {"patchStrategicMerge": patch}})
+    autogen = "pod-policies.kyverno.io/autogen-controllers"
+    policy["metadata"]["annotations"] = {autogen: "none"}
+    labelled = {"metadata": {"labels": {"app": "web"}}}
+    template = {**labelled, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    selector = {"matchLabels": {"app": "web"}}
+    web = obj("Deployment", "web", api_version="apps/v1", namespace="default")
+    web["spec"] = {"selector": selector, "template": template}
+    (hazard,) = (one for one in run([policy], web).hazards if one.code == "KH017")
+    assert hazard.policies == ("name/rule-0",)
+    assert "`name/rule-0`: variable substitution failed" in hazard.message
+    assert hazard.location is not None
+    assert hazard.events
+
+
+CEL_GROUP = "policies.kyverno.io/v1"
+
+
+@pytest.fixture
+def labelling(obj):
+    """Return what makes a policy of a kind that labels ConfigMaps as its own."""
+
+    def make(kind, name, value="", namespace=""):
+        rules = {
+            "apiGroups": [""],
+            "apiVersions": ["v1"],
+            "resources": ["configmaps"],
+            "operations": ["CREATE"],
+        }
+        merged = f'Object{{metadata: Object.metadata{{labels: {{"colour": "{value or name}"}}}}}}'
+        mutation = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": merged}}
+        spec = {"matchConstraints": {"resourceRules": [rules]}, "mutations": [mutation]}
+        if kind == "MutatingAdmissionPolicy":
+            group = "admissionregistration.k8s.io/v1"
+            spec |= {"reinvocationPolicy": "Never", "failurePolicy": "Fail"}
+        else:
+            group = CEL_GROUP
+        return obj(kind, name, namespace, api_version=group, spec=spec)
+
+    return make
+
+
+@pytest.mark.parametrize("kind", ["MutatingPolicy", "NamespacedMutatingPolicy"])
+def test_a_mutating_policy_whose_value_is_lost_is_named(
+    hazards, cluster_policy, labelling, obj, kind
+):
+    def colour(value):
+        patch = {"metadata": {"labels": {"colour": value}}}
+        rule = {"mutate": {"patchStrategicMerge": patch}}
+        made = cluster_policy("z", rule)
+        made["spec"]["rules"][0]["match"] = {"any": [{"resources": {"kinds": ["ConfigMap"]}}]}
+        return made
+
+    namespace = "default" if kind.startswith("Namespaced") else ""
+    mutating = labelling(kind, "red", namespace=namespace)
+    key = f"{namespace}/red" if namespace else "red"
+    given = obj("ConfigMap", "c", "default")
+    found = only(hazards([mutating, colour("blue")], given), "KH004")
+    assert found == [("KH004", "warning", (key, "z/rule-0"), ["c"])]
+    assert not only(hazards([mutating, colour("red")], given), "KH004")
+
+
+def test_a_policy_of_kubernetes_whose_value_is_lost_is_named(hazards, labelling, obj):
+    native = labelling("MutatingAdmissionPolicy", "native", "red")
+    group = native["apiVersion"]
+    binding = obj("MutatingAdmissionPolicyBinding", "b", api_version=group)
+    binding["spec"] = {"policyName": "native"}
+    given = obj("ConfigMap", "c", "default")
+    found = only(
+        hazards([labelling("MutatingPolicy", "blue")], given, objects=[native, binding]), "KH004"
+    )
+    assert [one[2] for one in found] == [("native", "blue")]
+    same = labelling("MutatingPolicy", "blue", "red")
+    assert not only(hazards([same], given, objects=[native, binding]), "KH004")
+
+
+def test_what_is_not_synchronized_is_deleted_with_its_neighbours(hazards, obj, cluster_policy):
+    def rule(name, *, synchronizes):
+        generate = {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "namespace": "hub"}
+        return {"generate": {**generate, "synchronize": synchronizes, "data": {"data": {"a": "b"}}}}
+
+    def policies(kept):
+        made = [cluster_policy("one", rule("kept", synchronizes=False))]
+        made.append(cluster_policy(kept, rule("gone", synchronizes=True)))
+        if kept == "one":
+            made = [made[0]]
+            made[0]["spec"]["rules"].append({**rule("gone", synchronizes=True), "name": "other"})
+        for each in made:
+            for one in each["spec"]["rules"]:
+                one["match"] = {"any": [{"resources": {"kinds": ["Namespace"], "names": ["shop"]}}]}
+        return made
+
+    shop, hub = obj("Namespace", "shop"), obj("Namespace", "hub")
+    found = only(hazards(policies("one"), shop, 2.0, objects=[hub], gone=[shop]), "KH031")
+    assert found == [("KH031", "warning", ("one/rule-0", "one/other"), ["kept"])]
+    assert not only(hazards(policies("two"), shop, 2.0, objects=[hub], gone=[shop]), "KH031")
+
+
+@pytest.fixture
+def copying(obj):
+    """A GeneratingPolicy that copies a ConfigMap into Namespaces."""
+    rules = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["namespaces"]}
+    rules["operations"] = ["CREATE", "UPDATE"]
+    source = "resource.Get('v1', 'configmaps', 'default', 'source')"
+    made = f"generator.Apply(object.metadata.name, [{source}])"
+    spec = {
+        "evaluation": {"synchronize": {"enabled": True}},
+        "matchConstraints": {"resourceRules": [rules]},
+        "generate": [{"expression": made}],
+    }
+    return obj("GeneratingPolicy", "copy", api_version=CEL_GROUP, spec=spec)
+
+
+def test_a_copy_that_was_restored_is_not_followed(run, copying, obj):
+    source, shop = obj("ConfigMap", "source", "default", data={"a": "b"}), obj("Namespace", "shop")
+    copy = obj("ConfigMap", "source", "shop")
+    again = obj("Namespace", "shop", labels={"a": "b"})
+
+    def unfollowed(**further):
+        found = run([copying], shop, 2.0, objects=[source], **further)
+        return [one for one in found.hazards if one.code == "KH032"]
+
+    (hazard,) = unfollowed(gone=[copy])
+    assert (hazard.policies, hazard.objects[0].namespace) == (("copy",), "shop")
+    assert "is not changed or deleted with its source" in hazard.message
+    assert not unfollowed()
+    assert not unfollowed(gone=[copy], update=again)
