@@ -36,12 +36,13 @@ from kyvsim.cli.options import (
     strict_option,
     warn_status_option,
 )
-from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option
+from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_files
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
 from kyvsim.kube.duration import format_duration, parse_duration
 from kyvsim.light.typed import TYPE_CHECKING, Any
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.log_commands import YAML
 from kyvsim.report.look import Show
 from kyvsim.report.run import Run
 from kyvsim.report.run_formats import FORMATS
@@ -183,8 +184,8 @@ def command(call: declared.Call, /, **options: Any) -> int:
     files = _object_files(options, chosen, call)
     try:
         with (
-            ReportFiles(path for _, path in chosen.files) as reports,
-            ReportFiles(filter(None, (options["write_baseline"],))) as baseline,
+            report_files(chosen, FORMATS) as reports,
+            ReportFiles(filter(None, (options["write_baseline"],)), (YAML,)) as baseline,
         ):
             return _apply((inputs, stdin), options, chosen, (files, reports, baseline))
     finally:
@@ -234,7 +235,11 @@ def _apply(
             write_baseline(one, options["write_baseline"], baseline)
 
     look = closing_look(chosen, options)
-    view = View(is_for_people(chosen), ClosingLook(look, begun) if look else None)
+    view = View(
+        is_for_people(chosen),
+        ClosingLook(look, begun) if look else None,
+        FORMATS[chosen.shown].media,
+    )
     return show_run(run, options, pieces, view, finish=finish)
 
 

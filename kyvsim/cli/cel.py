@@ -25,6 +25,8 @@ from kyvsim.kube.go_text import to_json
 from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.wording import likely
+from kyvsim.report.log_commands import JSON, log_safe
+from kyvsim.report.style import safe_text
 
 
 @declared.group()
@@ -59,7 +61,7 @@ def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) ->
     status = OK
     for text in _texts(arguments, expression):
         try:
-            write_out([f"# {text}\n{compile_cel(text, session).type}\n"])
+            write_out([f"# {safe_text(text)}\n{compile_cel(text, session).type}\n"])
         except CompileError as error:
             say(_pointed(error))
             status = UNUSABLE
@@ -117,7 +119,7 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
     if any(one.severity is Severity.ERROR for one in session.diagnostics):
         return UNUSABLE
     if batch:
-        write_out(_batch(read_lines(batch), session))
+        write_out(_batch(read_lines(batch), session), JSON)
         return OK
     return max((_answer(text, session) for text in texts), default=OK)
 
@@ -147,7 +149,7 @@ def _answer(text: str, session: CelSession) -> int:
     except CelError as error:
         say(f"error: {text}: {error}")
         return FAILED
-    write_out([f"# {text}\n{found.type} {found.text}\n"])
+    write_out([f"# {safe_text(text)}\n{found.type} {log_safe(found.text, JSON)}\n"])
     return OK
 
 

@@ -82,9 +82,12 @@ def command(call: declared.Call, /, **options: Any) -> int:
     say_remarks(report.diagnostics)
     refuse_named(chosen.files, report.files, call)
     sight = Sight(fail_only=options["fail_only"])
-    write_reports((path, FORMATS[name].write(report, sight)) for name, path in chosen.files)
+    write_reports(
+        (path, FORMATS[name].media, FORMATS[name].write(report, sight))
+        for name, path in chosen.files
+    )
     coloured = sight._replace(colours=shows_colours(unwanted=options["remove_color"]))
-    write_out(FORMATS[chosen.shown].write(report, coloured))
+    write_out(FORMATS[chosen.shown].write(report, coloured), FORMATS[chosen.shown].media)
     say_left_out(report.left_out, options)
     ending = chainsaw_ending(report)
     close(ending, on_stdout=chosen.shown == "text")

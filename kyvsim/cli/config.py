@@ -16,6 +16,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.wording import likely
+from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import safe_line
 
 _HELP = """Show what is set for commands outside of their lines, and where.
@@ -64,7 +65,7 @@ class _Held(NamedTuple):
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim config` and return its exit status."""
     if options["schema"]:
-        write_out([json.dumps(configuration_schema(), indent=2), "\n"])
+        write_out([json.dumps(configuration_schema(), indent=2), "\n"], JSON)
         return OK
     commands = _asked(options["words"], call)
     files, variables = configuration_files(call), variables_now()
@@ -76,8 +77,10 @@ def command(call: declared.Call, /, **options: Any) -> int:
         remarks |= dict.fromkeys((*found.remarks, *read_settings(called, found.settings)[1]))
         held += _held(path, one, found.settings, every=options["every"])
     say_remarks(remarks)
-    write = _json if options["output_format"] == "json" else _text
-    write_out(write(files.paths, held))
+    if options["output_format"] == "json":
+        write_out(_json(files.paths, held), JSON)
+    else:
+        write_out(_text(files.paths, held))
     return UNUSABLE if any(one.severity is Severity.ERROR for one in remarks) else OK
 
 

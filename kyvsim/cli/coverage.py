@@ -67,7 +67,10 @@ def asks_for_coverage(options: Mapping[str, Any]) -> bool:
 
 def write_coverage(coverage: Coverage, wish: CoverageWish) -> Iterator[str]:
     """Write the files that are asked for; return the text that is shown."""
-    write_reports((path, COVERAGE_FORMATS[name].write(coverage)) for name, path in wish.files)
+    write_reports(
+        (path, COVERAGE_FORMATS[name].media, COVERAGE_FORMATS[name].write(coverage))
+        for name, path in wish.files
+    )
     shown: Iterator[str] = COVERAGE_FORMATS["text"].write(coverage)
     return shown
 

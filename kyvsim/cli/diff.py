@@ -10,7 +10,7 @@ from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.input_options import check_inputs, input_options_of, inputs_of, stdin_for
 from kyvsim.cli.options import colour_option, refused_options, split_at_commas, strict_option
-from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
+from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out
 from kyvsim.light.typed import Any
@@ -55,7 +55,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
     chosen = chosen_formats(options, FORMATS, call)
     old, new = _sets(call, options)
     stdin = stdin_for(options, call)
-    with ReportFiles(path for _, path in chosen.files) as files:
+    with report_files(chosen, FORMATS) as files:
         with waiting("reading files", shown=is_terminal(sys.stderr)):
             found = open_comparison(old, new, stdin, words=options["messages"])
         if options["strict"]:
@@ -64,7 +64,9 @@ def command(call: declared.Call, /, **options: Any) -> int:
         say_left_out((*found.old.left_out, *found.new.left_out), options)
         if chosen.files:
             found = found._replace(resources=tuple(found.resources))
-        write_out(_written(chosen.shown, found, options, is_shown=True))
+        write_out(
+            _written(chosen.shown, found, options, is_shown=True), FORMATS[chosen.shown].media
+        )
         files.fill(_written(name, found, options) for name, _ in chosen.files)
     say_remarks(found.last_remarks())
     ending = comparison_ending(found)

@@ -10,7 +10,13 @@ from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.equal_tests import check_folder, write_tests
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option, time_option
 from kyvsim.cli.overwriting import reader_of
-from kyvsim.cli.report_files import Chosen, ReportFiles, chosen_formats, formats_option
+from kyvsim.cli.report_files import (
+    Chosen,
+    ReportFiles,
+    chosen_formats,
+    formats_option,
+    report_files,
+)
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, write_out
 from kyvsim.evidence.manifests import manifests
@@ -105,7 +111,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
     if folder:
         check_folder(folder, reader_of(options, call), force=options["force"])
     stdin = stdin_of({name: options[name] for name in _READ}, call)
-    with ReportFiles(path for _, path in chosen.files) as files:
+    with report_files(chosen, FORMATS) as files:
         with waiting("making cases", shown=is_terminal(sys.stderr)):
             found = compare(_inputs(options), stdin)
         status = _show(found, chosen, files)
@@ -147,7 +153,7 @@ def _show(found: Comparison, chosen: Chosen, files: ReportFiles) -> int:
     told = Equality(found.evidence, found.diagnostics)
     say_remarks(found.diagnostics)
     shown = FORMATS[chosen.shown]
-    write_out(shown.write(told))
+    write_out(shown.write(told), shown.media)
     files.fill(FORMATS[name].write(told) for name, _ in chosen.files)
     close(told.ending, on_stdout=shown.for_people)
     return told.ending.status

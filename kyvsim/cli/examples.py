@@ -16,6 +16,7 @@ from kyvsim.cli.streams import is_terminal, say, write_out
 from kyvsim.light.typed import Any
 from kyvsim.model.examples import Examples
 from kyvsim.report.examples_yaml import doing_text, examples_ending, stream, targets_stream
+from kyvsim.report.log_commands import YAML
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import safe_line
 
@@ -74,9 +75,9 @@ def command(call: declared.Call, /, **options: Any) -> int:
     for one in found.missing:
         say(safe_line(f"warning: no object by itself shows this: {doing_text(one)}"))
     if not folder:
-        write_out(stream(found))
+        write_out(stream(found), YAML)
         if found.found and found.targets:
-            write_out(["---\n", *targets_stream(found)])
+            write_out(["---\n", *targets_stream(found)], YAML)
     elif found.found:
         _write(folder, found, paths)
     ending = examples_ending(found)

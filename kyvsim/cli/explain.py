@@ -13,7 +13,7 @@ from kyvsim.cli.input_options import (
     with_manifests_named,
 )
 from kyvsim.cli.options import colour_option, refused_options
-from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
+from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import write_out
 from kyvsim.cli.walking import say_left_out
 from kyvsim.light.typed import Any
@@ -59,9 +59,9 @@ def command(call: declared.Call, /, **options: Any) -> int:
         raise declared.UsageError(str(error), call) from None
     say_remarks(found.run.diagnostics)
     say_left_out(found.run.left_out, options)
-    with ReportFiles(path for _, path in chosen.files) as files:
+    with report_files(chosen, FORMATS) as files:
         objects = tuple(found.objects) if chosen.files else found.objects
-        write_out(written(chosen.shown, objects, options))
+        write_out(written(chosen.shown, objects, options), FORMATS[chosen.shown].media)
         files.fill(written(name, objects, options) for name, _ in chosen.files)
     is_broken = any(one.severity is Severity.ERROR for one in found.run.diagnostics)
     return UNUSABLE if is_broken else OK

@@ -8,7 +8,7 @@ from kyvsim.api.inputs import ApplyInputs
 from kyvsim.cli import declared
 from kyvsim.cli.apply_formats import is_for_people, shown_pieces
 from kyvsim.cli.front_page import page_width
-from kyvsim.cli.report_files import Chosen, ReportFiles
+from kyvsim.cli.report_files import Chosen, report_files
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, shows_colours
 from kyvsim.light.typed import Any
@@ -65,14 +65,14 @@ def explain_applied(
     """
     _refuse_other_views(options, chosen, call)
     inputs, stdin = given
-    with ReportFiles(path for _, path in chosen.files) as reports:
+    with report_files(chosen, FORMATS) as reports:
         run = explained_run(opened(inputs, Wanted(), stdin))
         view = _view(run, options) if chosen.shown == _TEXT else None
         return show_run(
             run,
             options,
             lambda one: shown_pieces(one, chosen, options, reports, view=view),
-            View(for_people=is_for_people(chosen)),
+            View(is_for_people(chosen), media=FORMATS[chosen.shown].media),
             finish=lambda _: reports.commit(),
         )
 

@@ -11,6 +11,7 @@ from kyvsim.fleet.reports import Reports
 from kyvsim.light.typed import Any
 from kyvsim.model.partial import ToldRow
 from kyvsim.report.fleet_summary import document, grouped, table
+from kyvsim.report.log_commands import JSON
 from kyvsim.report.look import Look, Show
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.style import painter
@@ -47,7 +48,7 @@ def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
         run,
         options,
         lambda one: render(format_.write, one, look),
-        View(format_.for_people, ClosingLook(look) if is_view else None),
+        View(format_.for_people, ClosingLook(look) if is_view else None, format_.media),
     )
 
 
@@ -57,6 +58,8 @@ def counts_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
     groups = grouped((one.head for one in reports.merged.pieces), by)
     run = reports.run
     if shown == "json":
-        return show_run(run, options, lambda one: document(one, groups, by), View(for_people=False))
+        return show_run(
+            run, options, lambda one: document(one, groups, by), View(for_people=False, media=JSON)
+        )
     paint = painter(colours=shows_colours(unwanted=options["remove_color"]))
     return show_run(run, options, lambda one: table(one, groups, by, paint), View(for_people=True))

@@ -24,6 +24,7 @@ from kyvsim.light.typed import Any, Final
 from kyvsim.load.whole_file import TOO_LARGE, read_bytes
 from kyvsim.model.budget import BudgetError
 from kyvsim.model.wording import likely
+from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import safe_line, safe_text
 
 _ODD: Final = regex("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
@@ -122,13 +123,13 @@ def _answer(text: str, data: Json, system: System, options: dict[str, Any]) -> i
         say(f"Error: error marshalling result to JSON: {error}")
         return FAILED
     shown = _ODD.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
-    write_out([f"{shown if options['compact'] else _indented(shown)}\n"])
+    write_out([f"{shown if options['compact'] else _indented(shown)}\n"], JSON)
     return OK
 
 
 def _batch(lines: Iterable[str], system: System) -> int:
     """Answer every line with `{"output": …}` or `{"error": …}`, in order."""
-    write_out(_batch_answers(lines, system))
+    write_out(_batch_answers(lines, system), JSON)
     return OK
 
 

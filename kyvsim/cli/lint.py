@@ -14,7 +14,7 @@ from kyvsim.cli.options import (
     refuse_urls,
     strict_option,
 )
-from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
+from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -89,7 +89,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         with waiting("checking policies", shown=is_terminal(sys.stderr)):
             return lint(paths, given, options["crd_path"], walking, is_told=is_told)
 
-    with ReportFiles(path for _, path in chosen.files) as files:
+    with report_files(chosen, FORMATS) as files:
         shown = FORMATS[chosen.shown]
         findings = check()
         if options["fix"] or options["diff"]:
@@ -99,7 +99,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
             findings = findings._replace(diagnostics=strictly(findings.diagnostics))
         if not options["diff"]:
             look = _look()._replace(quiet=options["quiet"], statistics=options["statistics"])
-            write_out(shown.write(findings, look))
+            write_out(shown.write(findings, look), shown.media)
         files.fill(FORMATS[name].write(findings, Look()) for name, _ in chosen.files)
     if options["verbose"]:
         for name in findings.texts:

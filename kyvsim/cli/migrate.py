@@ -13,7 +13,7 @@ from kyvsim.cli.golden_files import write_files
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.output_files import file_name
 from kyvsim.cli.overwriting import reader_of, refuse_existing, refuse_read
-from kyvsim.cli.report_files import ReportFiles, chosen_formats, formats_option
+from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import OutputError, is_terminal, say, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -21,6 +21,7 @@ from kyvsim.light.typed import Any
 from kyvsim.migrate import MADE_KINDS
 from kyvsim.model.migration import Migration
 from kyvsim.report.ending import ending_line
+from kyvsim.report.log_commands import YAML
 from kyvsim.report.migrate_ending import ending_of
 from kyvsim.report.migrate_formats import FORMATS
 from kyvsim.report.progress import waiting
@@ -92,7 +93,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
     given = stdin_of({"paths": paths}, call)
     walking = walking_of(options, call)
     kind = "" if options["kind"] == _AUTO else options["kind"]
-    with ReportFiles(path for _, path in chosen.files) as files:
+    with report_files(chosen, FORMATS) as files:
         with waiting("converting policies", shown=is_terminal(sys.stderr)):
             migration = migrate(paths, given, walking, kind)
             if options["check"]:
@@ -116,9 +117,9 @@ def _show(
         files = [FileText(_path(folder, name), text, folder) for name, text in texts]
         _write(files, options, reads)
     if folder or not FORMATS[shown].for_people:
-        write_out(FORMATS[shown].write(migration))
+        write_out(FORMATS[shown].write(migration), FORMATS[shown].media)
         return
-    write_out(["---\n".join(text for _, text in texts)])
+    write_out(["---\n".join(text for _, text in texts)], YAML)
     for line in "".join(FORMATS[shown].write(migration)).rstrip("\n").split("\n"):
         say(line)
 

@@ -145,7 +145,10 @@ def _are_refused(remarks: "Iterable[Diagnostic]") -> bool:
 def _defect(error: Exception) -> int:
     """Report a defect of kyvsim itself on one line; KYVSIM_TRACEBACK=1 asks for all of it."""
     if os.environ.get("KYVSIM_TRACEBACK"):
-        raise error
+        import traceback  # noqa: PLC0415 — as its lines
+
+        say("".join(traceback.format_exception(error)).rstrip())
+        return UNUSABLE
     from kyvsim.report.style import safe_line  # noqa: PLC0415 — slow, never needed
 
     cause = safe_line(" ".join(str(error).split())[:200])

@@ -3,7 +3,7 @@
 import errno
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 
 from kyvsim.cli import declared
@@ -14,6 +14,7 @@ from kyvsim.light.typed import IO, Any, Self
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.wording import likely
 from kyvsim.report.format import Format
+from kyvsim.report.log_commands import TEXT, LogFilter
 
 _PATIENCE = 5.0
 """Seconds in which somebody has to read from a pipe that is written to."""
@@ -125,9 +126,14 @@ class ReportFiles:
     A link stays a link, and what is no file (`/dev/stderr`, a pipe) is written to as it stands.
     """
 
-    def __init__(self, paths: Iterable[str]) -> None:
-        """Raise OutputError where one of them can't be written; none is changed then."""
+    def __init__(self, paths: Iterable[str], media: Iterable[str] = ()) -> None:
+        """Raise OutputError where one of them can't be written; none is changed then.
+
+        `media` are the media types of the reports; what has none is text.
+        """
         self._paths = tuple(paths)
+        types = (*media, *(TEXT for _ in self._paths))
+        self._safe = [LogFilter(one) for one in types[: len(self._paths)]]
         self._streams: list[IO[str]] = []
         self._temporary: dict[str, str] = {}
         self._scratch = ScratchFiles()
@@ -154,19 +160,20 @@ class ReportFiles:
     def write(self, index: int, text: str) -> None:
         """Write to one of the files, by its place among the paths; raises OutputError."""
         with _Explained(self._paths[index]):
-            self._streams[index].write(text)
+            self._streams[index].write(self._safe[index].feed(text))
 
     def fill(self, reports: Iterable[Iterable[str]]) -> None:
         """Write a report to each of the files, and commit them."""
-        for path, stream, pieces in zip(self._paths, self._streams, reports, strict=True):
-            with _Explained(path):
-                stream.writelines(pieces)
+        for index, pieces in enumerate(reports):
+            for piece in pieces:
+                self.write(index, piece)
         self.commit()
 
     def commit(self) -> None:
         """Put all files in their place."""
-        for path, stream in zip(self._paths, self._streams, strict=True):
+        for path, stream, safe in zip(self._paths, self._streams, self._safe, strict=True):
             with _Explained(path):
+                stream.write(safe.rest())
                 stream.close()
         for place in tuple(self._temporary):
             with _Explained(place):
@@ -214,11 +221,20 @@ def _stream(path: str) -> int:
             return found
 
 
-def write_reports(reports: Iterable[tuple[str, Iterator[str]]]) -> None:
-    """Write each report to its path, all complete or none; raise OutputError where it fails."""
+def report_files(chosen: Chosen, known: Mapping[str, Format]) -> ReportFiles:
+    """Return the files of the formats that are chosen; raise OutputError as ReportFiles does."""
+    media = (known[name].media for name, _ in chosen.files)
+    return ReportFiles((path for _, path in chosen.files), media)
+
+
+def write_reports(reports: Iterable[tuple[str, str, Iterable[str]]]) -> None:
+    """Write reports, each a path, a media type and pieces: all complete, or none.
+
+    Raises OutputError where that fails.
+    """
     listed = list(reports)
-    with ReportFiles(path for path, _ in listed) as files:
-        files.fill(pieces for _, pieces in listed)
+    with ReportFiles((path for path, *_ in listed), (media for _, media, _ in listed)) as files:
+        files.fill(pieces for *_, pieces in listed)
 
 
 class _Explained:

@@ -11,6 +11,7 @@ from kyvsim.light.typed import Any
 from kyvsim.model.wording import likely
 from kyvsim.report.code_text import code_lines, list_lines
 from kyvsim.report.known_codes import Code, codes_by_name, files_of
+from kyvsim.report.log_commands import JSON
 from kyvsim.report.look import Look
 from kyvsim.report.style import counted
 from kyvsim.report.wrapped import sheet_of
@@ -37,7 +38,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
     chosen = [_chosen(name, known, call) for name in options["codes"]]
     if options["output_format"] == "json":
         told = [_plain(one) for one in chosen or known.values()]
-        write_out([json.dumps(told, indent=2, ensure_ascii=False) + "\n"])
+        write_out([json.dumps(told, indent=2, ensure_ascii=False) + "\n"], JSON)
         return OK
     look = Look(colours=shows_colours(unwanted=False), width=shown_width(sys.stdout))
     sheet = sheet_of(look)

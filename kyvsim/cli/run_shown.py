@@ -8,6 +8,7 @@ from kyvsim.cli.walking import say_left_out, say_looked_at
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.report.log_commands import TEXT
 from kyvsim.report.run import Run, Terms
 from kyvsim.report.run_ending import run_ending
 
@@ -23,6 +24,8 @@ class View(NamedTuple):
     """Whether it is a view for people, which the closing line ends."""
     closing: ClosingLook | None = None
     """How that looks; None for one that is a single line."""
+    media: str = TEXT
+    """Its media type."""
 
 
 def show_run(
@@ -45,7 +48,7 @@ def show_run(
         say_looked_at(run.policies)
     say_left_out(run.left_out, options)
     lines = LineCount()
-    write_out(lines.watching(pieces_of(run)))
+    write_out(lines.watching(pieces_of(run)), view.media)
     finish(run)
     say_remarks(_told(run.last_remarks(), options))
     ending = run_ending(run)

@@ -8,6 +8,7 @@ from kyvsim.cli import declared
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.streams import write_out
 from kyvsim.light.typed import Any
+from kyvsim.report.log_commands import JSON
 
 _HELP = """Print the JSON Schema of a kind of file, for editors.
 
@@ -42,5 +43,5 @@ def command(call: declared.Call, /, **options: Any) -> int:
         found = schema_of(kinds[0])
     except UnknownKindError as error:
         raise declared.UsageError(str(error), call) from None
-    write_out([json.dumps(found, indent=2), "\n"])
+    write_out([json.dumps(found, indent=2), "\n"], JSON)
     return OK

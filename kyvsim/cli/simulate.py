@@ -34,6 +34,7 @@ from kyvsim.light.typed import Any
 from kyvsim.model.budget import SIMULATED
 from kyvsim.model.scenario import ScenarioSettings
 from kyvsim.model.simulation import HazardLevel, Simulation
+from kyvsim.report.log_commands import JSON
 from kyvsim.report.progress import with_growing_progress
 from kyvsim.report.simulation_ending import NO_LEVEL, SimulationTerms, simulation_ending
 from kyvsim.report.timeline_formats import FORMATS
@@ -161,7 +162,7 @@ def _interleavings(call: declared.Call, spelled: str, value: str) -> int | None:
 def command(call: declared.Call, /, **options: Any) -> int:
     """Run `kyvsim simulate` and return its exit status."""
     if options["schema"]:
-        write_out([json.dumps(scenario_json_schema(), indent=2), "\n"])
+        write_out([json.dumps(scenario_json_schema(), indent=2), "\n"], JSON)
         return OK
     if not options["paths"]:
         raise declared.UsageError("no policy or scenario given: pass files or folders", call)
@@ -238,6 +239,9 @@ def _report(simulation: Simulation, chosen: Chosen, options: Mapping[str, Any]) 
     """Write each format to its file, and one to standard output."""
     width = min(shutil.get_terminal_size().columns, _WIDEST)
     look = TimelineLook(every=options["every"], width=width)
-    write_reports((path, FORMATS[name].write(simulation, look)) for name, path in chosen.files)
+    write_reports(
+        (path, FORMATS[name].media, FORMATS[name].write(simulation, look))
+        for name, path in chosen.files
+    )
     coloured = look._replace(colours=shows_colours(unwanted=options["remove_color"]))
-    write_out(FORMATS[chosen.shown].write(simulation, coloured))
+    write_out(FORMATS[chosen.shown].write(simulation, coloured), FORMATS[chosen.shown].media)

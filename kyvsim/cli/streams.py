@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from kyvsim.cli import declared
 from kyvsim.light.suppressed import suppress
 from kyvsim.light.typed import IO
+from kyvsim.report.log_commands import TEXT, log_safe, log_safe_pieces
 
 _BATCH = 1 << 16
 """Characters gathered before they are written."""
@@ -24,9 +25,13 @@ class OutputError(Exception):
 
 
 def say(text: str) -> None:
-    """Write a line to standard error; when nobody can read it there is nothing more to do."""
+    """Write a line to standard error; when nobody can read it there is nothing more to do.
+
+    What CI systems take for commands in it is shown as text.
+    """
     with suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(f"{text}\n")
+        colours = shows_colours(unwanted=False, on=sys.stderr)
+        sys.stderr.write(f"{log_safe(text, colours=colours)}\n")
         sys.stderr.flush()
 
 
@@ -78,8 +83,10 @@ def shown_width(stream: IO[str] | None) -> int:
     return _USUAL_WIDTH
 
 
-def write_out(pieces: Iterable[str]) -> bool:
+def write_out(pieces: Iterable[str], media: str = TEXT) -> bool:
     """Write `pieces` to standard output as they come; return whether somebody still reads.
+
+    What CI systems take for commands in them is written as the media type allows.
 
     A reader that has gone away is no error: the rest is still worked through, so that the exit
     status says what all of it amounts to. Raises OutputError when writing fails otherwise.
@@ -87,7 +94,11 @@ def write_out(pieces: Iterable[str]) -> bool:
     stream = sys.stdout
     if stream is None:
         raise OutputError("cannot write to standard output: it is closed")
-    batches = _batches(pieces, 1 if is_terminal(stream) else _BATCH)
+    batches = log_safe_pieces(
+        _batches(pieces, 1 if is_terminal(stream) else _BATCH),
+        media,
+        colours=shows_colours(unwanted=False, on=stream),
+    )
     try:
         for batch in batches:
             _write(stream, batch)

@@ -32,6 +32,7 @@ from kyvsim.cli.report_files import (
     ReportFiles,
     chosen_formats,
     formats_option,
+    report_files,
     write_reports,
 )
 from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
@@ -166,7 +167,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         ending = suite_ending(_judged(last, options))
         close(ending, on_stdout=True)
         return ending.status
-    with ReportFiles(path for _, path in chosen.files) as files:
+    with report_files(chosen, FORMATS) as files:
 
         def refuse(outcome: SuiteOutcome) -> None:
             stamps = (one for each in outcome.manifests for one in each.inputs)
@@ -270,7 +271,8 @@ def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> 
     return write_out(
         FORMATS[chosen.shown].write(
             outcome, _sight(options)._replace(colours=colours, width=shown_width(sys.stdout))
-        )
+        ),
+        FORMATS[chosen.shown].media,
     )
 
 
@@ -288,5 +290,8 @@ def _show_round(one: Round, chosen: Chosen, options: Mapping[str, Any]) -> bool:
     fresh, whole = (_judged(outcome, options) for outcome in (one.fresh, one.whole))
     say_remarks(every_diagnostic(fresh))
     sight = _sight(options)
-    write_reports((path, FORMATS[name].write(whole, sight)) for name, path in chosen.files)
+    write_reports(
+        (path, FORMATS[name].media, FORMATS[name].write(whole, sight))
+        for name, path in chosen.files
+    )
     return not fresh.total or _show(fresh, chosen, options)

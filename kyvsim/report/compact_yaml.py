@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json
 from kyvsim.report.json_text import whole_numbers
+from kyvsim.report.log_commands import JSON, log_safe
 from kyvsim.report.object_yaml import scalar, yaml_lines
 
 _WIDEST = 60
@@ -60,4 +61,6 @@ def _flow(value: Json) -> str:
 
 def _text(text: str) -> str:
     found = scalar(text)
-    return found if _SPECIAL.isdisjoint(text) and "\n" not in text else json.dumps(text)
+    if _SPECIAL.isdisjoint(text) and "\n" not in text:
+        return found
+    return log_safe(json.dumps(text), JSON)

@@ -6,6 +6,9 @@ from kyvsim.light.importing import import_module
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any
 
+ANNOTATIONS = "text/x-github-annotations"
+"""The media type of lines that GitHub acts on: only the texts in the commands are the user's."""
+
 
 class Format(NamedTuple):
     """A format, by its traits. Its module is loaded when it is chosen."""

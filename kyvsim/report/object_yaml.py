@@ -10,7 +10,7 @@ from functools import lru_cache
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_scalars import resolve
 from kyvsim.light.regex import regex
-from kyvsim.report.style import COMMANDS, safe_text
+from kyvsim.report.log_commands import JSON, has_log_command, log_safe
 
 _LARGEST_WHOLE = 1e21
 # Negated, since a class of many characters takes milliseconds to compile at every start.
@@ -66,7 +66,7 @@ def scalar(text: str) -> str:
     """Return `text` as a YAML scalar on one line, quoted where a reader would misread it."""
     if not text:
         return '""'
-    if not text.isprintable():
+    if not text.isprintable() or has_log_command(text):
         return _double_quoted(text)
     if (
         text[0] <= _LAST_PLAIN
@@ -99,7 +99,7 @@ def leaf(value: Json, indent: int) -> str:
 
 def _block(text: str, indent: int) -> str:
     """Return a text of several lines as a literal block, or quoted where a block can't hold it."""
-    if any(map(text.__contains__, COMMANDS)) and text != safe_text(text):
+    if has_log_command(text):
         return _double_quoted(text)
     if text[0] in " \n\t" or not text.replace("\n", "").replace("\t", "").isprintable():
         return _double_quoted(text)
@@ -114,7 +114,8 @@ def _block(text: str, indent: int) -> str:
 
 
 def _double_quoted(text: str) -> str:
-    quoted = json.dumps(text, ensure_ascii=False)
+    # JSON's escape of a character is YAML's, too, so that a command of a CI log is still data.
+    quoted = log_safe(json.dumps(text, ensure_ascii=False), JSON)
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 

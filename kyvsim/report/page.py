@@ -18,7 +18,8 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any, Final
 from kyvsim.model.ending import Ending, Verdict
 from kyvsim.report.ending import ending_line
-from kyvsim.report.style import counted, safe_text
+from kyvsim.report.log_commands import log_safe
+from kyvsim.report.style import counted
 
 _PIECES: Final = 64
 """How many pieces of a template are handed on together."""
@@ -122,4 +123,4 @@ def _file(name: str) -> str:
 
 def _shown(value: object) -> object:
     """Return a value as a template puts it out: text that is safe to show."""
-    return value if isinstance(value, Markup) else safe_text(str(value))
+    return value if isinstance(value, Markup) else log_safe(str(value))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.regex import regex
+from kyvsim.report.log_commands import has_log_command
 from kyvsim.report.object_yaml import scalar, yaml_lines
 
 _WIDTH = 100
@@ -75,11 +76,14 @@ def _text(lead: str, text: str, indent: int) -> Iterator[str]:
     if "\n" in text.rstrip("\n") and _is_block(text):
         yield f"{lead} |{_ending(text)}"
         yield from (f"{pad}{line}".rstrip() for line in text.rstrip("\n").split("\n"))
-    elif len(short) > _WIDTH and "\n" not in text and _folds(text):
-        yield f"{lead} >-"
-        yield from (f"{pad}{line}" for line in _folded(text, _WIDTH - indent))
-    else:
-        yield short
+        return
+    if len(short) > _WIDTH and "\n" not in text and _folds(text):
+        lines = [*_folded(text, _WIDTH - indent)]
+        if not has_log_command("\n".join(lines)):  # a word that begins a line now may be one
+            yield f"{lead} >-"
+            yield from (f"{pad}{line}" for line in lines)
+            return
+    yield short
 
 
 def _ending(text: str) -> str:
@@ -93,6 +97,7 @@ def _is_block(text: str) -> bool:
     return (
         not text.startswith((" ", "\n", "\t"))
         and not text.endswith("\n\n")
+        and not has_log_command(text)
         and all(line == line.rstrip() and (line.isprintable() or not line) for line in lines)
     )
 

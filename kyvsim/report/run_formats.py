@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.report.format import Format
+from kyvsim.report.format import ANNOTATIONS, Format
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
@@ -32,7 +32,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         ),
         "junit": Format("run_junit", "application/xml", ".xml", parted=True),
         "sarif": Format("run_sarif", "application/sarif+json", ".sarif"),
-        "github": Format("run_github", "text/plain", ".txt", parted=True),
+        "github": Format("run_github", ANNOTATIONS, ".txt", parted=True),
         "gitlab": Format("run_gitlab", "application/json", ".json"),
         "markdown": Format("run_markdown", "text/markdown", ".md", parted=True),
         "csv": Format("run_csv", "text/csv", ".csv", parted=True),

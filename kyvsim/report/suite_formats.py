@@ -6,7 +6,7 @@ Each writes an outcome of tests as a `Sight` shows it.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.report.format import Format
+from kyvsim.report.format import ANNOTATIONS, Format
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
@@ -17,7 +17,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "markdown": Format("suite_markdown", "text/markdown", ".md", "render"),
         "junit": Format("suite_junit", "application/xml", ".xml", "render"),
         "tap": Format("suite_tap", "text/x-tap", ".tap", "render"),
-        "github": Format("suite_github", "text/plain", ".txt", "render"),
+        "github": Format("suite_github", ANNOTATIONS, ".txt", "render"),
         "html": Format("suite_html", "text/html", ".html", "render"),
     }
 )

@@ -11,7 +11,8 @@ from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Manifest, RowOutcome
-from kyvsim.report.style import safe_line, safe_text
+from kyvsim.report.log_commands import log_safe
+from kyvsim.report.style import safe_line
 from kyvsim.report.suite_diff import diff_text
 
 
@@ -29,7 +30,7 @@ class ManifestFile(pytest.File):
         for manifest, cases in found.manifests:
             opened = self._opener(manifest)
             for case in cases:
-                name = _unused(safe_line(case.name), taken)
+                name = _unused(log_safe(safe_line(case.name)), taken)
                 taken.add(name)
                 yield ManifestRow.from_parent(self, name=name, case=case, opened=opened)
 
@@ -56,7 +57,7 @@ class ManifestFile(pytest.File):
 
     def _told(self, one: Diagnostic) -> str:
         place = one.location
-        return safe_text(str(one._replace(location=self.near(place)) if place else one))
+        return log_safe(str(one._replace(location=self.near(place)) if place else one))
 
     def _opener(self, manifest: Manifest) -> Callable[[], OpenManifest]:
         """Return a function that reads and runs a manifest when it is first called."""
@@ -103,11 +104,11 @@ class ManifestRow(pytest.Item):
         name = " / ".join(filter(None, (row.policy, row.rule)))
         lines = [f"{safe_line(row.reason)}{place}", safe_line(f"{name}  {row.resource}".rstrip())]
         if row.message and row.message != row.reason:
-            lines.append(safe_text(row.message))
+            lines.append(row.message)
         if row.difference:
             file = self.parent.near(Location(row.difference.file)).file
             lines.append(diff_text(row.difference._replace(file=file)))
-        return "\n".join(lines)
+        return log_safe("\n".join(lines))
 
 
 def _unused(name: str, taken: set[str]) -> str:

@@ -31,20 +31,6 @@ def test_paint_colours_only_when_asked():
     assert painter(colours=True)("fail", "x") == "\x1b[31mx\x1b[0m"
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("::error::no", "\\x3a:error::no"),
-        ("a\n  ::set-env x\nb", "a\n  \\x3a:set-env x\nb"),
-        ("a\n##[error]x\n##vso[task]", "a\n\\x23#[error]x\n\\x23#vso[task]"),
-        ("a ::error:: b", "a ::error:: b"),
-        ("a::b\nc", "a::b\nc"),
-    ],
-)
-def test_no_line_begins_as_a_command_of_a_log(text, shown):
-    assert safe_text(text) == shown
-
-
 def test_counted_knows_the_plural_of_a_policy():
     assert [counted(number, "policy") for number in (0, 1, 2)] == [
         "0 policies",

@@ -9,6 +9,8 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.mutants import Hole, Mutants
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.report.format import ANNOTATIONS
+from kyvsim.report.log_commands import log_safe
 from kyvsim.report.suite_formats import FORMATS
 from kyvsim.report.suite_run import Sight
 
@@ -198,9 +200,9 @@ def test_github_has_a_command_for_each_failure_and_remark():
 def test_github_takes_no_command_from_a_text():
     place = Location("a,b:c%/d\n::error::x", 7, 5)
     found = one_failure(message="100%\r\n::warning::no", location=place)
-    command, summary = text_of("github", found).splitlines()
+    command, summary = log_safe(text_of("github", found), ANNOTATIONS).splitlines()
     assert command == (
-        "::error file=a%2Cb%3Ac%25/d%0A\\x3a%3Aerror%3A%3Ax,line=7,col=5,"
+        "::error file=a%2Cb%3Ac%25/d%0A%3A%3Aerror%3A%3Ax,line=7,col=5,"
         "title=Want pass%2C got fail"
         "::p / r  v1/Pod/default/c%0A100%25%0D%0A\\x3a:warning::no"
     )

@@ -15,13 +15,6 @@ def test_text_is_safe_to_show():
     assert [*wrapped("a\x1b[31m \u202eb", 80, "")] == ["a\\x1b[31m \\u202eb"]
 
 
-def test_no_line_begins_with_a_command_to_who_reads_a_log():
-    text = f"{'word ' * 6}::error file=a.yaml::owned and ##[error] too"
-    lines = [*wrapped(text, 40)]
-    assert not any(line.lstrip().startswith(("::", "##[")) for line in lines)
-    assert "        \\x3a:error file=a.yaml::owned and" in lines
-
-
 def test_texts_stand_at_the_ends_of_a_line_or_below_each_other():
     assert "".join(apart("left", "right", 20)) == "left           right"
     assert "".join(apart("left", "right", 10)) == "left\n        right"

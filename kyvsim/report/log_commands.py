@@ -1,0 +1,148 @@
+"""Commands that CI systems read in a log, made harmless in everything that leaves the program.
+
+A runner reads what a step prints, and acts on some of it: GitHub, Gitea and Forgejo on `::name::`
+at the beginning of a line and on `##[name]` anywhere, Azure Pipelines on `##vso[…]` and `##[…]`,
+TeamCity on `##teamcity[…]`, GitLab and Travis on `section_start:TIME:NAME` and `travis_fold:`. Such
+text in a policy, a manifest, the name of a file or an argument is data, so one character of it is
+written as an escape: visible in text, and one that decodes to the same character in JSON and XML.
+
+The functions here are called where text leaves (`kyvsim/cli/streams.py`, `report_files.py`) and not
+by the formats, so that no format can forget them. YAML needs more, since an escape needs a quoted
+scalar: `object_yaml.py` quotes these.
+
+Sources of the syntax: actions/runner (ActionCommand.cs), microsoft/azure-pipelines-agent
+(Command.cs), the pages "Service Messages" of TeamCity and "Job logs" of GitLab.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+
+from kyvsim.report.format import ANNOTATIONS
+from kyvsim.report.style import CONTROLS
+
+TEXT = "text/plain"
+JSON = "application/json"
+YAML = "application/yaml"
+
+_LONGEST_LINE = 1 << 20
+"""How much of a line without an end is kept waiting for it."""
+_LONGEST_COMMAND = 64
+"""How much of such a line is kept back, so that a command is not cut in two."""
+
+# .NET compares by culture, and these characters count for nothing then: `##<soft hyphen>vso[`.
+_IGNORED = "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u206f"
+_IGNORED += "\ufe00-\ufe0f\ufeff"
+_COLOUR = r"\x1b\[[0-9;]*m"
+_COMMAND = re.compile(
+    rf"(?P<lead>^(?:[^\S\n]|[{_IGNORED}]|{_COLOUR})*)(?P<first>:)(?=[{_IGNORED}]*:)"
+    rf"|#(?=[{_IGNORED}]*#[A-Za-z{_IGNORED}]*\[)"
+    rf"|:(?=[{_IGNORED}]*:[A-Za-z_][\w-]*(?: [^\n]*?)?::)"
+    r"|s(?=ection_(?:start|end):[0-9]+:)"
+    r"|t(?=ravis_(?:fold|time):)",
+    re.MULTILINE,
+)
+_HINTS = ("::", "##", "section_", "travis_")
+"""Without these no text of ASCII has a command."""
+_OWN = re.compile(r"::((?:error|warning|notice) [^\n:]*)::")
+_CONTROL = re.compile(f"({_COLOUR})|[{re.escape(''.join(map(chr, CONTROLS)))}]")
+_ESCAPES: Mapping[str, str] = MappingProxyType(
+    {
+        "application/json": "\\u{:04x}",
+        "application/sarif+json": "\\u{:04x}",
+        "application/xml": "&#{};",
+    }
+)
+_VISIBLE = "\\x{:02x}"
+
+
+def has_log_command(text: str) -> bool:
+    """Return whether a CI system would act on something in `text` if it were printed."""
+    return _may_have_command(text) and _COMMAND.search(text) is not None
+
+
+def log_safe(text: str, media: str = TEXT, *, colours: bool = False) -> str:
+    """Return complete lines of a media type without anything that a CI system acts on.
+
+    In texts for people, control characters are shown as escapes as well, except for colours where
+    the program may write them. HTML is left as it is: its templates call this for each value.
+    """
+    if media == "text/html":
+        return text
+    if media == ANNOTATIONS:
+        return "\n".join(map(_annotation, text.split("\n")))
+    if media.startswith("text/"):
+        text = _without_controls(text, colours=colours)
+    return _without_commands(text, media)
+
+
+def log_safe_pieces(
+    pieces: Iterable[str], media: str = TEXT, *, colours: bool = False
+) -> Iterator[str]:
+    """Yield the same of a text that comes in pieces, which need not end where lines end."""
+    waiting = LogFilter(media, colours=colours)
+    for piece in pieces:
+        yield waiting.feed(piece)
+    yield waiting.rest()
+
+
+class LogFilter:
+    """Makes a text safe that comes in pieces: what it holds back is the begun line."""
+
+    def __init__(self, media: str = TEXT, *, colours: bool = False) -> None:
+        """Begin a text of a media type; `colours` says whether it may have some."""
+        self._media = media
+        self._colours = colours
+        self._begun: list[str] = []
+        self._length = 0
+
+    def feed(self, text: str) -> str:
+        """Take a piece in and return what is complete."""
+        end = text.rfind("\n") + 1
+        if not end and self._length + len(text) > _LONGEST_LINE:
+            end = max(len(text) - _LONGEST_COMMAND, 0)
+        if not end:
+            self._begun.append(text)
+            self._length += len(text)
+            return ""
+        complete = "".join((*self._begun, text[:end]))
+        self._begun, self._length = [text[end:]], len(text) - end
+        return log_safe(complete, self._media, colours=self._colours)
+
+    def rest(self) -> str:
+        """Return what is left when all has been fed."""
+        left = "".join(self._begun)
+        self._begun, self._length = [], 0
+        return log_safe(left, self._media, colours=self._colours)
+
+
+def _may_have_command(text: str) -> bool:
+    return not text.isascii() or any(map(text.__contains__, _HINTS))
+
+
+def _without_commands(text: str, media: str) -> str:
+    if not _may_have_command(text):
+        return text
+    return _COMMAND.sub(_escaping(_ESCAPES.get(media, _VISIBLE)), text)
+
+
+def _escaping(form: str) -> Callable[[re.Match[str]], str]:
+    """Return what writes the first character of a command, behind any blanks, as an escape."""
+    return lambda found: (found["lead"] or "") + form.format(ord(found[0][-1]))
+
+
+def _without_controls(text: str, *, colours: bool) -> str:
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return _CONTROL.sub(lambda found: found[0] if colours and found[1] else _shown(found[0]), text)
+
+
+def _shown(text: str) -> str:
+    return text.translate(CONTROLS)
+
+
+def _annotation(line: str) -> str:
+    own = _OWN.match(line)
+    if own is None:
+        return log_safe(line)
+    return f"::{log_safe(own[1])}::{log_safe(line[own.end() :])}"
