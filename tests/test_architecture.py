@@ -50,7 +50,7 @@ PLAIN_BASES = {"Exception", "ValueError", "KeyError", "Enum", "StrEnum", "Protoc
 PLAIN_BASES |= {"Generic", "int", "dict", "list"}  # CEL: unsigned numbers, variables, what was made
 PLAIN_BASES |= {"tuple", "type"}  # results that are all passes; what declares named tuples
 PLAIN_BASES |= {"Command", "Group", "Parser"}  # of click and PyYAML
-PLAIN_BASES |= {"File", "Item"}  # of pytest
+PLAIN_BASES |= {"File", "Item", "H11Protocol"}  # of pytest and uvicorn
 PLAIN_BASES |= {"SourceFileLoader", "ModuleSpec", "ModuleType"}  # of the import system
 PLAIN_BASES |= {"Mapping"}  # what notices that it is asked
 

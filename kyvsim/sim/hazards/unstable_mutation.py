@@ -1,6 +1,7 @@
 """KH004: a mutation that is not idempotent, or is overwritten by another policy."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from kyvsim.compile import Turn
@@ -97,8 +98,11 @@ def _of_server(facts: Facts, admission: Admission, last: Json) -> Iterator[_Chan
     def changing(obj: Json) -> frozenset[str]:
         return changing_policies(review._replace(object=obj), store)
 
+    def changes(name: str, obj: Json) -> bool:
+        return name in changing(obj)
+
     for name in sorted(changing(last) - changing(review.object)):
-        yield _Change((name,), _SERVER, review.object, lambda obj, name=name: name in changing(obj))
+        yield _Change((name,), _SERVER, review.object, partial(changes, name))
 
 
 def _of_webhooks(facts: Facts, admissions: list[Admission]) -> Iterator[_Change]:
@@ -111,9 +115,7 @@ def _of_webhooks(facts: Facts, admissions: list[Admission]) -> Iterator[_Change]
                     rules,
                     hook.path if hook else "/mutate",
                     response.object,
-                    lambda obj, admission=admission, response=response: _changes(
-                        facts, admission, response, obj
-                    ),
+                    partial(_changes, facts, admission, response),
                 )
 
 
