@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from kyvsim.compile.remark import warn
-from kyvsim.kube.discovery import preferred_version
+from kyvsim.kube.discovery import is_namespaced, preferred_version
 from kyvsim.kube.duration import SECOND
 from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_time import parse_rfc3339
@@ -46,8 +46,10 @@ def duplicate_names(documents: Iterable[Document]) -> Iterator[Diagnostic]:
 
 
 def _identity(data: Json, name: str) -> tuple[str, ...]:
-    group = split_api_version(text_field(data, "apiVersion"))[0]
-    return group, text_field(data, "kind"), text_field(metadata(data), "namespace"), name
+    group, kind = split_api_version(text_field(data, "apiVersion"))[0], text_field(data, "kind")
+    # An API server clears the namespace of a kind that has none.
+    has_namespace = is_namespaced(group, kind, kyverno_kinds())
+    return group, kind, text_field(metadata(data), "namespace") if has_namespace else "", name
 
 
 def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator[Diagnostic]:

@@ -1,11 +1,14 @@
 """Policies from documents: recognised, checked for shape, with defaults filled in.
 
 Codes: KV010 a document that cannot be a policy, KV011 a kind that no policy and no exception has,
-KV018 a kind of policy that is known and not evaluated, KV019 an exception among policies.
+KV018 a kind of policy that is known and not evaluated, KV019 an exception among policies, KV227 a
+namespace of a kind that has none.
 """
 
 from collections.abc import Iterable
 
+from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.load.recognise import way_out
 from kyvsim.load.structure import check, diagnostics
@@ -15,7 +18,7 @@ from kyvsim.model.policy import Policy, PolicyReaders
 from kyvsim.model.source import Document
 from kyvsim.model.wording import likely
 from kyvsim.schema.facts import CEL_GROUP, is_written, written_schema
-from kyvsim.schema.kinds import served_names
+from kyvsim.schema.kinds import kyverno_kinds, served_names
 from kyvsim.schema.native import NATIVE_GROUP, native_schemas
 from kyvsim.schema.node import Node
 
@@ -36,8 +39,9 @@ def load_policies(
         for item in _expand(document):
             if is_binding(item.data):
                 continue
-            policy, problems = _load_policy(item, readers)
-            remarks.extend(problems)
+            placed, ignored = _placed(item)
+            policy, problems = _load_policy(placed, readers)
+            remarks.extend((*ignored, *problems))
             if policy is not None:
                 policies.append(policy)
     return tuple(policies), tuple(remarks)
@@ -54,10 +58,11 @@ def load_bindings(
     remarks: list[Diagnostic] = []
     for document in documents:
         for item in filter(lambda one: is_binding(one.data), _expand(document)):
-            data, problems = check(native_schemas()[sniff(item.data)], item.data)
-            remarks += diagnostics(item, problems)
+            placed, ignored = _placed(item)
+            data, problems = check(native_schemas()[sniff(placed.data)], placed.data)
+            remarks += [*ignored, *diagnostics(placed, problems)]
             if not problems:
-                found.append(_binding(data, item))
+                found.append(_binding(data, placed))
     return tuple(found), tuple(remarks)
 
 
@@ -65,6 +70,29 @@ def is_binding(data: Json) -> bool:
     """Return whether data is a binding of a kind of policies that is evaluated."""
     name = sniff(data)
     return name.endswith("AdmissionPolicyBinding") and name in native_schemas()
+
+
+def _placed(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
+    """Return a document without the namespace of a kind that has none, and a warning about it.
+
+    An API server clears the field before it calls any webhook, so Kyverno never sees it.
+    upstream: k8s.io/apiserver pkg/registry/rest/meta.go `EnsureObjectNamespaceMatchesRequestNamespace`
+    """
+    data = document.data
+    written = metadata(data)
+    if not text_field(written, "namespace"):
+        return document, ()
+    group, kind = split_api_version(text_field(data, "apiVersion"))[0], text_field(data, "kind")
+    if is_namespaced(group, kind, kyverno_kinds()):
+        return document, ()
+    text = (
+        f"`metadata.namespace` is ignored: {kind} is a cluster-scoped kind, "
+        "so this applies to every namespace"
+    )
+    place = document.locate(("metadata", "namespace"))
+    kept = {name: value for name, value in written.items() if name != "namespace"}
+    cleared = document._replace(data={**data, "metadata": kept})
+    return cleared, (Diagnostic("KV227", Severity.WARNING, text, place),)
 
 
 def _binding(data: Json, document: Document) -> Binding:

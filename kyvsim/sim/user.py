@@ -169,13 +169,15 @@ def requests_of(step: ScenarioStep, parts: Parts) -> Iterator[_Build]:
 
 
 def placed(obj: Json, parts: Parts) -> Json:
-    """Return an object with the namespace that it is put into where it names none."""
+    """Return an object with the namespace that it is put into: the default one where it names none.
+
+    What has a cluster-scoped kind is put into none, whatever it says.
+    """
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
-    namespaced = lies_in_namespace(group, key.kind, parts.store.defined)
-    if key.namespace or not namespaced:
-        return obj
-    return with_metadata(obj, {"namespace": "default"})
+    if not lies_in_namespace(group, key.kind, parts.store.defined):
+        return with_metadata(obj, {"namespace": None}) if key.namespace else obj
+    return obj if key.namespace else with_metadata(obj, {"namespace": "default"})
 
 
 def _creating(obj: Json, user: UserInfo, parts: Parts) -> ApiRequest:

@@ -31,11 +31,7 @@ from kyvsim.sim.server.served_kinds import is_cluster_wide
 def policy_problem(policy: Policy, old: Policy | None, store: Store, warnings: list[str]) -> str:
     """Return why a policy is refused, "" where it is not; warnings are added on the way."""
     warnings += remarks.old_actions(policy)
-    problem = (
-        _first(policy, checks.NAMESPACE_CHECKS)
-        or _match_conditions(policy)
-        or _first(policy, checks.VARIABLE_CHECKS)
-    )
+    problem = _match_conditions(policy) or _first(policy, checks.VARIABLE_CHECKS)
     if problem:
         return problem
     for position, rule in enumerate(policy.rules):

@@ -185,3 +185,52 @@ def test_a_list_is_taken_apart_and_keeps_positions():
     assert [p.name for p in found] == ["p"]
     assert str(remarks[0].location) == "p.yaml:4:1"
     assert str(found[0].document.locate(("spec",))) == "p.yaml:4:1"
+
+
+CEL = "policies.kyverno.io/v1"
+NATIVE = "admissionregistration.k8s.io/v1"
+IN_SHOP = {"name": "p", "namespace": "shop"}
+CLUSTER_SCOPED = [
+    ("kyverno.io/v1", "ClusterPolicy", {"rules": [rule()]}),
+    ("kyverno.io/v2", "ClusterCleanupPolicy", {"schedule": "* * * * *", "match": rule()["match"]}),
+    (CEL, "ValidatingPolicy", {"validations": [{"expression": "true"}]}),
+    (CEL, "MutatingPolicy", {"mutations": []}),
+    (CEL, "GeneratingPolicy", {"generate": [{"expression": "true"}]}),
+    (CEL, "DeletingPolicy", {"schedule": "* * * * *"}),
+    (
+        CEL,
+        "ImageValidatingPolicy",
+        {
+            "attestors": [{"name": "a", "cosign": {"key": {"data": "k"}}}],
+            "validations": [{"expression": "true"}],
+        },
+    ),
+    (NATIVE, "ValidatingAdmissionPolicy", {"validations": [{"expression": "true"}]}),
+]
+
+
+@pytest.mark.parametrize(("version", "kind", "spec"), CLUSTER_SCOPED)
+def test_a_cluster_scoped_policy_loses_its_namespace_with_a_warning(version, kind, spec):
+    written = {"apiVersion": version, "kind": kind, "metadata": IN_SHOP, "spec": spec}
+    (found,), remarks = load_policies([document(written)], READERS)
+    assert (found.namespace, found.key, found.document.data["metadata"]) == ("", "p", {"name": "p"})
+    assert [(one.code, one.severity, str(one.location)) for one in remarks] == [
+        ("KV227", Severity.WARNING, "p.yaml:3:1")
+    ]
+    assert written["metadata"] == IN_SHOP
+
+
+@pytest.mark.parametrize("kind", ["Policy", "NamespacedValidatingPolicy", "CleanupPolicy"])
+def test_a_policy_of_a_namespaced_kind_keeps_its_namespace(kind):
+    version, _, spec = next(one for one in CLUSTER_SCOPED if one[1].endswith(kind[-12:]))
+    written = {"apiVersion": version, "kind": kind, "metadata": IN_SHOP, "spec": spec}
+    (found,), remarks = load_policies([document(written)], READERS)
+    assert (found.key, remarks) == ("shop/p", ())
+
+
+def test_a_binding_loses_its_namespace_with_a_warning():
+    spec = {"policyName": "p", "validationActions": ["Deny"]}
+    kind = "ValidatingAdmissionPolicyBinding"
+    written = {"apiVersion": NATIVE, "kind": kind, "metadata": IN_SHOP, "spec": spec}
+    (found,), remarks = load_bindings([document(written)])
+    assert (found.policy, [one.code for one in remarks]) == ("p", ["KV227"])

@@ -197,6 +197,18 @@ def test_namespaces_that_nobody_brings_are_there(play):
     assert all(one.met for one in simulation.expectations)
 
 
+def test_a_cluster_scoped_policy_with_a_namespace_acts_from_the_start(tmp_path):
+    (tmp_path / "guard.yaml").write_text(GUARD.replace("name: guard", "name: guard, namespace: x"))
+    file = tmp_path / "story.yaml"
+    secret = "{apiVersion: v1, kind: Secret, metadata: {name: s}}"
+    file.write_text(f"{HEAD}policies: guard.yaml\nsteps: [{{create: {secret}}}]")
+    done = simulate(SimulateInputs((str(file),)))
+    assert [one.code for one in done.diagnostics] == ["KV227"]
+    assert [one.outcome for one in done.simulation.events if one.object.kind == "Secret"] == [
+        "denied"
+    ]
+
+
 def test_the_end_has_what_was_brought_and_nothing_else(play):
     simulation = play(f"policies: guard.yaml\nsteps: [{{create: {MAPS}}}}}]")
     assert [one["kind"] for one in simulation.objects] == ["ConfigMap", "ClusterPolicy"]

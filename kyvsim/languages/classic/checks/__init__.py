@@ -39,7 +39,6 @@ from kyvsim.languages.classic.checks.user_variables import check_user_variables
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 
-NAMESPACE_CHECKS: tuple[PolicyCheck, ...] = (settings.check_namespace,)
 VARIABLE_CHECKS: tuple[PolicyCheck, ...] = (
     check_user_variables,
     each_rule(check_forbidden_sections, check_variables),
@@ -85,7 +84,6 @@ def structure_checks(in_cluster: IsClusterWide = nothing_in_cluster) -> tuple[Po
 
 
 CHECKS: tuple[PolicyCheck, ...] = (
-    *NAMESPACE_CHECKS,
     settings.check_match_conditions,
     *VARIABLE_CHECKS,
     *structure_checks(),

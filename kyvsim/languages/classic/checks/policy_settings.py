@@ -1,4 +1,4 @@
-"""Checks of what stands outside the rules: name, namespace, annotations, timeouts, modes.
+"""Checks of what stands outside the rules: name, annotations, timeouts, modes.
 
 upstream: pkg/validation/policy/validate.go, api/kyverno/v1/spec_types.go
 """
@@ -15,13 +15,6 @@ _TWINS = (
     ("webhookTimeoutSeconds", "timeoutSeconds"),
     ("failurePolicy", "failurePolicy"),
 )
-
-
-def check_namespace(policy: Policy) -> Iterator[Diagnostic]:
-    """A ClusterPolicy has no namespace."""
-    if policy.kind == "ClusterPolicy" and policy.namespace:
-        text = "A clusterpolicy should not have the namespace defined"
-        yield refuse(policy, "KV101", text, ("metadata", "namespace"))
 
 
 def check_match_conditions(policy: Policy) -> Iterator[Diagnostic]:

@@ -67,13 +67,6 @@ def test_a_sound_policy_passes():
     [
         (
             rule(),
-            {"metadata": {"namespace": "ns"}},
-            "KV101",
-            "metadata/namespace",
-            "A clusterpolicy should not have the namespace defined",
-        ),
-        (
-            rule(),
             {"metadata": {"name": "n" * 64}},
             "KV104",
             "metadata/name",
