@@ -230,11 +230,18 @@ def _request(document: Document, read: ReadInputs, inputs: ApplyInputs) -> Admis
     created = creation_of(obj, read.user, read.values)
     operation = inputs.what_if.operation
     old = read.old_objects.get(old_key(obj)) if read.old_objects else None
-    if operation is None and document.review is not None:
-        return reviewed(created, document.review)
+    if document.review is not None:
+        return reviewed(created, _supposed(document.review, operation, old))
     if operation is None:
         return created if old is None else request_of(created, Operation.UPDATE, old)
     return request_of(created, operation, old)
+
+
+def _supposed(review: Json, operation: Operation | None, old: Json) -> Json:
+    """Return a review with the operation and the old object that are supposed, if any are."""
+    if operation is None:
+        return review
+    return {**review, "operation": operation.value, **({} if old is None else {"oldObject": old})}
 
 
 def world_of(read: ReadInputs, cluster: ClusterView | None = None) -> World:

@@ -8,7 +8,7 @@ from kyvsim.cli.options import list_option
 from kyvsim.light.typed import Any
 from kyvsim.model.request import Operation
 
-_OPERATIONS = (Operation.CREATE.value, Operation.UPDATE.value, Operation.DELETE.value)
+_OPERATIONS = tuple(one.value for one in Operation)
 
 
 def _labels(call: declared.Call, spelled: str, values: Sequence[str]) -> Any:

@@ -24,7 +24,10 @@ def with_own_operation(
 def with_given_operation(
     request: AdmissionRequest, variables: Mapping[str, Json]
 ) -> AdmissionRequest:
-    """Return a creation as the update or deletion that the variables make of it."""
+    """Return a creation as the update, deletion or connection that the variables make of it.
+
+    Upstream's command line does not know connections.
+    """
     if request.operation is not Operation.CREATE:
         return request
     operation = variables.get(_OPERATION)
@@ -35,4 +38,6 @@ def with_given_operation(
         return request._replace(
             operation=Operation.DELETE, object=None, old_object=request.object, namespace=""
         )
+    if operation == Operation.CONNECT.value:
+        return request._replace(operation=Operation.CONNECT)
     return request

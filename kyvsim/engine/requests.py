@@ -8,7 +8,7 @@ from kyvsim.model.values import KindKey, Values
 
 _DETAILS = (
     *("uid", "kind", "resource", "requestKind", "requestResource"),
-    *("name", "dryRun", "options"),
+    *("subResource", "requestSubResource", "name", "dryRun", "options"),
 )
 """What a review tells besides, and rules may read."""
 

@@ -6,7 +6,7 @@ AdmissionReview that is of no use.
 
 from collections.abc import Iterable, Iterator
 
-from kyvsim.kube.discovery import KindTable, crd_kinds, is_namespaced
+from kyvsim.kube.discovery import KindTable, crd_kinds, is_builtin, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import MAP_FIELDS, Json, text_field
 from kyvsim.light.named_tuple import NamedTuple
@@ -136,10 +136,18 @@ def complete(data: Json, kinds: KindTable) -> Json:
 def completed(document: Document, kinds: KindTable) -> Document:
     """Return the document of a resource that is complete, itself where nothing is missing."""
     data = document.data
-    found = _with_namespace(data, kinds)
+    found = data if _says_none(document, kinds) else _with_namespace(data, kinds)
     if not document.has_no_null_maps:
         found = _without_null_maps(found)
     return document if found is data else document._replace(data=found)
+
+
+def _says_none(document: Document, kinds: KindTable) -> bool:
+    """Return whether a review of an unknown kind says that the object is in no namespace."""
+    if document.review is None or text_field(document.review, "namespace"):
+        return False
+    group, kind = split_api_version(document.data["apiVersion"])[0], document.data["kind"]
+    return not is_builtin(group, kind) and (group, kind) not in kinds
 
 
 def _with_namespace(data: Json, kinds: KindTable) -> Json:

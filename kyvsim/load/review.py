@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document
@@ -22,6 +22,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """What an API server sends with each operation: the object that the request is about first."""
+_OBJECTS = ("object", "oldObject")
 
 
 @cache
@@ -52,8 +53,21 @@ def reviewed(
         kind = request[several]["kind"]
         text = f"a review is about one object: `request.{several}` is of kind {kind}"
         return None, (_unusable(document, ("request", several), text),)
-    own = document.within(("request", needed[0]), request[needed[0]])
-    return own._replace(review=request), ()
+    placed = {**request, **{name: _placed(request, name) for name in _OBJECTS if request.get(name)}}
+    own = document.within(("request", needed[0]), placed[needed[0]])
+    return own._replace(review=placed), ()
+
+
+def _placed(request: Json, name: str) -> Json:
+    """Return an object of a request in the request's namespace.
+
+    Options of a connection have no metadata, and a Pod of a controller no namespace yet.
+    upstream: pkg/utils/admission/resource.go `ConvertResource`
+    """
+    obj, namespace = request[name], text_field(request, "namespace")
+    if not namespace or text_field(obj, "kind") == "Namespace":
+        return obj
+    return {**obj, "metadata": {**metadata(obj), "namespace": namespace}}
 
 
 def _unusable(document: Document, path: tuple[str, ...], text: str) -> Diagnostic:

@@ -169,8 +169,10 @@ def request_value(request: AdmissionRequest, kinds: KindTable = NO_KINDS) -> dic
     group, version = split_api_version(key.api_version)
     resource = {"group": group, "version": version, "resource": plural(group, key.kind, kinds)}
     deletes = request.operation is Operation.DELETE
+    # The request for a Namespace has that namespace, unlike the object.
+    namespace = key.namespace if request.details is None else request.namespace
     return {
-        **review_request(request, resource, key.namespace),
+        **review_request(request, resource, namespace),
         "object": None if deletes else request.object,
         "oldObject": request.old_object,
         **(request.details or {}),

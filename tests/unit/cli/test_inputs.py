@@ -666,6 +666,101 @@ def test_a_review_of_a_connection_is_matched_by_what_is_connected_to(folder, kyv
     assert [one["message"] for one in json.loads(out)["results"]] == ["CONNECT by nobody"]
 
 
+IN_NAMESPACES = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: by-rules}
+spec:
+  background: false
+  rules:
+  - name: in-shop
+    match: {any: [{resources: {kinds: [Pod/exec], namespaces: [shop]}}]}
+    validate:
+      message: "{{ request.namespace }} {{ request.name }} {{ request.subResource }}"
+      deny: {}
+  - name: in-default
+    match: {any: [{resources: {kinds: [Pod/exec], namespaces: [default]}}]}
+    validate: {message: wrong, deny: {}}
+---
+apiVersion: policies.kyverno.io/v1
+kind: NamespacedValidatingPolicy
+metadata: {name: of-shop, namespace: shop}
+SPEC---
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: in-cel}
+SPEC---
+apiVersion: policies.kyverno.io/v1
+kind: NamespacedValidatingPolicy
+metadata: {name: of-default, namespace: default}
+SPEC---
+apiVersion: policies.kyverno.io/v1
+kind: GeneratingPolicy
+metadata: {name: note}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CONNECT], resources: [pods/exec]}
+  generate:
+  - expression: >-
+      generator.Apply(request.namespace, [{"apiVersion": dyn("v1"), "kind": dyn("ConfigMap"),
+      "metadata": dyn({"name": "note"})}])
+""".replace(
+    "SPEC",
+    """spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CONNECT], resources: [pods/exec]}
+  validations:
+  - expression: "false"
+    messageExpression: "request.namespace + ' ' + request.name + ' ' + request.subResource"
+""",
+)
+
+
+def test_a_review_tells_the_namespace_of_a_connection(folder, kyvsim):
+    (folder / "pol/named.yaml").write_text(IN_NAMESPACES)
+    sent = {"apiVersion": "v1", "kind": "PodExecOptions", "command": ["sh"]}
+    resource = {"group": "", "version": "v1", "resource": "pods"}
+    (folder / "review.json").write_text(
+        review(
+            operation="CONNECT", object=sent, resource=resource, subResource="exec",
+            name="web", namespace="shop",
+        )
+    )  # fmt: skip
+    _, out, _ = kyvsim("apply", "pol", "-r", "review.json", "--output-format", "json")
+    document = json.loads(out)
+    failed = {
+        one["policy"]: one["message"] for one in document["results"] if one["result"] == "fail"
+    }
+    assert failed == dict.fromkeys(("by-rules", "shop/of-shop", "in-cel"), "shop web exec")
+    assert [one["object"]["metadata"]["namespace"] for one in document["generated"]] == ["shop"]
+
+
+def test_a_review_of_an_unknown_kind_tells_that_it_is_in_no_namespace(folder, kyvsim):
+    (folder / "pol/named.yaml").write_text(
+        POLICY.replace("kinds: [Pod]", "kinds: [Tenant], namespaces: [default]")
+    )
+    tenant = {"apiVersion": "example.com/v1", "kind": "Tenant", "metadata": {"name": "t"}}
+    given = ("apply", "pol", "-r", "review.json", "--output-format", "json")
+    for namespace, expected in (("", 0), ("default", 1)):
+        (folder / "review.json").write_text(
+            review(operation="CREATE", object=tenant, namespace=namespace)
+        )
+        assert kyvsim(*given)[0] == expected
+
+
+def test_a_resource_can_be_what_a_connection_sends(folder, kyvsim):
+    (folder / "pol/named.yaml").write_text(
+        POLICY.replace("operations: [CREATE, UPDATE, DELETE]", "operations: [CONNECT]")
+    )
+    given = ("apply", "pol", "-r", "man/bad.yaml")
+    assert kyvsim(*given)[0] == 0
+    assert kyvsim(*given, "--operation", "CONNECT")[0] == 1
+    assert kyvsim(*given, "--set", "request.operation=CONNECT")[0] == 1
+
+
 def test_an_operation_that_there_is_not_makes_no_request(folder, kyvsim):
     (folder / "review.json").write_text(review(operation="PATCH", object=POD))
     status, out, err = kyvsim("apply", "pol", "-r", "review.json", "--output-format", "json")

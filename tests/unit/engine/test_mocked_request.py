@@ -18,9 +18,10 @@ def test_what_is_no_creation_stays_what_it_is(pod, request_for, operation):
     assert with_given_operation(request, {"request.operation": "DELETE"}) is request
 
 
-def test_connect_is_treated_as_the_creation_it_looks_like(pod, request_for):
-    request = request_for(pod())
-    assert with_given_operation(request, {"request.operation": "CONNECT"}) is request
+def test_a_connection_brings_its_object_and_nothing_old(pod, request_for):
+    made = with_given_operation(request_for(pod()), {"request.operation": "CONNECT"})
+    assert (made.operation, made.old_object) == (Operation.CONNECT, None)
+    assert (made.object, made.namespace) == (pod(), "shop")
 
 
 def test_an_update_leaves_the_object_as_it_was(pod, request_for):

@@ -41,7 +41,7 @@ def test_the_objects_of_an_operation(operation, old, after):
             {"uid": "1", "dryRun": False, "options": None, "name": "n", "kind": {}, "more": 1},
             {"details": {"uid": "1", "dryRun": False, "options": None, "name": "n", "kind": {}}},
         ),
-        ({"resource": {"group": "", "resource": "pods"}}, {"details": "resource"}),
+        ({"resource": {"group": "", "resource": "pods"}}, {"details": "given"}),
         (
             {"requestKind": {}, "requestResource": 1},
             {"details": {"requestKind": {}, "requestResource": 1}},
@@ -51,7 +51,7 @@ def test_the_objects_of_an_operation(operation, old, after):
             {"userInfo": {"username": "u", "uid": "7", "groups": ["g"], "extra": {"k": ["v"]}}},
             {"user": UserInfo("u", "7", ("g",), {"k": ["v"]})},
         ),
-        ({"subResource": "status"}, {"subresource": "status"}),
+        ({"subResource": "status"}, {"subresource": "status", "details": "given"}),
         (
             {
                 "subResource": "scale",
@@ -60,7 +60,7 @@ def test_the_objects_of_an_operation(operation, old, after):
             {
                 "subresource": "scale",
                 "parent_kind": ("apps", "v1", "Deployment"),
-                "details": "resource",
+                "details": "given",
             },
         ),
         (
@@ -68,15 +68,16 @@ def test_the_objects_of_an_operation(operation, old, after):
                 "subResource": "scale",
                 "resource": {"group": "x.io", "version": "v2", "resource": "gizmos"},
             },
-            {"subresource": "scale", "parent_kind": ("x.io", "v2", "Gizmo"), "details": "resource"},
+            {"subresource": "scale", "parent_kind": ("x.io", "v2", "Gizmo"), "details": "given"},
         ),
-        ({"subResource": "scale", "resource": {}}, {"subresource": "scale", "details": "resource"}),
+        ({"subResource": "scale", "resource": {}}, {"subresource": "scale", "details": "given"}),
     ],
 )
 def test_what_a_review_says(review, fields):
     given = {"operation": "CREATE", **review}
-    if fields.get("details") == "resource":
-        fields = {**fields, "details": {"resource": review["resource"]}}
+    if fields.get("details") == "given":
+        told = {name: review[name] for name in ("subResource", "resource") if name in review}
+        fields = {**fields, "details": told}
     expected = CREATED._replace(operation=Operation(given["operation"]), **fields)
     assert reviewed(CREATED, given) == expected
 

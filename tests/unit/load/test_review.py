@@ -41,6 +41,25 @@ def test_the_object_is_that_of_the_operation(request_, name):
     assert one.review["operation"] == request_["operation"]
 
 
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+
+
+@pytest.mark.parametrize(
+    ("request_", "old", "new"),
+    [
+        ({"operation": "CREATE", "object": POD}, None, "shop"),
+        ({"operation": "CREATE", "object": {"apiVersion": "v1", "kind": "Pod"}}, None, "shop"),
+        ({"operation": "UPDATE", "object": POD, "oldObject": OLD}, "shop", "shop"),
+        ({"operation": "DELETE", "oldObject": OLD}, "shop", "shop"),
+        ({"operation": "CREATE", "object": NAMESPACE}, None, None),
+    ],
+)
+def test_objects_are_in_the_namespace_of_their_request(request_, old, new):
+    (one,) = found(review(**request_, namespace="shop"))
+    assert one.data["metadata"].get("namespace") == new
+    assert ((one.review.get("oldObject") or {}).get("metadata") or {}).get("namespace") == old
+
+
 def test_reviews_may_be_items_of_a_list_and_documents_of_a_file():
     made = review(operation="CREATE", object=POD)
     gone = review(operation="DELETE", oldObject=OLD)
