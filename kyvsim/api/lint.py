@@ -44,7 +44,7 @@ from kyvsim.schema.native import native_schemas
 if TYPE_CHECKING:
     from kyvsim.api.fixes import FixedFile
 
-_NOT_EVALUATED = frozenset({"KV018", "KV019"})
+_NOT_EVALUATED = frozenset({"KV019"})
 """What `apply` says of kinds that it makes no use of; `lint` checks them all the same."""
 
 
@@ -101,13 +101,14 @@ def _findings(
     documents, remarks = read_documents(sources, typing=STRICT, walking=walking)
     manifests = tuple(one for one in documents if is_test_manifest(one.data))
     unread = tuple(one for one in read if isinstance(one, Diagnostic))
+    definitions, problems = defined
+    kinds = crd_kinds(objects_of((*definitions, *documents)))
     documents, aside = sorted_out(
         (one for one in documents if not is_test_manifest(one.data)),
         POLICIES,
         needed=not (walking.as_found or manifests),
     )
-    options = CompileOptions(own_system())
-    definitions, problems = defined
+    options = CompileOptions(own_system(), kinds=kinds)
     said, left_out = without_left_out((*unread, *remarks, *aside, *problems))
     found: list[Diagnostic] = [*said]
     for document in documents:

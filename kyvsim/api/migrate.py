@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
+from kyvsim.kube.discovery import KindTable, crd_kinds
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
@@ -41,7 +42,7 @@ def migrate(
     exceptions, wrong = load_exceptions(excepting)
     policies, problems = load_policies(wanted, READERS)
     chosen = [one for one in policies if one.kind in CONVERTED_KINDS]
-    usable, refused = _usable(chosen)
+    usable, refused = _usable(chosen, crd_kinds(one.data for one in documents))
     unread = (one for one in found if isinstance(one, Diagnostic))
     said, left_out = without_left_out((*unread, *remarks, *aside, *problems, *wrong, *refused))
     is_wrong = any(one.severity is Severity.ERROR for one in said)
@@ -90,24 +91,27 @@ def _clashes(conversions: Iterable[Conversion]) -> Iterator[Diagnostic]:
                 yield Diagnostic("KV281", Severity.ERROR, text, place)
 
 
-def _usable(policies: Iterable[Policy]) -> tuple[list[Policy], tuple[Diagnostic, ...]]:
+def _usable(
+    policies: Iterable[Policy], kinds: KindTable
+) -> tuple[list[Policy], tuple[Diagnostic, ...]]:
     """Return the policies that can be compiled, and what is wrong with the others."""
     usable: list[Policy] = []
     refused: list[Diagnostic] = []
     for one in policies:
-        told = _errors([one])
-        refused += told
-        if not told:
+        options = CompileOptions(own_system(), simulated=True, kinds=kinds)
+        _, told = compile_policies([one], options)
+        if any(remark.severity is Severity.ERROR for remark in told):
+            refused += told
+        else:
             usable.append(one)
     return usable, tuple(refused)
 
 
 def _errors(
-    policies: Sequence[Policy], exceptions: tuple[CelException, ...] = ()
+    policies: Sequence[Policy], exceptions: tuple[CelException, ...]
 ) -> tuple[Diagnostic, ...]:
-    _, told = compile_policies(
-        policies, CompileOptions(own_system(), cel_exceptions=exceptions, simulated=True)
-    )
+    options = CompileOptions(own_system(), cel_exceptions=exceptions, simulated=True)
+    _, told = compile_policies(policies, options)
     return tuple(one for one in told if one.severity is Severity.ERROR)
 
 

@@ -12,6 +12,7 @@ from kyvsim.api.inputs import name_of
 from kyvsim.api.simulation import SIMULATED_READERS, readers
 from kyvsim.api.system import own_system, processors
 from kyvsim.compile import CompileOptions
+from kyvsim.kube.discovery import KindTable, crd_kinds
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.languages import READERS, compile_policies
@@ -144,7 +145,8 @@ def _simulated(inputs: SimulateInputs, stdin: bytes | None, watched: Watched) ->
         scenario = scenario._replace(settings=settings)
     if scenario is None or _has_error(told):
         return Simulated(None, told, left_out=left_out)
-    unsound = {one.locate(()): _refused(one) for one in scenario.policies}
+    kinds = crd_kinds(one.data for one in scenario.objects)
+    unsound = {one.locate(()): _refused(one, kinds) for one in scenario.policies}
     _, excepted = load_exceptions(scenario.exceptions)
     told = (*told, *(one for some in unsound.values() for one in some), *excepted)
     told = (*told, *_uncounted(scenario))
@@ -249,8 +251,8 @@ def _settings(
     return settings, problems
 
 
-def _refused(document: Document) -> tuple[Diagnostic, ...]:
-    """Return what is wrong with a policy that is there from the start.
+def _refused(document: Document, kinds: KindTable) -> tuple[Diagnostic, ...]:
+    """Return what is wrong with a policy that is there from the start, with custom `kinds`.
 
     An exception among the policies is put into the cluster as they are, and judged there.
     """
@@ -258,7 +260,8 @@ def _refused(document: Document) -> tuple[Diagnostic, ...]:
         return ()
     policies, remarks = load_policies([document], _FILE_READERS)
     remarks = (*remarks, *load_bindings([document])[1])
-    _, refused = compile_policies(policies, CompileOptions(own_system(), simulated=True))
+    options = CompileOptions(own_system(), simulated=True, kinds=kinds)
+    _, refused = compile_policies(policies, options)
     return (*remarks, *refused)
 
 

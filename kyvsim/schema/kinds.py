@@ -4,7 +4,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from types import MappingProxyType
 
-from kyvsim.kube.discovery import KindFacts, KindTable
+from kyvsim.kube.discovery import (
+    NO_KINDS,
+    KindFacts,
+    KindTable,
+    every_kind,
+    lies_in_namespace,
+)
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.schema.facts import POLICY_GROUPS, kyverno_facts
 from kyvsim.schema.node import NamedSchemas, Node
@@ -46,6 +52,20 @@ def policy_names() -> frozenset[str]:
         for group, kind in kyverno_kinds()
         if group in POLICY_GROUPS and kind.endswith(("Policy", "Exception")) and kind != "Policy"
     )
+
+
+def is_cluster_scoped(text: str, extra: KindTable = NO_KINDS) -> bool | None:
+    """Return whether `apiVersion/kind`, or `kind`, names a cluster-scoped kind; None if unknown.
+
+    Known are Kubernetes' and Kyverno's own kinds, and `extra` ones. A kind without a group is
+    looked for in all groups. upstream: pkg/validation/policy/validate.go `getClusteredResources`
+    """
+    api_version, _, kind = text.rpartition("/")
+    group = split_api_version(api_version)[0]
+    table = every_kind({**kyverno_kinds(), **extra})
+    keys = [(group, kind)] if api_version else [key for key in table if key[1] == kind]
+    found = [lies_in_namespace(*key, table) for key in keys if key in table]
+    return not all(found) if found else None
 
 
 def served_names(keys: Iterable[tuple[str, str]]) -> frozenset[str]:

@@ -13,6 +13,7 @@ from kyvsim.cel import Program
 from kyvsim.cel.kyverno.generator import Generator
 from kyvsim.cel.types import BOOL
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
+from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.expressions import (
     Compiler,
@@ -30,6 +31,7 @@ from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
+from kyvsim.schema.kinds import is_cluster_scoped
 
 _SPEC = ("spec",)
 
@@ -46,14 +48,19 @@ class GeneratingPolicy(NamedTuple):
     annotations: Mapping[str, Program]
     namespace: str
     """Of a namespaced policy, which generates nothing elsewhere."""
+    kinds: KindTable
+    """What the given definitions of custom resources tell."""
 
 
 class Generated:
-    """The objects that one evaluation makes."""
+    """The objects that one evaluation of a policy makes."""
 
-    def __init__(self, writes: Callable[[str, Json], None] | None = None) -> None:
+    def __init__(
+        self, policy: GeneratingPolicy, writes: Callable[[str, Json], None] | None = None
+    ) -> None:
         """Take what writes objects at once, if this is more than a trial."""
         self.objects: list[Json] = []
+        self._policy = policy
         self._writes = writes
 
     def add(self, namespace: str, objects: Sequence[Json]) -> None:
@@ -63,7 +70,24 @@ class Generated:
                 if self._writes is not None:
                     self._writes(namespace, part)
                 else:
-                    self.objects.append(_moved(part, namespace))
+                    self.objects.append(_moved(part, self._target(part, namespace)))
+
+    def _target(self, obj: Json, namespace: str) -> str:
+        """Return the namespace of an object, "" for one of a cluster-scoped kind.
+
+        A kind of unknown scope counts as namespaced if a namespace is given. Raises ValueError for
+        what no cluster makes. upstream: pkg/cel/libs/context.go `GenerateResources`
+        """
+        api_version, kind, _, name = object_key(obj)
+        is_cluster_wide = is_cluster_scoped(f"{api_version}/{kind}", self._policy.kinds)
+        if is_cluster_wide and namespace and self._policy.namespace:
+            raise ValueError(
+                f'cross-scope generation denied: a policy scoped to namespace "{namespace}" '
+                f"cannot generate cluster-scoped resource {api_version}/{kind}"
+            )
+        if is_cluster_wide is False and not namespace:
+            raise ValueError(f"no namespace is given for {kind} `{name}`, which needs one")
+        return "" if is_cluster_wide else namespace
 
 
 def _parts(obj: Json) -> Iterator[Json]:
@@ -100,11 +124,12 @@ def _compile(part: PolicyPart) -> CompiledBody:
         spec.get("auditAnnotations") or (), (*_SPEC, "auditAnnotations")
     )
     policy = GeneratingPolicy(
-        RequestValues(part, variables),
-        conditions,
-        tuple(one for one in generations if one),
-        annotations,
-        part.policy.namespace,
+        values=RequestValues(part, variables),
+        conditions=conditions,
+        generations=tuple(one for one in generations if one),
+        annotations=annotations,
+        namespace=part.policy.namespace,
+        kinds=part.options.kinds,
     )
     return lambda evaluation: _evaluated(policy, evaluation)
 
@@ -161,7 +186,7 @@ def _apply(template: Template, values: Sequence[Any], generated: Generated, name
 
 
 def _evaluated(policy: GeneratingPolicy, evaluation: Evaluation) -> Outcome | None:
-    generated = Generated(evaluation.scope.outside.writes)
+    generated = Generated(policy, evaluation.scope.outside.writes)
     generator = Generator(generated.add, policy.namespace)
     values = policy.values.of(evaluation, generator=generator)
     try:

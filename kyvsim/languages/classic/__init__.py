@@ -41,7 +41,7 @@ LANGUAGE = Language(
     group=RULES_GROUP,
     kinds=frozenset({"ClusterPolicy", "Policy"}),
     read=read,
-    check=lambda policy, options: check_policy(policy, simulated=options.simulated),
+    check=lambda policy, options: check_policy(policy, options.kinds, simulated=options.simulated),
     lower=lower_policy,
     doubt=doubts_about,
     lint=_lint,

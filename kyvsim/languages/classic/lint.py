@@ -24,7 +24,7 @@ def lint_policy(policy: Policy, options: CompileOptions) -> tuple[Diagnostic, ..
     What cannot be compiled is told only where no refusal says it already, and there is no advice
     on a place that is in error.
     """
-    problems = check_policy(policy) or tuple(_uncompiled(policy, options))
+    problems = check_policy(policy, options.kinds) or tuple(_uncompiled(policy, options))
     return with_advice(policy, (*problems, *doubts_about(policy)))
 
 

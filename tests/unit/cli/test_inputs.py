@@ -738,6 +738,26 @@ def test_a_review_tells_the_namespace_of_a_connection(folder, kyvsim):
     assert [one["object"]["metadata"]["namespace"] for one in document["generated"]] == ["shop"]
 
 
+def test_a_review_of_a_namespace_tells_that_namespace(folder, kyvsim):
+    (folder / "pol/named.yaml").write_text("""
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: spaces}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [UPDATE], resources: [namespaces]}
+  validations:
+  - {expression: "false", messageExpression: "request.namespace + ' ' + object.metadata.name"}
+""")
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    (folder / "review.json").write_text(
+        review(operation="UPDATE", object=space, oldObject=space, namespace="shop", name="shop")
+    )
+    _, out, _ = kyvsim("apply", "pol", "-r", "review.json", "--output-format", "json")
+    assert [one["message"] for one in json.loads(out)["results"]] == ["shop shop"]
+
+
 def test_a_review_of_an_unknown_kind_tells_that_it_is_in_no_namespace(folder, kyvsim):
     (folder / "pol/named.yaml").write_text(
         POLICY.replace("kinds: [Pod]", "kinds: [Tenant], namespaces: [default]")
@@ -772,3 +792,78 @@ def test_a_review_is_no_step_of_a_simulation(folder, kyvsim):
     (folder / "review.json").write_text(review(operation="UPDATE", object=POD, oldObject=POD))
     status, _, err = kyvsim("simulate", "pol", "-r", "review.json")
     assert (status, "error KV097" in err) == (2, True)
+
+
+BINDING = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: bind}
+spec:
+  rules:
+  - name: bind
+    match: {any: [{resources: {kinds: [Namespace]}}]}
+    generate:
+      apiVersion: KIND
+      name: view
+      data: {roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}}
+"""
+CLUSTER_SCOPED = BINDING.replace(
+    "KIND", "rbac.authorization.k8s.io/v1\n      kind: ClusterRoleBinding"
+)
+TENANT = BINDING.replace("KIND", "example.com/v1\n      kind: Tenant")
+IN_X = "name: view\n      namespace: x\n"
+TENANTS = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: tenants.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {kind: Tenant, plural: tenants, singular: tenant, listKind: TenantList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"""
+SCOPED_RUNS = [
+    ("lint", "made.yaml"),
+    ("lint", "made.yaml", "--crd-path", "crd.yaml"),
+    ("apply", "made.yaml", "-r", "man/space.yaml"),
+    ("apply", "made.yaml", "-r", "man/space.yaml", "--crd-path", "crd.yaml"),
+    ("apply", "made.yaml", "-r", "man/space.yaml", "-r", "crd.yaml"),
+    ("migrate", "made.yaml"),
+    ("migrate", "given"),
+]
+
+
+@pytest.mark.parametrize("run", SCOPED_RUNS)
+@pytest.mark.parametrize(
+    ("text", "is_known"), [(CLUSTER_SCOPED, True), (TENANT, False)], ids=["built-in", "custom"]
+)
+def test_every_command_knows_the_scope_of_generated_objects(folder, kyvsim, run, text, is_known):
+    (folder / "man/space.yaml").write_text("{apiVersion: v1, kind: Namespace, metadata: {name: s}}")
+    (folder / "crd.yaml").write_text(TENANTS)
+    (folder / "given").mkdir()
+    (folder / "given/crd.yaml").write_text(TENANTS)
+    is_known = is_known or bool({"crd.yaml", "given"} & {*run})
+    for policy, is_placed in ((text, False), (text.replace("name: view\n", IN_X, 1), True)):
+        (folder / "made.yaml").write_text(policy)
+        (folder / "given/made.yaml").write_text(policy)
+        status, *texts = kyvsim(*run)
+        said = "".join(texts)
+        refused = "must not be set for a cluster-wide" if is_known else "must be set for a namesp"
+        assert (status, refused in said) == ((2, True) if is_placed is is_known else (0, False))
+        assert ("the scope of Tenant (example.com/v1) is unknown" in said) is (
+            not is_known and not is_placed
+        )
+
+
+def test_a_simulated_cluster_refuses_what_commands_refuse(folder, kyvsim):
+    (folder / "man/space.yaml").write_text("{apiVersion: v1, kind: Namespace, metadata: {name: s}}")
+    (folder / "made.yaml").write_text(CLUSTER_SCOPED.replace("name: view\n", IN_X, 1))
+    status, out, err = kyvsim("simulate", "made.yaml", "-r", "man/space.yaml")
+    assert (status, err.count("error KV129")) == (2, 1)
+    assert "target namespace must not be set" in " ".join(out.split())
+    (folder / "made.yaml").write_text(CLUSTER_SCOPED)
+    assert "KV129" not in kyvsim("simulate", "made.yaml", "-r", "man/space.yaml")[2]

@@ -4,6 +4,7 @@ The order is upstream's, so the first remark is the reason that upstream gives; 
 others are told too. upstream: pkg/validation/policy/validate.go, Validate
 """
 
+from kyvsim.kube.discovery import NO_KINDS, KindTable
 from kyvsim.languages.classic.checks import policy_settings as settings
 from kyvsim.languages.classic.checks.allowed_variables import check_variables
 from kyvsim.languages.classic.checks.conditions import check_conditions
@@ -15,7 +16,7 @@ from kyvsim.languages.classic.checks.generate_targets import (
     IsClusterWide,
     check_generate_data,
     generate_check,
-    nothing_in_cluster,
+    unknown_scope_check,
 )
 from kyvsim.languages.classic.checks.image_checks import check_images
 from kyvsim.languages.classic.checks.json_patches import check_json_patch
@@ -38,6 +39,7 @@ from kyvsim.languages.classic.checks.update_variables import check_update_variab
 from kyvsim.languages.classic.checks.user_variables import check_user_variables
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
+from kyvsim.schema.kinds import is_cluster_scoped
 
 VARIABLE_CHECKS: tuple[PolicyCheck, ...] = (
     check_user_variables,
@@ -64,7 +66,7 @@ LAST_CHECKS: tuple[RuleCheck, ...] = (
 )
 
 
-def structure_checks(in_cluster: IsClusterWide = nothing_in_cluster) -> tuple[PolicyCheck, ...]:
+def structure_checks(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
     """Return the checks that upstream makes together, where `in_cluster` tells kinds' scopes."""
     return (
         settings.check_identity,
@@ -83,26 +85,32 @@ def structure_checks(in_cluster: IsClusterWide = nothing_in_cluster) -> tuple[Po
     )
 
 
-CHECKS: tuple[PolicyCheck, ...] = (
-    settings.check_match_conditions,
-    *VARIABLE_CHECKS,
-    *structure_checks(),
-    *MODE_CHECKS,
-    each_rule(check_wildcard_kinds),
-    each_rule(*BODY_CHECKS, *LAST_CHECKS),
-    check_derived_bodies,
-)
+def every_check(in_cluster: IsClusterWide) -> tuple[PolicyCheck, ...]:
+    """Return all checks in upstream's order, where `in_cluster` tells kinds' scopes."""
+    return (
+        settings.check_match_conditions,
+        *VARIABLE_CHECKS,
+        *structure_checks(in_cluster),
+        each_rule(unknown_scope_check(in_cluster)),
+        *MODE_CHECKS,
+        each_rule(check_wildcard_kinds),
+        each_rule(*BODY_CHECKS, *LAST_CHECKS),
+        check_derived_bodies,
+    )
 
 
 _EVALUATED_IN_CLUSTERS = frozenset({settings.check_match_conditions})
 """What commands without a cluster refuse, since they cannot evaluate it."""
 
 
-def check_policy(policy: Policy, *, simulated: bool = False) -> tuple[Diagnostic, ...]:
+def check_policy(
+    policy: Policy, kinds: KindTable = NO_KINDS, *, simulated: bool = False
+) -> tuple[Diagnostic, ...]:
     """Return everything for which upstream refuses a policy; the first is the reason it gives.
 
-    A `simulated` cluster evaluates what only a cluster can.
+    `kinds` are those that definitions of custom resources describe. A `simulated` cluster evaluates
+    what only a cluster can.
     """
+    checks = every_check(lambda kind: is_cluster_scoped(kind, kinds))
     left_out = _EVALUATED_IN_CLUSTERS if simulated else frozenset[PolicyCheck]()
-    asked = (check for check in CHECKS if check not in left_out)
-    return tuple(remark for check in asked for remark in check(policy))
+    return tuple(remark for check in checks if check not in left_out for remark in check(policy))

@@ -11,21 +11,44 @@ from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.languages.classic.checks.patterns import unsupported_anchor
 from kyvsim.languages.classic.checks.refusal import RuleCheck, RuleUnderCheck, has, is_set
 from kyvsim.light.typed import TypeAlias
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Path
 
-IsClusterWide: TypeAlias = Callable[[str], bool]
-"""Says whether a kind, written as apiVersion/kind or kind, has no namespaces."""
-
-
-def nothing_in_cluster(kind: str) -> bool:
-    """Return that a kind has namespaces, as upstream takes it where it sees no cluster."""
-    del kind
-    return False
+IsClusterWide: TypeAlias = Callable[[str], bool | None]
+"""Says whether a kind, written as apiVersion/kind or kind, has no namespaces; None if unknown."""
 
 
 def generate_check(cluster_wide: IsClusterWide) -> RuleCheck:
-    """Return the check of a generate rule, for a cluster whose kinds have known scopes."""
+    """Return the check of a generate rule, for a cluster whose kinds have known scopes.
+
+    A kind of unknown scope counts as namespaced, as in Kyverno's command line.
+    """
     return lambda subject: _check_generate(subject, cluster_wide)
+
+
+def unknown_scope_check(cluster_wide: IsClusterWide) -> RuleCheck:
+    """Return the check that warns where a target is refused although its scope is unknown."""
+    return lambda subject: _unknown_scopes(subject, cluster_wide)
+
+
+def _unknown_scopes(subject: RuleUnderCheck, cluster_wide: IsClusterWide) -> Iterator[Diagnostic]:
+    """KV113: a target without a namespace, of a kind whose scope is unknown."""
+    generate = subject.data.get("generate", {})
+    targets: list[tuple[Json, Path]] = [(generate, ("generate",))]
+    if "foreach" in generate:
+        loops = enumerate(generate["foreach"] or ())
+        targets = [(loop, ("generate", "foreach", index)) for index, loop in loops]
+    for target, path in targets:
+        kind = target.get("kind")
+        if not kind or target.get("namespace") or cluster_wide(_type_of(target)) is not None:
+            continue
+        shown = f"{kind} ({target.get('apiVersion', '')})"
+        text = (
+            f"the scope of {shown} is unknown, so it counts as namespaced: "
+            "if it is cluster-scoped, pass its CustomResourceDefinition too"
+        )
+        remark = subject.refuse("KV113", text, (*path, "kind"))
+        yield remark._replace(severity=Severity.WARNING)
 
 
 def _check_generate(subject: RuleUnderCheck, cluster_wide: IsClusterWide) -> Iterator[Diagnostic]:
@@ -78,7 +101,7 @@ def check_generate_data(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
 
 def _problems(target: Json, subject: RuleUnderCheck, cluster_wide: IsClusterWide) -> Iterator[str]:
     """Yield what is wrong with one target, beginning with the field."""
-    kind = f"{target.get('apiVersion', '')}/{target.get('kind', '')}"
+    kind = _type_of(target)
     namespace = target.get("namespace", "")
     mismatch = _mismatch(target, subject, kind if cluster_wide(kind) else "")
     if mismatch:
@@ -96,6 +119,10 @@ def _problems(target: Json, subject: RuleUnderCheck, cluster_wide: IsClusterWide
     for name in ("kind", "name", "apiVersion"):
         if not target.get(name):
             yield f"{name}: Forbidden: {name} can not be empty"
+
+
+def _type_of(target: Json) -> str:
+    return f"{target.get('apiVersion', '')}/{target.get('kind', '')}"
 
 
 def _mismatch(target: Json, subject: RuleUnderCheck, cluster_kind: str) -> str:
@@ -138,7 +165,7 @@ def _source_problems(
                     "cloneList.namespace: Forbidden: a namespaced policy cannot clone resources"
                     f" from other namespace, expected: {policy.namespace}, received: {source}"
                 )
-    scopes = [cluster_wide(kind) for kind in kinds]
+    scopes = [bool(cluster_wide(kind)) for kind in kinds]
     if len(set(scopes)) > 1:
         yield "cloneList.kinds: Forbidden: mixed scope of target resources is forbidden"
     if not all(scopes) and not source:

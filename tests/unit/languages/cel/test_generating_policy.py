@@ -98,14 +98,66 @@ TEMPLATE = """
         ---
         apiVersion: v1
         kind: ConfigMap
-        metadata: {name: anywhere}
+        metadata: {name: settings, namespace: other}
+        ---
+        apiVersion: v1
+        kind: Namespace
+        metadata: {name: made}
 """
 
 
 def test_a_template_says_where_its_objects_go(run):
     rows, made, _ = run(TEMPLATE)
     assert rows == [GENERATED]
-    assert names(made) == [("team-a", "team-a-settings"), ("", "anywhere")]
+    assert names(made) == [("team-a", "team-a-settings"), ("other", "settings"), ("", "made")]
+
+
+FAILED = "failed to evaluate policy: failed to generate resources: "
+ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+TENANT = {"apiVersion": "example.com/v1", "kind": "Tenant"}
+TENANTS = """
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: tenants.example.com}
+spec: {group: example.com, scope: Cluster, names: {kind: Tenant, plural: tenants}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "namespace", "place", "given"),
+    [
+        (ROLE, "", "", ""),
+        (ROLE, "ns", "", ""),
+        (TENANT, "ns", "ns", ""),
+        (TENANT, "", "", ""),
+        (TENANT, "ns", "", TENANTS),
+    ],
+)
+def test_objects_of_cluster_scoped_kinds_are_made_in_no_namespace(
+    run, kind, namespace, place, given
+):
+    made = [{**kind, "metadata": {"name": "made"}}]
+    text = f"generator.Apply('{namespace}', {made})"
+    rows, made, _ = run(f'  generate: [{{expression: "{text}"}}]', NAMESPACE + given)
+    assert (rows[0], names(made)) == (GENERATED, [(place, "made")])
+
+
+def test_an_object_of_a_namespaced_kind_without_a_namespace_is_an_error(run):
+    rows, made, _ = run(f"  generate: [{{expression: \"generator.Apply('', {MADE})\"}}]")
+    why = "no namespace is given for ConfigMap `made`, which needs one"
+    assert (rows, made) == ([("p", "error", FAILED + why)], [])
+
+
+def test_a_namespaced_policy_makes_no_objects_of_cluster_scoped_kinds(run):
+    made = [{**ROLE, "metadata": {"name": "made"}}]
+    spec = f'  generate: [{{expression: "generator.Apply({made})"}}]'
+    ((_, status, message),), generated, _ = run(spec, POD % "shop", NAMESPACED)
+    assert (status, generated) == ("error", [])
+    assert message == (
+        f'{FAILED}cross-scope generation denied: a policy scoped to namespace "shop" cannot '
+        "generate cluster-scoped resource rbac.authorization.k8s.io/v1/ClusterRole"
+    )
 
 
 def test_an_error_forgets_what_was_generated_before(run):

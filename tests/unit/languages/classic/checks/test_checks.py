@@ -2,6 +2,7 @@
 
 import pytest
 
+from kyvsim.kube.discovery import NO_KINDS, crd_kinds
 from kyvsim.languages import READERS
 from kyvsim.languages.classic.checks import check_policy
 from kyvsim.load.policy import load_policies
@@ -17,7 +18,7 @@ def place(path):
     return Location("/".join(map(str, path)))
 
 
-def refusals(*rules, kind="ClusterPolicy", metadata=None, **spec):
+def refusals(*rules, kind="ClusterPolicy", metadata=None, kinds=NO_KINDS, **spec):
     data = {
         "apiVersion": "kyverno.io/v1",
         "kind": kind,
@@ -26,7 +27,7 @@ def refusals(*rules, kind="ClusterPolicy", metadata=None, **spec):
     }
     (policy,), remarks = load_policies([Document(data, "p.yaml", 0, place)], READERS)
     assert remarks == ()
-    return check_policy(policy)
+    return check_policy(policy, kinds)
 
 
 def rule(**changes):
@@ -731,3 +732,75 @@ def test_deep_patterns_are_no_fault():
     for _ in range(5000):
         pattern = {"a": [pattern]}
     assert refusals(validating(pattern=pattern)) == ()
+
+
+TENANT = {"apiVersion": "example.com/v1", "kind": "Tenant"}
+ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+SET = "spec.rules[0].namespace: Forbidden: target namespace must be set for a namespaced resource"
+NOT_SET = (
+    "spec.rules[0].namespace: Forbidden: target namespace must not be set for a cluster-wide"
+    " resource"
+)
+
+
+def tenants(scope):
+    spec = {"group": "example.com", "scope": scope, "names": {"kind": "Tenant", "plural": "ts"}}
+    return crd_kinds([{"kind": "CustomResourceDefinition", "spec": spec}])
+
+
+@pytest.mark.parametrize(
+    ("body", "kinds", "said"),
+    [
+        (ROLE | {"namespace": None}, {}, []),
+        (ROLE, {}, [("KV129", NOT_SET)]),
+        ({"kind": "Namespace", "namespace": None}, {}, []),
+        ({"kind": "Namespace"}, {}, [("KV129", NOT_SET)]),
+        ({"namespace": "{{ request.object.metadata.name }}"}, {}, []),
+        (ROLE | {"namespace": "{{ request.object.metadata.name }}"}, {}, [("KV129", NOT_SET)]),
+        ({"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "namespace": None}, {}, []),
+        (
+            {"apiVersion": "kyverno.io/v1", "kind": "Policy", "namespace": None},
+            {},
+            [("KV129", SET)],
+        ),
+        (
+            {"apiVersion": "admissionregistration.k8s.io/v1", "namespace": None}
+            | {"kind": "MutatingAdmissionPolicy"},
+            {},
+            [],
+        ),
+        (TENANT, {}, []),
+        (TENANT | {"namespace": None}, {}, [("KV129", SET), ("KV113", "")]),
+        (TENANT | {"namespace": None}, tenants("Cluster"), []),
+        (TENANT, tenants("Cluster"), [("KV129", NOT_SET)]),
+        (TENANT | {"namespace": None}, tenants("Namespaced"), [("KV129", SET)]),
+        (TENANT, tenants("Namespaced"), []),
+        (
+            {"kind": "{{ request.object.data.kind }}", "namespace": None},
+            {},
+            [("KV129", SET), ("KV113", "")],
+        ),
+    ],
+)
+def test_targets_have_a_namespace_as_the_scope_of_their_kind_says(body, kinds, said):
+    found = refusals(generating(**body), kinds=kinds)
+    assert [one.code for one in found] == [code for code, _ in said]
+    assert all(one.message == text for one, (_, text) in zip(found, said, strict=True) if text)
+
+
+def test_the_scope_of_targets_in_loops_counts_for_each():
+    loop = {"list": "request.object.data.a", "name": "n", "data": {"a": "b"}}
+    targets = [ROLE, ROLE | {"namespace": "x"}, TENANT]
+    body = {"foreach": [{**loop, **one} for one in targets]}
+    found = refusals(rule(validate=None, generate=body))
+    assert [(one.code, one.location.file) for one in found] == [
+        ("KV129", "spec/rules/0/generate/foreach/1"),
+        ("KV129", "spec/rules/0/generate/foreach/2"),
+        ("KV113", "spec/rules/0/generate/foreach/2/kind"),
+    ]
+
+
+def test_a_namespaced_policy_makes_nothing_of_a_cluster_scoped_kind():
+    made = generating(**ROLE, namespace=None)
+    (found,) = refusals(made, kind="Policy", metadata={"namespace": "ns"})
+    assert "target resource scope mismatched" in found.message
