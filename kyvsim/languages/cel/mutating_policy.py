@@ -30,9 +30,13 @@ from kyvsim.languages.cel.expressions import (
     annotation_texts,
     evaluate,
 )
-from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.cel.kind import CelKind, Idle, PolicyPart, idle_without
-from kyvsim.languages.cel.mutation_targets import Targets, compile_targets
+from kyvsim.languages.cel.mutation_targets import (
+    TargetKinds,
+    Targets,
+    compile_target_kinds,
+    compile_targets,
+)
 from kyvsim.languages.cel.mutation_variants import variants
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.constraints import are_plain
@@ -69,8 +73,8 @@ class MutatingPolicy(NamedTuple):
     """Whether an expression looks at the object after a mutation."""
     targets: Targets | None
     """What finds the existing objects that it changes, too; None where there are none."""
-    keeps_triggers: bool
-    """Whether a cluster leaves the objects of requests as they are."""
+    target_kinds: TargetKinds | None
+    """The kinds that it changes in place of its triggers; None where it changes these."""
 
 
 def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
@@ -98,7 +102,7 @@ def compile_mutating_policy(part: PolicyPart) -> MutatingPolicy:
         exceptions=compile_exceptions(part, ignorable=False),
         looks_again=len(mutations) > 1 or bool(annotations),
         targets=targets,
-        keeps_triggers=mutating_facts(part.policy).keeps_triggers,
+        target_kinds=compile_target_kinds(part),
     )
 
 
@@ -184,14 +188,41 @@ def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None
             return excused or skipped("skip")
     except EvaluationError as error:
         return excused or KIND.unevaluated(error)
-    if policy.keeps_triggers and evaluation.scope.outside.spares_triggers:
-        outcome = excused or passed("success")
+    found, fault = _found(policy, evaluation)
+    if excused is None and _changes_trigger(policy, evaluation, found):
+        outcome = mutation_outcome(policy, values, evaluation.object)
     else:
-        outcome = excused or mutation_outcome(policy, values, evaluation.object)
-    # In a cluster existing objects are changed later, by another controller.
+        outcome = excused or passed("success")
+    if fault is not None:
+        return outcome._replace(further=(KIND.unevaluated(fault),))
+    return _with_targets(policy, found, evaluation, outcome)
+
+
+def _found(
+    policy: MutatingPolicy, evaluation: Evaluation
+) -> tuple[list[Json], EvaluationError | None]:
+    """Return the existing objects that a policy is to change, or why they cannot be found.
+
+    In a cluster these are changed later, by another controller.
+    """
     if policy.targets is None or evaluation.scope.outside.account is not None:
-        return outcome
-    return _with_targets(policy, policy.targets, evaluation, outcome)
+        return [], None
+    try:
+        return list(policy.targets.find(policy.values, evaluation)), None
+    except EvaluationError as error:
+        return [], error
+
+
+def _changes_trigger(policy: MutatingPolicy, evaluation: Evaluation, found: list[Json]) -> bool:
+    """Return whether the trigger is changed.
+
+    No cluster changes it where the policy has targets. The command line does; that is followed for
+    targets of the trigger's kind only, since what is written for another kind fails or does harm.
+    """
+    kinds = policy.target_kinds
+    if kinds is None:
+        return True
+    return not evaluation.scope.outside.spares_triggers and kinds.have(evaluation.object, found)
 
 
 def mutation_outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Outcome:
@@ -204,7 +235,7 @@ def mutation_outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Ou
     done = passed("success")._replace(properties=properties)
     if same(after, obj):
         return done
-    return done._replace(object=after, hints=_KEPT if policy.keeps_triggers else ())
+    return done._replace(object=after, hints=_KEPT if policy.target_kinds else ())
 
 
 def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Json:
@@ -223,22 +254,20 @@ def _mutated(policy: MutatingPolicy, values: list[Any], obj: Json) -> Json:
 
 
 def _with_targets(
-    policy: MutatingPolicy, targets: Targets, evaluation: Evaluation, outcome: Outcome
+    policy: MutatingPolicy, found: Sequence[Json], evaluation: Evaluation, outcome: Outcome
 ) -> Outcome:
     """Return the result for the trigger with the existing objects that were changed for it.
 
     One that cannot be changed is a further result.
     """
+    if policy.targets is None or not found:
+        return outcome
     changed: list[PatchedTarget] = []
     faults: list[Outcome] = []
-    try:
-        found = list(targets.find(policy.values, evaluation))
-    except EvaluationError as error:
-        return outcome._replace(further=(KIND.unevaluated(error),))
     for target in found:
         try:
             values = _values_on(policy, evaluation._replace(object=target))
-            if values is not None and targets.take(values):
+            if values is not None and policy.targets.take(values):
                 after = _mutated(policy, values, target)
                 changed.append(PatchedTarget(after, not same(after, target), target))
         except (EvaluationError, MutationError) as error:

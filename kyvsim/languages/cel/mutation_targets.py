@@ -7,11 +7,12 @@ Source of the rules: upstream cmd/cli/kubectl-kyverno/processor/policy_processor
 (discoverCELTargets, targetMatchPredicate), pkg/cel/policies/mpol/compiler/policy.go.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.cel import Program
 from kyvsim.cel.types import ANY, STRING, map_of
 from kyvsim.compile.outcome import Evaluation
+from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.expressions import EvaluationError, all_hold, evaluate
 from kyvsim.languages.cel.kind import PolicyPart
@@ -73,6 +74,46 @@ class Targets(NamedTuple):
         request = AdmissionRequest(Operation.UPDATE, obj, None, namespace)
         facts = match_facts(request, obj, labels)
         return facts is not None and self.chosen.matches(facts)
+
+
+class TargetKinds(NamedTuple):
+    """The kinds of the existing objects that a policy changes in place of its triggers."""
+
+    constraints: Constraints | None
+    """None where an expression finds the objects: then they tell."""
+
+    def have(self, trigger: Json, found: Iterable[Json]) -> bool:
+        """Return whether a trigger is of one of them; `found` is what an expression gave."""
+        if self.constraints is None:
+            kind = _group_and_kind(trigger)
+            return any(isinstance(one, dict) and _group_and_kind(one) == kind for one in found)
+        facts = match_facts(AdmissionRequest(Operation.UPDATE, trigger), trigger, {})
+        return facts is not None and self.constraints.matches(facts)
+
+
+def _group_and_kind(obj: Json) -> tuple[str, str]:
+    key = object_key(obj)
+    return split_api_version(key.api_version)[0], key.kind
+
+
+def compile_target_kinds(part: PolicyPart) -> TargetKinds | None:
+    """Return the kinds of a policy's targets, None where it names none and changes its triggers.
+
+    upstream: pkg/cel/policies/mpol/engine/predicate.go `NoTargetMatchConstraintPolicy`
+    """
+    written: Mapping[str, Json] = part.spec.get("targetMatchConstraints") or {}
+    if written.get("expression"):
+        return TargetKinds(None)
+    rules = written.get("resourceRules")
+    if not rules:
+        return None
+    fields = ("apiGroups", "apiVersions", "resources")
+    kinds = [{name: rule[name] for name in fields if name in rule} for rule in rules]
+    return TargetKinds(
+        compile_constraints(
+            _for_any_operation({"resourceRules": kinds}), "", part.options.kinds, everything=True
+        )
+    )
 
 
 def _listed(found: Json) -> list[Json]:

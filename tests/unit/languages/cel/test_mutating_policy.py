@@ -356,11 +356,19 @@ def test_a_namespaced_policy_changes_existing_objects_of_its_namespace(on_target
     assert on_targets(text)[1] == [("a", True)]
 
 
-def test_existing_objects_are_changed_even_if_the_trigger_cannot_be(on_targets):
+@pytest.mark.parametrize(
+    ("chosen", "kind"),
+    [
+        (SECRETS, "MutatingPolicy"),
+        (SECRETS, "NamespacedMutatingPolicy"),
+        (BY_EXPRESSION, "MutatingPolicy"),
+    ],
+)
+def test_a_trigger_of_another_kind_than_the_targets_is_left_alone(on_targets, chosen, kind):
     only_secrets = merge('Object{stringData: {"x": "y"}}')
-    rows, found = on_targets(policy(only_secrets, more=EXISTING + SECRETS))
-    assert found == [("a", True), ("c", True)]
-    assert [row[1] for row in rows] == ["error"]
+    rows, found = on_targets(policy(only_secrets, more=EXISTING + chosen, kind=kind))
+    assert ("a", True) in found
+    assert [row[1] for row in rows] == ["pass"]
 
 
 def test_an_existing_object_that_cannot_be_changed_is_a_result_of_its_own(on_targets):
@@ -386,25 +394,37 @@ def test_a_later_policy_changes_existing_objects_as_the_earlier_one_left_them(on
     ]
 
 
+CONFIG_MAPS = SECRETS.replace("secrets", "configmaps, secrets")
+A_CONFIG_MAP = BY_EXPRESSION.replace("secrets", "configmaps").replace('"a"', '"z"')
+
+
 @pytest.mark.parametrize(
-    ("more", "codes", "note"),
+    ("more", "codes", "changed", "note"),
     [
-        (SECRETS, ["KV160"], True),
-        (EXISTING + SECRETS, [], True),
-        (EXISTING + BY_EXPRESSION.replace('"a"', '"c"').replace("secrets", "configmaps"), [], True),
-        (EXISTING, [], False),
-        ("", [], False),
+        (SECRETS, ["KV160"], False, False),
+        (EXISTING + SECRETS, [], False, False),
+        (EXISTING + BY_EXPRESSION, [], False, False),
+        (CONFIG_MAPS, ["KV160"], True, True),
+        (EXISTING + CONFIG_MAPS, [], True, True),
+        (EXISTING + CONFIG_MAPS.replace("configmaps, secrets", '"*"'), [], True, True),
+        (EXISTING + CONFIG_MAPS.replace('[""]', "[apps]"), ["KV163"] * 2, False, False),
+        (EXISTING + A_CONFIG_MAP, [], True, True),
+        (EXISTING, [], True, False),
+        ("", [], True, False),
     ],
 )
 def test_a_policy_with_targets_of_its_own_changes_no_trigger_in_a_cluster(
-    tmp_path, more, codes, note
+    tmp_path, more, codes, changed, note
 ):
     (tmp_path / "policy.yaml").write_text(policy(merge(LABEL), more=more))
     (tmp_path / "resource.yaml").write_text(CONFIG)
-    paths = (str(tmp_path / "policy.yaml"),), (str(tmp_path / "resource.yaml"),)
-    found = open_application(ApplyInputs(*paths))
+    (tmp_path / "target.yaml").write_text(CONFIG.replace("name: c", "name: z"))
+    names = ("policy", "resource", "target")
+    found = open_application(ApplyInputs(*((str(tmp_path / f"{one}.yaml"),) for one in names)))
     (response,) = found.responses
     result, *_ = (result for one in response.responses for result in one.results)
+    labels = response.object["metadata"]["labels"]
+    assert (result.status.value, labels.get("x")) == ("pass", "y" if changed else None)
     assert ("a cluster leaves this object as it is" in result.note) is note
     assert [one.code for one in found.diagnostics] == codes
 
