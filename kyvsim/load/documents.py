@@ -16,7 +16,12 @@ from kyvsim.kube.yaml_text import Keys, YamlError, find_position, load_first
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.suppressed import suppress
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
-from kyvsim.load.recognise import helm_template, wrong_text
+from kyvsim.load.recognise import (
+    helm_template,
+    templated_path,
+    without_comments,
+    wrong_text,
+)
 from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
@@ -183,13 +188,12 @@ def _parse_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Docum
             return
         message = "the document has ended before this line: what follows is not read"
         yield Diagnostic("KV008", Severity.ERROR, message, place)
-    line = helm_template(chunk.text)
-    if line:
-        text = "a Helm template is read as it is written: pass what `helm template` prints"
-        place = Location(source.name, line + chunk.line - 1, 1)
-        yield Diagnostic("KV024", Severity.WARNING, text, place)
     if first.data is not None:
         locate = PlaceFinder(source.name, chunk.excerpt())
+        templated = templated_path(first.data) if helm_template(chunk.text) else None
+        if templated is not None:
+            text = "a Helm template is read as it is written: pass what `helm template` prints"
+            yield Diagnostic("KV024", Severity.WARNING, text, locate(templated))
         yield Document(first.data, source.name, 0, locate, source.folder, line=locate.line)
 
 
@@ -209,7 +213,7 @@ def _lost(name: str, chunk: Chunk) -> Diagnostic | None:
 def _malformed(name: str, chunk: Chunk, error: YamlError) -> Diagnostic:
     line = error.line + chunk.line - 1 if error.line else 0
     place = Location(name, line, error.column)
-    if helm_template(chunk.text):
+    if helm_template(without_comments(chunk.text)):
         text = "a Helm template is no YAML: pass what `helm template` prints"
         return Diagnostic("KV024", Severity.ERROR, text, place)
     text = wrong_text(chunk.text, error)

@@ -5,8 +5,8 @@ import os
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.light.regex import regex
-from kyvsim.model.source import Document
-from kyvsim.schema.facts import POLICY_GROUPS
+from kyvsim.model.source import Document, Path
+from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP
 from kyvsim.schema.kinds import policy_names
 from kyvsim.schema.native import NATIVE_GROUP, native_kinds
 
@@ -16,9 +16,26 @@ _OF_HELM = regex(
     r"\{\{-?\s*(?:(?:if|with|range|include|template|toYaml|define)\s[^}]*)?"
     rf"(?:\$?\.(?:{'|'.join(_HELM_OBJECTS)})\b|(?:{'|'.join(_HELM_CALLS)})\s+\")"
 )
+_COMMENT = regex(r"(?m)(?:^|(?<=\s))#.*$")
+_HOLDERS = frozenset({"ConfigMap", "Secret"})
+_HELD = frozenset({"data", "stringData", "binaryData"})
 _IN_HELM = (*(f".{one}" for one in _HELM_OBJECTS), *_HELM_CALLS)
 """One of these is in each such expression, and in few other texts."""
-_NO_POLICY_GROUPS = frozenset({"cli.kyverno.io", "chainsaw.kyverno.io", "reports.kyverno.io"})
+_RELATED_GROUPS = frozenset(
+    {
+        *("cli.kyverno.io", "chainsaw.kyverno.io", "json.kyverno.io"),
+        *("reports.kyverno.io", "wgpolicyk8s.io", "openreports.io"),
+    }
+)
+"""The groups of Kyverno's command line, of related programs and of reports: none has policies."""
+_WRITTEN_BY_KYVERNO = frozenset(
+    {
+        *("UpdateRequest", "GenerateRequest"),
+        *("AdmissionReport", "BackgroundScanReport", "ReportChangeRequest"),
+        *("ClusterAdmissionReport", "ClusterBackgroundScanReport", "ClusterReportChangeRequest"),
+    }
+)
+"""Kinds of `kyverno.io`, some of former versions, of which Kyverno writes the objects itself."""
 RULE_BODIES = frozenset({"validate", "mutate", "generate", "verifyImages"})
 OLD_TEST_GROUP = "kyverno.io"
 """The group that manifests of tests were of once."""
@@ -34,6 +51,34 @@ def helm_template(text: str) -> int:
         return 0
     found = _OF_HELM.search(text)
     return text.count("\n", 0, found.start()) + 1 if found else 0
+
+
+def without_comments(text: str) -> str:
+    """Return a YAML text without what is plainly a comment: from `#` after white space on."""
+    return _COMMENT.sub("", text) if "#" in text else text
+
+
+def templated_path(data: Json) -> Path | None:
+    """Return the way to the first text with an expression of a Helm template, None without one.
+
+    Templates of other programs are ordinary in what a ConfigMap or Secret holds, and in texts of
+    several lines.
+    """
+    pending: list[tuple[Path, Json]] = [((), data)]
+    while pending:
+        path, value = pending.pop()
+        if value.__class__ is str:
+            if "\n" not in value.strip() and helm_template(value):
+                return path
+        elif value.__class__ is dict:
+            held = _HELD if text_field(value, "kind") in _HOLDERS else frozenset[str]()
+            if any(key.__class__ is str and helm_template(key) for key in value):
+                return path
+            children = [(key, child) for key, child in value.items() if key not in held]
+            pending += [((*path, key), child) for key, child in reversed(children)]
+        elif value.__class__ is list:
+            pending += [((*path, index), one) for index, one in reversed([*enumerate(value)])]
+    return None
 
 
 def wrong_text(text: str, error: YamlError) -> str:
@@ -56,15 +101,25 @@ def looks_like_policy(data: Json) -> bool:
 
     That is so for what is of a group of Kyverno's, and for what has rules as policies have them.
     """
+    if is_related(data):
+        return False
     group, kind = _group(data), text_field(data, "kind")
-    if group not in _NO_POLICY_GROUPS:
-        if group == "kyverno.io" or group.endswith(".kyverno.io"):
-            return True
-        if group == NATIVE_GROUP:
-            return kind in native_kinds()
-        if kind in policy_names() and (not group or _is_misspelt(group)):
-            return True
+    if group == "kyverno.io" or group.endswith(".kyverno.io"):
+        return True
+    if group == NATIVE_GROUP:
+        return kind in native_kinds()
+    if kind in policy_names() and (not group or _is_misspelt(group)):
+        return True
     return _has_rules(data)
+
+
+def is_related(data: Json) -> bool:
+    """Return whether a document is of a program around Kyverno, or written by Kyverno: no policy.
+
+    Others have kinds that are called like Kyverno's, such as the ValidatingPolicy of kyverno-json.
+    """
+    group, kind = _group(data), text_field(data, "kind")
+    return group in _RELATED_GROUPS or (group == RULES_GROUP and kind in _WRITTEN_BY_KYVERNO)
 
 
 def looks_like_exception(data: Json) -> bool:
@@ -157,14 +212,25 @@ def _is_rule(rule: Json) -> bool:
     return selects or not RULE_BODIES.isdisjoint(rule)
 
 
+_WRITTEN = "Kyverno writes such objects itself"
+_REPORT = "it is a report, not a policy"
 _READERS = (
     ("cli.kyverno.io/", "Test", "`kyvsim test` runs it"),
     ("cli.kyverno.io/", "Values", "give it with --values-file"),
     ("cli.kyverno.io/", "UserInfo", "give it with --userinfo"),
+    ("cli.kyverno.io/", "Context", "give it with --context-file"),
+    ("cli.kyverno.io/", "", "it belongs to test manifests, which `kyvsim test` runs"),
     ("chainsaw.kyverno.io/", "Test", "`kyvsim chainsaw` runs it"),
+    ("chainsaw.kyverno.io/", "", "it belongs to chainsaw tests, which `kyvsim chainsaw` runs"),
+    ("json.kyverno.io/", "", "it belongs to kyverno-json, which kyvsim does not run"),
+    ("reports.kyverno.io/", "", _WRITTEN),
+    ("wgpolicyk8s.io/", "", _REPORT),
+    ("openreports.io/", "", _REPORT),
+    *(("kyverno.io/", kind, _WRITTEN) for kind in sorted(_WRITTEN_BY_KYVERNO)),
     ("kyvsim/", "Scenario", "`kyvsim simulate` plays it"),
 )
-"""Documents of tools: the beginning of their apiVersion, their kind, and what reads them."""
+"""Documents of tools: the beginning of their apiVersion, their kind ("" for all others), and what
+reads them."""
 
 
 def way_out(document: Document) -> str:
@@ -175,7 +241,20 @@ def way_out(document: Document) -> str:
         return f": pass what `kubectl kustomize {folder}` prints"
     if is_chart(data):
         return f": pass what `helm template {folder}` prints"
-    version, kind = text_field(data, "apiVersion"), text_field(data, "kind")
-    found = (does for start, of, does in _READERS if kind == of and version.startswith(start))
-    does = next(found, "")
+    if not {"apiVersion", "kind"} & (data.keys() if is_mapping(data) else {"kind"}):
+        return ": it looks like the values of a Helm chart" if _is_values_file(document) else ""
+    does = what_reads(data)
     return f": {does}" if does else ""
+
+
+def what_reads(data: Json) -> str:
+    """Return which command takes a document of a tool, or why none does; "" for others."""
+    version, kind = text_field(data, "apiVersion"), text_field(data, "kind")
+    found = (does for start, of, does in _READERS if of in {"", kind} and version.startswith(start))
+    return next(found, "")
+
+
+def _is_values_file(document: Document) -> bool:
+    """Return whether a mapping is in a file that is called as values of Helm charts are."""
+    name = os.path.basename(document.file).lower()
+    return is_mapping(document.data) and name.startswith("values") and not _has_rules(document.data)

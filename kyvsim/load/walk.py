@@ -177,4 +177,4 @@ def _chart(templates: str, folder: str) -> Diagnostic:
     text = (
         f"templates of a Helm chart are no manifests: pass the output of `helm template {folder}`"
     )
-    return Diagnostic("KV024", Severity.ERROR, text, Location(templates))
+    return Diagnostic("KV024", Severity.ERROR, text, Location(templates), folded="chart")

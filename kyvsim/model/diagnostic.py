@@ -3,6 +3,7 @@
 Codes: KV028 left out of a folder: what it is.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
 from kyvsim.light.enumeration import StrEnum
@@ -34,6 +35,9 @@ class Diagnostic(NamedTuple):
     """Lines that show the place inside a text of the file, with a mark below it."""
     fix: "Fix | None" = None
     """What puts it right without changing what the file means; None where nothing surely does."""
+    folded: str = ""
+    """What such remarks are about, such as `chart`, if a run reports one of them with their number;
+    "" where each is reported."""
 
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""
@@ -56,9 +60,25 @@ def left_out(what: str, location: Location) -> Diagnostic:
 def without_left_out(
     said: Iterable[Diagnostic],
 ) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-    """Return the remarks on what is wrong, and those that tell what was left out of folders."""
+    """Return the remarks on what is wrong, and those that tell what was left out of folders.
+
+    Of remarks that are folded the first is kept, with the number of the others.
+    """
     kept: list[Diagnostic] = []
     aside: list[Diagnostic] = []
     for one in said:
         (aside if one.severity is Severity.INFO else kept).append(one)
-    return tuple(kept), tuple(aside)
+    return _folded(kept), tuple(aside)
+
+
+def _folded(said: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+    numbers = Counter((one.code, one.folded) for one in said if one.folded)
+    found: list[Diagnostic] = []
+    for one in said:
+        number = numbers.pop((one.code, one.folded), 0) if one.folded else 1
+        if number > 1:
+            more = f"{number - 1} more {one.folded}{'s' if number > 2 else ''}"
+            found.append(one._replace(message=f"{one.message} (and {more})"))
+        elif number:
+            found.append(one)
+    return tuple(found)

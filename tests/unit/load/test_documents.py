@@ -198,6 +198,37 @@ def test_texts_of_other_tools_are_named(text, code, severity, said):
     assert said in remark.message
 
 
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("a: 1 # {{ .Values.x }}\n", []),
+        ("# {{- if .Values.on }}\na: 1\n# {{- end }}\n", []),
+        ("kind: ConfigMap\ndata: {a: '{{ .Values.x }}'}\n", []),
+        ("kind: Secret\nstringData: {a: '{{ include \"x\" . }}'}\n", []),
+        ("a: |\n  x\n  {{ .Values.x }}\n", []),
+        ("kind: ConfigMap\nmetadata:\n  name: '{{ .Release.Name }}'\n", ["f:3:3"]),
+        ("# {{ .Values.x }}\nb: 1\na:\n- '{{ .Values.x }}'\n", ["f:4:3"]),
+        ("'{{ .Values.x }}': b\n", ["f:1:1"]),
+        (
+            (
+                "kind: List\nitems:\n- kind: ConfigMap\n  data: {a: '{{ .Values.x }}'}\n"
+                "- kind: Pod\n  data: {a: '{{ .Values.x }}'}\n"
+            ),
+            ["f:6:10"],
+        ),
+    ],
+)
+def test_helm_expressions_that_are_in_no_place_of_a_template_are_ordinary(text, places):
+    found = [one for one in parse_documents(Source("f", text)) if isinstance(one, Diagnostic)]
+    assert [(one.code, str(one.location)) for one in found] == [("KV024", one) for one in places]
+
+
+def test_a_helm_expression_in_a_comment_does_not_explain_a_broken_text():
+    text = "a: 1 # {{ .Values.x }}\n b: 2\n"
+    (found,) = [one for one in parse_documents(Source("f", text)) if isinstance(one, Diagnostic)]
+    assert found.code == "KV006"
+
+
 def test_templates_of_kyverno_are_not_taken_for_helms():
     assert parse('a: "{{ request.object.metadata.name }} {{ include }}"\n')[1] == []
 
