@@ -37,6 +37,7 @@ from kyvsim.languages.idle.runs import (
 )
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TYPE_CHECKING
+from kyvsim.load.mistaken import only_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.model.budget import to_follow
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -197,7 +198,11 @@ def _afterthoughts(
     if matched or not (given.resources or (given.sound and not chosen_by_others)):
         return ()
     sources = (*inputs.resources, *(path for _, path in inputs.payloads))
-    paths = (str(getattr(one, "name", one)) for one in sources)
+    paths = [str(getattr(one, "name", one)) for one in sources]
+    looks = given.sound and not chosen_by_others
+    wrong = only_policies(given.resources, next(iter(paths), "")) if looks else None
+    if wrong is not None:
+        return (wrong,)
     return tuple(nothing_matched(given._replace(policies=sound), paths))
 
 

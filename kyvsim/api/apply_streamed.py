@@ -122,7 +122,8 @@ def _are_plain(inputs: ApplyInputs) -> bool:
 def _is_parted(read: ReadInputs, compiled: Compiled) -> bool:
     """Return whether nothing but a look at an object of the run can need more than a part."""
     swapped = any(one.code == _SWAPPED for one in read.diagnostics)
-    return phases_of(compiled) <= ALONE and not (read.unusable or swapped)
+    # What a GlobalContextEntry keeps may be in any part.
+    return phases_of(compiled) <= ALONE and not (read.unusable or swapped or read.shared_data)
 
 
 def phases_of(compiled: Compiled) -> frozenset[Phase]:

@@ -111,7 +111,7 @@ class Surroundings(NamedTuple):
 
 def surroundings(ready: Ready, documents: tuple[Document, ...]) -> Surroundings:
     """Return what rules see around an object where these are all that there are."""
-    everything = objects_of((*documents, *ready.read.targets))
+    everything = objects_of((*documents, *ready.read.targets, *ready.read.shared_data))
     compiled = ready.compiled
     if crd_kinds(everything):
         compiled = compiled_for(ready.inputs, ready.read._replace(resources=documents))

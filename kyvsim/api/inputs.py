@@ -16,7 +16,7 @@ from kyvsim.api.what_if import (
     supposed_exceptions,
     supposed_values,
 )
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.objects import Json
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TYPE_CHECKING, TypeAlias, TypeVar
@@ -30,8 +30,13 @@ from kyvsim.load.documents import (
     read_documents,
 )
 from kyvsim.load.files import Source
-from kyvsim.load.mistaken import mistaken
-from kyvsim.load.policy import is_exception, load_bindings, load_policies
+from kyvsim.load.mistaken import mistaken, without_policies
+from kyvsim.load.policy import (
+    is_exception,
+    is_shared_data,
+    load_bindings,
+    load_policies,
+)
 from kyvsim.load.resources import load_resources
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
 from kyvsim.load.walking import USUAL, Walking
@@ -162,14 +167,17 @@ def read_inputs(
     written = keep(_strictly(inputs.exceptions, EXCEPTIONS, stdin, walking))
     asked = said[before:]
     documents, within = _exceptions_apart(documents, wanted=inputs.exceptions_within_policies)
+    shared_by_policies, _ = shared_data_apart(documents)
     policies, bindings = keep(load_policies(documents, READERS)), keep(load_bindings(documents))
+    if not policies and not walking.as_found and not _has_error(said):
+        said.extend(filter(None, (without_policies(documents),)))
     definitions = objects_of(keep(load_definitions(inputs.crd_paths, stdin, walking)))
     earlier = len(without_left_out(said)[0])
     loaded = keep(load(inputs.resources, stdin, definitions, walking=walking))
     resources, there = _changed_apart(loaded, inputs.unchanged)
     if inputs.exceptions_with_resources:
         written += tuple(one for one in (*resources, *there) if is_exception(one.data))
-    said.extend(mistaken(documents, resources))
+    said.extend(mistaken(documents, resources, _empty_folders(said)))
     before = len(said)
     exceptions = keep(
         supposed_exceptions(keep(_exceptions_in((*written, *within))), inputs.what_if)
@@ -191,7 +199,7 @@ def read_inputs(
         policies=policies,
         resources=resources,
         targets=(*targets, *there),
-        shared_data=shared,
+        shared_data=(*shared_by_policies, *shared),
         exceptions=exceptions,
         values=values,
         user=user,
@@ -207,6 +215,15 @@ def read_inputs(
         old_objects=old_by_key,
         baseline=baseline,
     )
+
+
+def _has_error(said: Iterable[Diagnostic]) -> bool:
+    return any(one.severity is Severity.ERROR for one in said)
+
+
+def _empty_folders(said: Iterable[Diagnostic]) -> tuple[str, ...]:
+    """Return the folders in which nothing was found of what they were given for."""
+    return tuple(one.location.file for one in said if one.code == "KV026" and one.location)
 
 
 def _exceptions_apart(
@@ -250,10 +267,10 @@ def shared_data_apart(
     documents: tuple[Document, ...],
 ) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
     """Return data that rules share, and the others."""
-    shared = tuple(one for one in documents if _is_shared_data(one.data))
+    shared = tuple(one for one in documents if is_shared_data(one.data))
     if not shared:
         return (), documents
-    return shared, tuple(one for one in documents if not _is_shared_data(one.data))
+    return shared, tuple(one for one in documents if not is_shared_data(one.data))
 
 
 def _strictly(
@@ -292,13 +309,6 @@ def _read_baseline(
     from kyvsim.load.baseline import KIND, load_baseline  # noqa: PLC0415 — seldom asked for
 
     return read_one(path, KIND, load_baseline, stdin)
-
-
-def _is_shared_data(data: Json) -> bool:
-    return (
-        text_field(data, "kind") == "GlobalContextEntry"
-        and text_field(data, "apiVersion") == "kyverno.io/v2"
-    )
 
 
 def _read_values(

@@ -15,7 +15,7 @@ from kyvsim.api.system import processors
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
 from kyvsim.load.stamps import stamp
-from kyvsim.load.suite_manifest import find_manifests, read_manifests
+from kyvsim.load.suite_manifest import find_manifests, read_manifests, what_is_there
 from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.coverage import Coverage
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
@@ -32,6 +32,8 @@ _FEW = 50
 """So many manifests run in one process faster than several processes start."""
 _FIRST = 8
 """Manifests that are run before several processes start: they find loaded what most need."""
+
+_USUAL_NAME = "kyverno-test.yaml"
 
 
 class Reading(NamedTuple):
@@ -53,7 +55,7 @@ class SuiteRun(NamedTuple):
     """What `kyvsim test` is given."""
 
     paths: tuple[str, ...]
-    file_name: str = "kyverno-test.yaml"
+    file_name: str = _USUAL_NAME
     options: Reading = Reading()
     jobs: int = 0
     """How many processes at once; 0 for as many as there are processors, if it is worth it."""
@@ -101,13 +103,20 @@ def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
     """Return the files of manifests, each once, and what is wrong with the paths."""
     files: list[str] = []
     said: list[Diagnostic] = []
+    empty: list[str] = []
     for path in run.paths:
         found, problems = find_manifests(path, run.file_name, run.options.walking)
         files += found
         said += problems
         if not found and all(one.severity is not Severity.ERROR for one in problems):
-            text = f"there is no `{run.file_name}` in or below this folder"
-            said.append(Diagnostic("KV049", Severity.WARNING, text, Location(path)))
+            empty.append(path)
+    for path in empty:
+        text = f"there is no `{run.file_name}` in or below this folder"
+        # Who chooses a name for manifests means a folder of tests.
+        is_meant = bool(files) or run.file_name != _USUAL_NAME
+        meant = "" if is_meant else what_is_there(path, run.options.walking)
+        severity = Severity.ERROR if meant else Severity.WARNING
+        said.append(Diagnostic("KV049", severity, text + meant, Location(path)))
     return tuple(dict.fromkeys(files)), tuple(said)
 
 

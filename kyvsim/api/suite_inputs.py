@@ -6,7 +6,7 @@ Codes: KV043 a resource that is there twice, KV046 a namespace that the cluster 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from kyvsim.api.inputs import objects_of, payloads_of, read_one
+from kyvsim.api.inputs import objects_of, payloads_of, read_one, shared_data_apart
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions, PolicySet
 from kyvsim.kube.discovery import crd_kinds
@@ -124,6 +124,7 @@ def read_test(
     documents = reader.keep(_strictly(manifest.policies, POLICIES, reader))
     policies = reader.keep(load_policies(documents, READERS))
     bindings = reader.keep(load_bindings(documents))
+    shared = objects_of(shared_data_apart(documents)[0])
     written = reader.keep(_strictly(manifest.exceptions, EXCEPTIONS, reader))
     exceptions = reader.keep(load_exceptions(written))
     cluster, definitions = _read_cluster(manifest, reader)
@@ -139,7 +140,7 @@ def read_test(
         policies=compiled,
         resources=resources,
         targets=targets,
-        others=(*params, *cluster),
+        others=(*params, *cluster, *shared),
         in_cluster=bool(manifest.cluster_resources),
         clone_sources=_clone_sources(manifest, policies, reader),
         values=values,

@@ -1,28 +1,25 @@
 """Policies from documents: recognised, checked for shape, with defaults filled in.
 
 Codes: KV010 a document that cannot be a policy, KV011 a kind that no policy and no exception has,
-KV018 a kind of policy that is known and not evaluated, KV019 an exception among policies, KV227 a
-namespace of a kind that has none.
+KV019 an exception among policies, KV227 a namespace of a kind that has none.
 """
 
 from collections.abc import Iterable
 
-from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.discovery import is_builtin, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.load.recognise import way_out
+from kyvsim.load.recognise import is_related, way_out
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, PolicyReaders
 from kyvsim.model.source import Document
 from kyvsim.model.wording import likely
-from kyvsim.schema.facts import CEL_GROUP, is_written, written_schema
+from kyvsim.schema.facts import RULES_GROUP, is_written, written_schema
 from kyvsim.schema.kinds import kyverno_kinds, served_names
-from kyvsim.schema.native import NATIVE_GROUP, native_schemas
+from kyvsim.schema.native import NATIVE_GROUP, native_kinds, native_schemas
 from kyvsim.schema.node import Node
-
-_OTHER_POLICY_GROUPS = (CEL_GROUP, NATIVE_GROUP)
 
 
 def load_policies(
@@ -38,6 +35,9 @@ def load_policies(
     for document in documents:
         for item in _expand(document):
             if is_binding(item.data):
+                continue
+            if is_shared_data(item.data):
+                remarks.extend(_shape_problems(item))
                 continue
             placed, ignored = _placed(item)
             policy, problems = _load_policy(placed, readers)
@@ -76,7 +76,7 @@ def _placed(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
     """Return a document without the namespace of a kind that has none, and a warning about it.
 
     An API server clears the field before it calls any webhook, so Kyverno never sees it.
-    upstream: k8s.io/apiserver pkg/registry/rest/meta.go `EnsureObjectNamespaceMatchesRequestNamespace`
+    upstream: k8s.io/apiserver pkg/registry/rest/meta.go, create and update handlers
     """
     data = document.data
     written = metadata(data)
@@ -107,6 +107,19 @@ def _binding(data: Json, document: Document) -> Binding:
     )
 
 
+def is_shared_data(data: Json) -> bool:
+    """Return whether data is a GlobalContextEntry: objects for rules to look at, not a policy."""
+    group = split_api_version(text_field(data, "apiVersion"))[0]
+    return (group, text_field(data, "kind")) == (RULES_GROUP, "GlobalContextEntry")
+
+
+def _shape_problems(document: Document) -> tuple[Diagnostic, ...]:
+    schema = _schema_of(sniff(document.data))
+    if schema is None:
+        return (_wrong_kind(document),)
+    return diagnostics(document, check(schema, document.data)[1])
+
+
 def sniff(data: Json) -> str:
     """Return `apiVersion/kind` of a document, with empty parts where they are missing."""
     return f"{text_field(data, 'apiVersion')}/{text_field(data, 'kind')}"
@@ -135,7 +148,7 @@ def _load_policy(
     name = sniff(document.data)
     read, schema = readers.get(_key_of(name)), _schema_of(name)
     if read is None or schema is None:
-        return None, (_unsupported(document, name, readers),)
+        return None, (_unsupported(document, readers),)
     try:
         data, problems = check(schema, document.data)
         if problems:
@@ -160,10 +173,9 @@ def _schema_of(name: str) -> Node | None:
     return written_schema(name) if is_written(name) else None
 
 
-def _unsupported(document: Document, name: str, readers: PolicyReaders) -> Diagnostic:
+def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
     """Return why a document is no policy that can be evaluated."""
-    api_version, _, kind = name.rpartition("/")
-    group = api_version.partition("/")[0]
+    api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
     if is_exception(document.data):
         text = "a policy exception among policies is not used: give its file with --exception"
         return _error("KV019", text, document)._replace(severity=Severity.WARNING)
@@ -173,11 +185,18 @@ def _unsupported(document: Document, name: str, readers: PolicyReaders) -> Diagn
         missing = "kind" if api_version else "apiVersion"
         text = f"policy type not supported: no `{missing}`{way_out(document)}"
         return _error("KV010", text, document)
-    if group in _OTHER_POLICY_GROUPS or is_written(name):
-        return _error("KV018", f"kyvsim does not evaluate {kind} ({api_version}) yet", document)
+    group = split_api_version(api_version)[0]
+    if is_related(document.data) or (is_builtin(group, kind) and kind not in native_kinds()):
+        return _wrong_kind(document)
     known = (one for one in native_schemas() if _key_of(one) in readers)
-    hint = likely(name, (*served_names(readers), *known)) or way_out(document)
-    text = f"policy type not supported: {kind} ({api_version}){hint}"
+    hint = likely(f"{api_version}/{kind}", (*served_names(readers), *known))
+    return _wrong_kind(document, hint)
+
+
+def _wrong_kind(document: Document, hint: str = "") -> Diagnostic:
+    """Return that a document is of no kind of policies, and what it is or was meant to be."""
+    shown = f"{text_field(document.data, 'kind')} ({text_field(document.data, 'apiVersion')})"
+    text = f"policy type not supported: {shown}{hint or way_out(document)}"
     return _error("KV011", text, document)
 
 

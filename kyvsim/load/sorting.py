@@ -12,9 +12,11 @@ from kyvsim.load.documents import Loaded
 from kyvsim.load.recognise import (
     is_definition,
     is_kustomization,
+    is_related,
     looks_like_exception,
     looks_like_object,
     looks_like_policy,
+    way_out,
     what_it_is,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, left_out
@@ -44,6 +46,7 @@ def sorted_out(documents: Iterable[Document], wanted: Wanted, *, needed: bool = 
     kept: list[Document] = []
     said: list[Diagnostic] = []
     hits: dict[str, bool] = {}
+    hints: dict[str, str] = {}
     for document in documents:
         if not document.folder:
             kept.append(document)
@@ -54,13 +57,24 @@ def sorted_out(documents: Iterable[Document], wanted: Wanted, *, needed: bool = 
             kept.append(document)
         else:
             said.append(left_out(what_it_is(document), document.locate(())))
+            if is_related(document.data):
+                hints.setdefault(document.folder, _hint(document))
             said += _kustomized(document, wanted)
-    said += [_nothing(folder, wanted) for folder, hit in hits.items() if needed and not hit]
+    said += [
+        _nothing(folder, wanted, hints.get(folder, ""))
+        for folder, hit in hits.items()
+        if needed and not hit
+    ]
     return tuple(kept), tuple(said)
 
 
-def _nothing(folder: str, wanted: Wanted) -> Diagnostic:
-    text = f"there is no {wanted.noun} in this folder"
+def _hint(document: Document) -> str:
+    """Return `, but KIND: what to do`, for a document that another command takes."""
+    return f", but {what_it_is(document)}{way_out(document)}"
+
+
+def _nothing(folder: str, wanted: Wanted, hint: str) -> Diagnostic:
+    text = f"there is no {wanted.noun} in this folder{hint}"
     return Diagnostic("KV026", Severity.ERROR, text, Location(folder))
 
 
@@ -73,4 +87,5 @@ def _kustomized(document: Document, wanted: Wanted) -> tuple[Diagnostic, ...]:
         "manifests beside a kustomization are read as they are written: "
         f"`kubectl kustomize {folder}` prints what becomes of them"
     )
-    return (Diagnostic("KV025", Severity.WARNING, text, document.locate(())),)
+    place = document.locate(())
+    return (Diagnostic("KV025", Severity.WARNING, text, place, folded="kustomization"),)

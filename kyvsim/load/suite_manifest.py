@@ -9,9 +9,10 @@ import os
 from collections.abc import Iterator, Mapping
 
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.load.documents import STRICT_FLOATS, read_documents
+from kyvsim.load.documents import STRICT_FLOATS, parse_documents, read_documents
+from kyvsim.load.files import Source, read_sources
 from kyvsim.load.old_manifests import in_todays_names, old_fields, todays_form
-from kyvsim.load.recognise import looks_like_policy
+from kyvsim.load.recognise import is_test_manifest, looks_like_object, looks_like_policy
 from kyvsim.load.values import check_cli_document, cli_schemas
 from kyvsim.load.walk import walk
 from kyvsim.load.walking import USUAL, Walking
@@ -46,6 +47,22 @@ def find_manifests(
     return tuple(files), tuple(
         map(_as_of_manifests, (one for one in found if not isinstance(one, str)))
     )
+
+
+def what_is_there(folder: str, walking: Walking = USUAL) -> str:
+    """Return `, but …` with what a folder without manifests of tests has, "" for nothing known."""
+    for source in read_sources((folder,), None, walking):
+        for one in parse_documents(source) if isinstance(source, Source) else ():
+            if not isinstance(one, Document):
+                continue
+            if is_test_manifest(one.data):
+                name = os.path.basename(one.file)
+                return f", but one that is called `{name}`: choose it with --file-name {name}"
+            if looks_like_policy(one.data):
+                return ", but policies: `kyvsim lint` checks them, `kyvsim apply` runs them"
+            if looks_like_object(one.data):
+                return ", but resources: `kyvsim apply POLICY --resource PATH` evaluates them"
+    return ""
 
 
 def _as_of_manifests(remark: Diagnostic) -> Diagnostic:

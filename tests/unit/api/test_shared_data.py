@@ -65,3 +65,24 @@ def test_shared_data_is_for_rules_and_no_resource(inputs):
     assert response.trigger["kind"] == "Service"
     (result,) = response.responses[0].results
     assert (result.status.value, result.message) == ("fail", '["m"] Sunday')
+
+
+@pytest.mark.parametrize("version", ["v2", "v2beta1"])
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_shared_data_may_be_among_the_policies(inputs, tmp_path, version, in_folder):
+    entry, _, service = RESOURCES.partition("---")
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    (folder / "entry.yaml").write_text(entry.replace("io/v2", f"io/{version}"), encoding="utf-8")
+    (tmp_path / "resources.yaml").write_text(service, encoding="utf-8")
+    policies = (str(folder),) if in_folder else tuple(map(str, sorted(folder.iterdir())))
+    application = open_application(inputs._replace(policies=policies))
+    assert application.diagnostics == ()
+    (response,) = application.responses
+    assert response.responses[0].results[0].message == '["m"] Sunday'
+
+
+def test_shared_data_alone_is_an_error(inputs, tmp_path):
+    (tmp_path / "policy.yaml").write_text(RESOURCES.partition("---")[0], encoding="utf-8")
+    assert [one.code for one in open_application(inputs).diagnostics] == ["KV026"]

@@ -35,6 +35,25 @@ def test_the_exit_status_says_what_came_of_it(monkeypatch, capfdbinary, argument
     assert b"internal error" not in capfdbinary.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("text", "status", "said"),
+    [
+        ("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\n", 2, "but policies: `kyvsim lint`"),
+        ("apiVersion: v1\nkind: Pod\n", 2, "but resources: `kyvsim apply"),
+        (
+            "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\n",
+            2,
+            "but one that is called `a.yaml`: choose it with --file-name a.yaml",
+        ),
+        ("replicas: 3\n", 0, "in or below this folder\n"),
+    ],
+)
+def test_a_folder_without_tests_is_told_by_what_it_has(tmp_path, capfd, text, status, said):
+    (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+    assert run(["test", str(tmp_path)]) == status
+    assert said in capfd.readouterr().err
+
+
 def test_standard_output_holds_only_the_format(monkeypatch, capfdbinary):
     monkeypatch.chdir(FIXTURES)
     run(["test", "holes", "nowhere", "-o", "json"])

@@ -5,6 +5,8 @@ from kyvsim.load.policy import load_bindings, load_policies
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Document, Location
 
+NATIVE = "admissionregistration.k8s.io/v1"
+
 
 def document(data):
     """A document whose positions are the lengths of paths."""
@@ -101,18 +103,51 @@ def test_annotations_may_be_null():
         (policy(apiVersion="kyverno.io/v3"), "KV011", "did you mean `kyverno.io/v1/ClusterPolicy`"),
         (policy(kind="ClusterPolcy"), "KV011", "did you mean `kyverno.io/v1/ClusterPolicy`?"),
         ({"apiVersion": "v1", "kind": "Pod"}, "KV011", "policy type not supported: Pod (v1)"),
+        (
+            {"apiVersion": NATIVE, "kind": "ValidatingWebhookConfiguration"},
+            "KV011",
+            f"policy type not supported: ValidatingWebhookConfiguration ({NATIVE})",
+        ),
         ({"kind": "ClusterPolicy"}, "KV010", "no `apiVersion`"),
         ({"apiVersion": "v1"}, "KV010", "no `kind`"),
         (["a"], "KV010", "must be a mapping"),
         (
             policy(apiVersion="policies.kyverno.io/v1", kind="ValidatingPolicy"),
-            "KV018",
-            "kyvsim does not evaluate ValidatingPolicy (policies.kyverno.io/v1) yet",
+            "KV011",
+            "policy type not supported: ValidatingPolicy (policies.kyverno.io/v1)",
         ),
         (
             policy(apiVersion="kyverno.io/v2", kind="GlobalContextEntry"),
-            "KV018",
-            "GlobalContextEntry",
+            "KV012",
+            "unknown field `spec.rules`",
+        ),
+        (
+            policy(apiVersion="json.kyverno.io/v1alpha1", kind="ValidatingPolicy"),
+            "KV011",
+            (
+                "not supported: ValidatingPolicy (json.kyverno.io/v1alpha1): it belongs to "
+                "kyverno-json, which kyvsim does not run"
+            ),
+        ),
+        (
+            {"apiVersion": "cli.kyverno.io/v1alpha1", "kind": "Test"},
+            "KV011",
+            "Test (cli.kyverno.io/v1alpha1): `kyvsim test` runs it",
+        ),
+        (
+            {"apiVersion": "chainsaw.kyverno.io/v1alpha1", "kind": "Test"},
+            "KV011",
+            "`kyvsim chainsaw` runs it",
+        ),
+        (
+            {"apiVersion": "kyverno.io/v2", "kind": "UpdateRequest"},
+            "KV011",
+            "UpdateRequest (kyverno.io/v2): Kyverno writes such objects itself",
+        ),
+        (
+            {"apiVersion": "wgpolicyk8s.io/v1alpha2", "kind": "ClusterPolicyReport"},
+            "KV011",
+            "it is a report, not a policy",
         ),
     ],
 )
@@ -123,7 +158,6 @@ def test_a_document_that_is_no_sound_policy_is_refused(data, code, part):
     assert any(remark.code == code and part in remark.message for remark in remarks)
 
 
-NATIVE = "admissionregistration.k8s.io/v1"
 TWICE = [{"name": "a", "expression": "true"}] * 2
 TIMEOUT = {"webhookConfiguration": {"timeoutSeconds": 1 << 31}}
 
@@ -226,6 +260,13 @@ def test_a_policy_of_a_namespaced_kind_keeps_its_namespace(kind):
     written = {"apiVersion": version, "kind": kind, "metadata": IN_SHOP, "spec": spec}
     (found,), remarks = load_policies([document(written)], READERS)
     assert (found.key, remarks) == ("shop/p", ())
+
+
+@pytest.mark.parametrize("version", ["v2alpha1", "v2beta1", "v2"])
+def test_data_that_rules_share_is_no_policy_and_no_mistake(version):
+    spec = {"kubernetesResource": {"version": "v1", "resource": "pods"}}
+    entry = {"kind": "GlobalContextEntry", "metadata": {"name": "e"}, "spec": spec}
+    assert load({"apiVersion": f"kyverno.io/{version}", **entry}) == ((), ())
 
 
 def test_a_binding_loses_its_namespace_with_a_warning():

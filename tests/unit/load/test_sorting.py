@@ -1,8 +1,11 @@
+import json
+
 import pytest
 
 from kyvsim.load.documents import read_documents
 from kyvsim.load.recognise import looks_like_object, looks_like_policy
 from kyvsim.load.sorting import EXCEPTIONS, OBJECTS, POLICIES, sorted_out
+from kyvsim.model.diagnostic import without_left_out
 
 POLICY = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: a}\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
@@ -55,6 +58,62 @@ def test_a_folder_with_nothing_of_the_sort_is_an_error(sort, wanted, text, noun)
 def test_resources_beside_a_kustomization_are_told(sort):
     kept, said = sort(OBJECTS, a=POD, kustomization="resources: [a.yaml]\n")
     assert (kept, [code for code, _ in said]) == (1, ["KV028", "KV025"])
+
+
+def test_kustomizations_are_reported_once_with_their_number(tmp_path):
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kustomization.yaml").write_text("resources: []\n", encoding="utf-8")
+    (said,) = without_left_out(sorted_out(read_documents([str(tmp_path)])[0], OBJECTS)[1])[0][:-1]
+    assert (said.code, said.location.file) == ("KV025", f"{tmp_path}/a/kustomization.yaml")
+    assert said.message.endswith("(and 2 more kustomizations)")
+
+
+def test_charts_are_reported_once_with_their_number(tmp_path):
+    for name in ("a/x", "b/y"):
+        (tmp_path / name / "templates").mkdir(parents=True)
+        (tmp_path / name / "Chart.yaml").write_text("a: 1\n", encoding="utf-8")
+    paths = [str(tmp_path / "a"), str(tmp_path / "b")]
+    (said,) = without_left_out(read_documents(paths)[1])[0]
+    assert (said.code, said.location.file) == ("KV024", f"{tmp_path}/a/x/templates")
+    assert said.message.endswith("(and 1 more chart)")
+
+
+OF_TEST = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: a}\n"
+
+
+def test_a_folder_of_tests_without_policies_is_told_apart(sort):
+    said = sort(POLICIES, a=OF_TEST)[1]
+    assert said[-1] == (
+        "KV026",
+        (
+            "there is no policy in this folder, but Test (cli.kyverno.io/v1alpha1): "
+            "`kyvsim test` runs it"
+        ),
+    )
+
+
+RULES = {"rules": [{"name": "r", "match": {"any": []}, "validate": {}}]}
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        ("json.kyverno.io/v1alpha1", "ValidatingPolicy"),
+        ("cli.kyverno.io/v1alpha1", "Values"),
+        ("chainsaw.kyverno.io/v1alpha2", "Configuration"),
+        ("kyverno.io/v2", "UpdateRequest"),
+        ("kyverno.io/v1beta1", "UpdateRequest"),
+        ("kyverno.io/v1alpha2", "ClusterAdmissionReport"),
+        ("reports.kyverno.io/v1", "EphemeralReport"),
+        ("wgpolicyk8s.io/v1alpha2", "ClusterPolicyReport"),
+        ("openreports.io/v1alpha1", "Report"),
+    ],
+)
+def test_what_is_related_to_kyverno_is_no_policy(sort, version, kind):
+    data = {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}, "spec": RULES}
+    kept, said = sort(POLICIES, a=POLICY, b=json.dumps(data))
+    assert (kept, said) == (1, [("KV028", f"{kind} ({version})")])
 
 
 @pytest.mark.parametrize(
