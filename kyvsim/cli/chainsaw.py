@@ -28,8 +28,8 @@ What cannot be simulated is told as unsupported and never counts as passed.
 @declared.command(
     spelled_as_in_go=True,
     help=_HELP,
-    epilog="Exit status: 0 no test failed (unsupported ones are counted in the last line), "
-    "1 a test failed, 2 some input could not be used.",
+    epilog="Exit status: 0 a test passed and none failed (unsupported ones are counted in the last "
+    "line), 1 a test failed, 2 some input could not be used, or no test could be simulated.",
 )
 @declared.argument("paths", nargs=-1, metavar="DIR...", type=declared.PathText(), key="scenarios")
 @declared.option(

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Severity
-from kyvsim.report.chainsaw_run import chainsaw_tally
+from kyvsim.report.chainsaw_run import chainsaw_ending, chainsaw_tally
+from kyvsim.report.ending import ending_line
 from kyvsim.report.junit_xml import attributes, escaped
 from kyvsim.report.suite_run import Sight
 
@@ -14,6 +15,9 @@ def render(report: ChainsawReport, sight: Sight) -> Iterator[str]:
     del sight  # every format for programs holds all tests
     errors = [str(one) for one in report.diagnostics if one.severity is Severity.ERROR]
     tally = chainsaw_tally(report)
+    if not errors and not (tally.passed or tally.failed):
+        # Skipped cases alone are green for those who read this.
+        errors = [ending_line(chainsaw_ending(report))]
     counts = attributes(
         {
             "tests": str(tally.total + len(errors)),

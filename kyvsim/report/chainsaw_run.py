@@ -46,7 +46,8 @@ def _facts(report: ChainsawReport) -> Iterator[Fact]:
         text = "" if tally.failed else f"{tally.passed} of {tests} passed"
         yield Fact("passed", tally.passed, text)
     else:
-        yield Fact("nothingChecked", 1, "no test was decided", Verdict.NOTHING)
+        # A test that could not be simulated may have failed: nothing green comes of such a run.
+        yield Fact("nothingChecked", 1, "no test was decided", Verdict.INCOMPLETE)
     unsupported = f"{counted(tally.unsupported, 'test')} could not be simulated"
     yield informing("unsupported", tally.unsupported, unsupported)
 

@@ -11,6 +11,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.model.source import Location
 from kyvsim.report.chainsaw_formats import FORMATS
+from kyvsim.report.chainsaw_run import chainsaw_ending
 from kyvsim.report.suite_run import Sight
 
 PLACE = Location("t/chainsaw-test.yaml", 8, 5)
@@ -75,3 +76,15 @@ def test_junit_counts_unsupported_tests_as_skipped(shown):
         ["skipped"],
     ]
     assert suite[2][0].get("message") == "one: assert: a <b>\\x1b"
+
+
+@pytest.mark.parametrize("outcomes", [(), (ChainsawOutcome("odd", "o.yaml", "unsupported", "x"),)])
+def test_a_run_in_which_nothing_was_decided_is_green_in_no_format(outcomes):
+    report = ChainsawReport(outcomes, ())
+    texts = {name: "".join(one.write(report, Sight())) for name, one in FORMATS.items()}
+    ending = json.loads(texts["json"])["ending"]
+    assert (ending["verdict"], ending["exitStatus"]) == ("INCOMPLETE", 2)
+    assert chainsaw_ending(report).status == 2
+    suite = ET.fromstring(texts["junit"])[0]
+    assert suite.get("errors") == "1"
+    assert "no test was decided" in suite[0][0].get("message")
