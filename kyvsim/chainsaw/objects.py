@@ -1,5 +1,6 @@
 """The objects that an operation is about: inline, from files, or in the cluster."""
 
+import json
 from collections.abc import Mapping, Sequence
 
 from kyvsim.chainsaw.ending import HardError
@@ -7,13 +8,33 @@ from kyvsim.chainsaw.reach import is_served, require_simulated, require_written
 from kyvsim.chainsaw.session import Situation
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 
-
 def given_objects(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
     """Return the objects of `resource` or `file` as they are to be sent."""
     return [
-        in_namespace(situation, situation.templated(spec, obj))
+        require_usable(in_namespace(situation, situation.templated(spec, obj)))
         for obj in written_objects(situation, spec)
     ]
+
+
+def require_usable(obj: Json) -> Json:
+    """Return an object whose expressions are filled in, if its identity is made of texts.
+
+    Raises HardError where it is not, and UnsupportedError for a kind that is not simulated.
+    """
+    about = obj.get("metadata")
+    if about is not None and about.__class__ is not dict:
+        raise HardError("`metadata` must be a mapping")
+    holders = ((obj, ("apiVersion", "kind")), (about or {}, ("name", "generateName", "namespace")))
+    for holder, names in holders:
+        for name in names:
+            value = holder.get(name)
+            if value is not None and value.__class__ is not str:
+                raise HardError(f"`{name}` must be a string, not `{json.dumps(value)}`")
+    marks = (about or {}).get("labels")
+    if marks is not None and marks.__class__ is not dict:
+        raise HardError("`labels` must be a mapping")
+    require_simulated(object_key(obj))
+    return obj
 
 
 def written_objects(situation: Situation, spec: Mapping[str, Json]) -> Sequence[Json]:
@@ -31,7 +52,6 @@ def written_objects(situation: Situation, spec: Mapping[str, Json]) -> Sequence[
     for obj in found:
         if obj.__class__ is not dict:
             raise HardError("an object must be a mapping")
-        require_simulated(object_key(obj))
     return found
 
 
@@ -74,8 +94,9 @@ def referred(situation: Situation, spec: Mapping[str, Json]) -> list[ObjectKey]:
         names = ("name", "namespace", "labels")
         meta = {name: ref[name] for name in names if ref.get(name)}
         kind = {"apiVersion": ref.get("apiVersion"), "kind": ref.get("kind")}
-        named = [in_namespace(situation, {**kind, "metadata": meta})]
-        require_simulated(object_key(named[0]))
+        if any(one.__class__ is not str for one in (ref.get("labels") or {}).values()):
+            raise HardError("`labels` must be strings")
+        named = [in_namespace(situation, require_usable({**kind, "metadata": meta}))]
     store = situation.session.parts.store
     for key in map(object_key, named):
         require_written(key, store)

@@ -6,7 +6,7 @@ from kyvsim.chainsaw.checks import judge, outputs
 from kyvsim.chainsaw.durations import timeout_of
 from kyvsim.chainsaw.ending import FailedError
 from kyvsim.chainsaw.grace import with_grace_period
-from kyvsim.chainsaw.objects import in_namespace, written_objects
+from kyvsim.chainsaw.objects import in_namespace, require_usable, written_objects
 from kyvsim.chainsaw.session import Situation
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.light.named_tuple import NamedTuple
@@ -41,7 +41,7 @@ def send_all(situation: Situation, spec: Mapping[str, Json], send: Send) -> Mapp
     """Send the objects of an operation one by one; return its outputs, or raise FailedError."""
     found: dict[str, Json] = {}
     for written in written_objects(situation, spec):
-        obj = situation.templated(spec, written)
+        obj = require_usable(situation.templated(spec, written))
         ending = with_grace_period(
             in_namespace(situation, obj), situation.session.test.grace_period
         )

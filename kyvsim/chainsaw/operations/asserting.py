@@ -6,7 +6,8 @@ from functools import partial
 from kyvsim.chainsaw.assertion import Mismatch, check_tree
 from kyvsim.chainsaw.durations import timeout_of
 from kyvsim.chainsaw.ending import FailedError, HardError
-from kyvsim.chainsaw.objects import candidates, in_namespace, written_objects
+from kyvsim.chainsaw.expressions import parse_expression
+from kyvsim.chainsaw.objects import candidates, in_namespace, require_usable, written_objects
 from kyvsim.chainsaw.operations.protocol import Operation
 from kyvsim.chainsaw.reach import (
     is_served,
@@ -19,6 +20,7 @@ from kyvsim.chainsaw.session import POLL, Situation
 from kyvsim.chainsaw.standing import found
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 
+_IDENTITY = ("apiVersion", "kind")
 _REFERENCE = ("name", "namespace", "labels")
 
 
@@ -51,6 +53,7 @@ def run_error(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Js
     limit = timeout_of(situation, spec, situation.timeouts.error)
     clock = situation.session.parts.clock
     for tree in _trees(situation, spec):
+        _require_comparable(tree)
         _require_served(situation, tree)
         end = clock.elapsed + limit
         came = _settle(situation, limit, partial(_met, situation, tree))
@@ -80,6 +83,17 @@ def _settle(situation: Situation, limit: float, why_not: Callable[[], str]) -> s
     return came
 
 
+def _require_comparable(tree: Json) -> None:
+    """Raise HardError for an `error` that holds whatever there is in the cluster.
+
+    Without a kind chainsaw compares a tree with null, which has none of its fields.
+    """
+    fields = [key for key in tree if not parse_expression(str(key)).engine]
+    if fields and not tree.get("kind"):
+        text = f"`{fields[0]}` of no object: an object that must not be there needs `kind`"
+        raise HardError(f"{text} and `apiVersion`")
+
+
 def _require_served(situation: Situation, tree: Json) -> None:
     """Raise HardError for a kind that the cluster does not know: chainsaw cannot ask for it."""
     key = object_key(tree)
@@ -106,14 +120,27 @@ def _trees(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
 
 
 def _with_reference(situation: Situation, spec: Mapping[str, Json], tree: Json) -> Json:
-    meta = metadata(tree)
-    if not meta and not tree.get("kind"):
+    """Return a tree whose expressions are filled in where they say which object is meant.
+
+    upstream: chainsaw pkg/engine/templating/resource_ref.go, which does so for the apiVersion, the
+    kind, the name, the namespace and the labels, before it looks for objects.
+    """
+    if not metadata(tree) and not tree.get("kind"):
         return tree
-    filled = {
-        name: situation.templated(spec, value) if name in _REFERENCE else value
-        for name, value in meta.items()
+    filled = _filled_in(situation, spec, tree, _IDENTITY)
+    about = tree.get("metadata")
+    if about.__class__ is dict and about:
+        filled["metadata"] = _filled_in(situation, spec, about, _REFERENCE)
+    return in_namespace(situation, require_usable(filled))
+
+
+def _filled_in(
+    situation: Situation, spec: Mapping[str, Json], data: Json, names: tuple[str, ...]
+) -> dict[str, Json]:
+    return {
+        name: situation.templated(spec, value) if name in names else value
+        for name, value in data.items()
     }
-    return in_namespace(situation, {**tree, "metadata": filled} if filled else tree)
 
 
 def _wait(situation: Situation, limit: float, why_not: Callable[[], str]) -> None:

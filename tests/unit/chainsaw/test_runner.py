@@ -501,3 +501,73 @@ def test_a_document_with_items_stands_for_them(steps):
 
 
 CONFIG_MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: %s}}"
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "assert: {resource: {apiVersion: ($v), kind: ($k), metadata: {name: ($id)}}}",
+        "assert: {resource: {apiVersion: ($v), kind: ($k), metadata: {labels: {app: ($l)}}}}",
+        "error: {resource: {apiVersion: ($v), kind: ($k), metadata: {name: other}}}",
+        "error: {resource: {apiVersion: ($v), kind: ($k), metadata: {name: ($id), namespace: x}}}",
+        "apply: {resource: {apiVersion: ($v), kind: ($k), metadata: {name: ($id)}, data: {a: b}}}",
+        "create: {resource: {apiVersion: ($v), kind: ($k), metadata: {name: b}}}",
+        "patch: {resource: {apiVersion: ($v), kind: ($k), metadata: {name: ($id)}, data: {a: c}}}",
+        "delete: {ref: {apiVersion: ($v), kind: ($k), name: ($id)}}",
+        "delete: {ref: {apiVersion: ($v), kind: ($k), labels: {app: ($l)}}}",
+        "get: {apiVersion: ($v), kind: ($k), name: ($id)}",
+        "describe: {apiVersion: ($v), kind: ($k), name: ($id)}",
+        "wait: {apiVersion: ($v), kind: ($k), name: ($other), for: {deletion: {}}}",
+    ],
+)
+def test_bindings_say_which_object_is_meant(run, operation):
+    outcome = run(
+        "bindings: [{name: v, value: v1}, {name: k, value: ConfigMap}, {name: id, value: a}, "
+        "{name: other, value: z}, {name: l, value: web}]\n"
+        "steps:\n- try:\n  - create: {resource: {apiVersion: v1, kind: ConfigMap, "
+        "metadata: {name: a, labels: {app: web}}, data: {x: '1'}}}\n"
+        f"  - {operation}\n"
+    )
+    assert outcome.result == "pass", outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("operation", "told"),
+    [
+        (
+            "error: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($id)}}}",
+            "matches",
+        ),
+        ("assert: {resource: {apiVersion: v1, kind: ($s), metadata: {name: ($id)}}}", "not found"),
+        ("assert: {resource: {apiVersion: v1, kind: ($five), metadata: {name: a}}}", "`kind` must"),
+        (
+            "error: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($five)}}}",
+            "`name`",
+        ),
+        ("delete: {ref: {apiVersion: v1, kind: ConfigMap, labels: {a: ($five)}}}", "`labels` must"),
+        (
+            "create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($five)}}}",
+            "`name`",
+        ),
+        ("error: {resource: {apiVersion: v1, metadata: {name: gone}}}", "needs `kind`"),
+        ("error: {resource: {metadata: {name: gone}}}", "needs `kind`"),
+    ],
+)
+def test_bindings_that_name_no_object_pass_nothing(run, operation, told):
+    outcome = run(
+        "bindings: [{name: id, value: a}, {name: s, value: Secret}, {name: five, value: 5}]\n"
+        "timeouts: {assert: 1s, error: 1s}\n"
+        "steps:\n- try:\n  - create: {resource: {apiVersion: v1, kind: ConfigMap, "
+        f"metadata: {{name: a}}}}}}\n  - {operation}\n"
+    )
+    assert outcome.result == "fail"
+    assert told in outcome.reason
+
+
+def test_a_kind_from_a_binding_is_simulated_or_not_as_if_it_were_written(run):
+    text = (
+        "bindings: [{{name: k, value: {}}}]\nsteps:\n- try:\n"
+        "  - error: {{resource: {{apiVersion: {}, kind: ($k), metadata: {{name: a}}}}}}\n"
+    )
+    assert run(text.format("ValidatingPolicy", "policies.kyverno.io/v1")).result == "pass"
+    assert run(text.format("APIService", "apiregistration.k8s.io/v1")).result == "unsupported"
