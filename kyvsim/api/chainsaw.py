@@ -9,19 +9,11 @@ from kyvsim.api.several import each_in_processes
 from kyvsim.api.simulation import readers
 from kyvsim.api.system import processors
 from kyvsim.chainsaw.runner import run_test
-from kyvsim.chainsaw.session import Files
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.load.chainsaw import (
-    find_tests,
-    named_files,
-    parse_objects,
-    place_of,
-    read_objects,
-    read_script,
-    read_tests,
-)
+from kyvsim.load.chainsaw import find_tests, named_files, read_tests
 from kyvsim.load.chainsaw_configuration import find_configuration, read_configuration
+from kyvsim.load.chainsaw_files import ReachableFiles, project_of
 from kyvsim.load.installation import load_installation
 from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.chainsaw import (
@@ -71,6 +63,8 @@ class _Job(NamedTuple):
     """A file of tests, and what holds for them."""
 
     file: str
+    given: str
+    """The folder that the user named, or that of the file."""
     configuration: ChainsawConfiguration
     install: str
     values: dict[str, Json]
@@ -97,7 +91,8 @@ def run_chainsaw(run: ChainsawRun) -> ChainsawReport:
         found, problems = _find(path, run, configuration)
         remarks += problems
         for file in found:
-            jobs.setdefault(file, _Job(file, configuration, installation.name, values))
+            given = path if os.path.isdir(path) else os.path.dirname(file)
+            jobs.setdefault(file, _Job(file, given, configuration, installation.name, values))
     outcomes: list[ChainsawOutcome] = []
     files = {*filter(None, read), *jobs}
     for one in _run_all(tuple(jobs.values()), run):
@@ -137,28 +132,21 @@ def run_file(job: _Job, *, timeline: bool) -> _OfFile:
     """Return what came of the tests in a file."""
     tests, problems = read_tests(job.file, job.configuration)
     installation = BY_NAME.get(job.install) or Installation(job.install, job.values)
-    files = {file for test in tests for file in named_files(test)}
-    outcomes = tuple(run_one(test, installation, files, timeline=timeline) for test in tests)
-    return _OfFile(outcomes, problems, frozenset(files))
+    named = {file for test in tests for file in named_files(test)}
+    project = project_of(os.path.dirname(job.file), job.given)
+    outcomes: list[ChainsawOutcome] = []
+    for test in tests:
+        files = ReachableFiles(test.folder, project)
+        outcomes.append(run_one(test, installation, files, timeline=timeline))
+        named |= files.used
+    return _OfFile(tuple(outcomes), problems, frozenset(named))
 
 
 def run_one(
-    test: ChainsawTest, installation: Installation, read: set[str], *, timeline: bool
+    test: ChainsawTest, installation: Installation, files: ReachableFiles, *, timeline: bool
 ) -> ChainsawOutcome:
-    """Return what came of one test, with the wall time that it took; `read` gets what it reads.
-
-    What an expression or a script names is known when it is asked for.
-    """
+    """Return what came of one test, with the wall time that it took."""
     start = time.perf_counter()
-
-    def place(name: str) -> str:
-        found = place_of(test.folder, name)
-        read.add(found)
-        return found
-
-    files = Files(
-        lambda name: read_objects(place(name)), lambda name: read_script(place(name)), parse_objects
-    )
     cluster = open_cluster(readers(), Settings(installation=installation))
     outcome = run_test(test, cluster, files)
     spent = round((time.perf_counter() - start) * 1000)

@@ -12,12 +12,15 @@ from kyvsim.expr.bound import bound_queries
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
+from kyvsim.model.budget import BudgetError
 
 _FOREACH = regex(r"~(\w+)?\.(.*)")
-_BINDING = regex(r"(.*)\s*->\s*(\w+)")
+_NAME = regex(r"\w+")
 _ESCAPED = regex(r"\\(.+)\\")
 _ENGINE = regex(r"\((?:(\w+);)?(.+)\)")
 _UNKNOWN = "unknown function: "
+_SHOWN = 200
+_TOO_MUCH = "the limit of steps for the expressions of a test is exceeded"
 
 Bindings = Mapping[str, Json]
 """What `$name` stands for, by name without the `$`."""
@@ -46,9 +49,9 @@ def parse_expression(text: str) -> Expression:
     each = _FOREACH.fullmatch(text)
     if each:
         found = found._replace(foreach=True, place=each[1] or "", text=each[2])
-    bound = _BINDING.fullmatch(found.text)
-    if bound:
-        found = found._replace(binding=bound[2], text=bound[1].rstrip())
+    head, arrow, name = found.text.rpartition("->")
+    if arrow and "\n" not in head and _NAME.fullmatch(name.lstrip()):
+        found = found._replace(binding=name.lstrip(), text=head.rstrip())
     escaped = _ESCAPED.fullmatch(found.text)
     if escaped:
         return found._replace(text=escaped[1])
@@ -64,8 +67,11 @@ def asker(system: System) -> Ask:
 
     def ask(text: str, value: Json, bindings: Bindings) -> Json:
         named = {name: floated(bound) for name, bound in bindings.items() if f"${name}" in text}
+        system.meter.begin_rule()
         try:
             return evaluate(text, floated(value), named)
+        except BudgetError:
+            raise HardError(f"`{_start(text)}`: {_TOO_MUCH}") from None
         except (QueryError, QuerySyntaxError) as error:
             missing = error.message.removeprefix(_UNKNOWN)
             if missing in NEEDING_A_CLUSTER:
@@ -73,6 +79,10 @@ def asker(system: System) -> Ask:
             raise HardError(f"`{text}`: {error.message}") from None
 
     return ask
+
+
+def _start(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def ask_expression(expression: Expression, value: Json, bindings: Bindings, ask: Ask) -> Json:

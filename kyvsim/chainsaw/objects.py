@@ -7,6 +7,10 @@ from kyvsim.chainsaw.ending import HardError
 from kyvsim.chainsaw.reach import is_served, require_simulated, require_written
 from kyvsim.chainsaw.session import Situation
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.model.chainsaw import UnreachableError
+
+_REACH = "run `kyvsim chainsaw` on a folder that holds the test and the files that it names"
+
 
 def given_objects(situation: Situation, spec: Mapping[str, Json]) -> list[Json]:
     """Return the objects of `resource` or `file` as they are to be sent."""
@@ -43,7 +47,10 @@ def written_objects(situation: Situation, spec: Mapping[str, Json]) -> Sequence[
         found: Sequence[Json] = [spec["resource"]]
     else:
         name = str(situation.filled(text_field(spec, "file")))
-        found, why = situation.session.files.objects(name)
+        try:
+            found, why = situation.session.files.of_operation(name)
+        except UnreachableError as error:
+            raise HardError(f"`{name}`: {error}; {_REACH}") from None
         if why:
             raise HardError(why)
         found = [one for document in found for one in _listed(document)]

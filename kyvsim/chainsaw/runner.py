@@ -20,6 +20,7 @@ from kyvsim.model.source import Location
 from kyvsim.patch.merge_patch import merge_patch
 from kyvsim.sim.cluster import Cluster
 
+_LONGEST_REASON = 4_000
 _NAMESPACE = ("v1", "Namespace", "")
 
 
@@ -70,8 +71,11 @@ def _run(session: Session) -> tuple[_Ending | None, tuple[str, ...]]:
     if bound is not None:
         ending = _run_steps(bound, done)
     session.finished = session.parts.clock.elapsed
-    ending = ending or _unstable(session)
-    problems = _clean_up(session, done, opened)
+    if ending is None:
+        ending, _ = _attempt(
+            partial(_require_stable, session), "the test's end", session.test.location
+        )
+    problems = [] if session.exhausted else _clean_up(session, done, opened)
     if ending is None and problems:
         ending, *problems = problems
     return ending, tuple(one.reason for one in problems)
@@ -87,9 +91,18 @@ def _attempt(
     try:
         return None, make()
     except UnsupportedError as problem:
-        return _Ending("unsupported", f"{name}: {problem.message}", location), None
+        return _Ending("unsupported", f"{name}: {_shortened(problem.message)}", location), None
     except FailedError as problem:
-        return _Ending("fail", f"{name}: {problem.message}", location), None
+        return _Ending("fail", f"{name}: {_shortened(problem.message)}", location), None
+
+
+def _shortened(message: str) -> str:
+    """Return a message with its beginning and its end only, where a script has printed a lot."""
+    left_out = len(message) - _LONGEST_REASON
+    if left_out <= 0:
+        return message
+    half = _LONGEST_REASON // 2
+    return f"{message[:half]} … ({left_out:,} characters left out) … {message[-half:]}"
 
 
 def _situation(session: Session) -> Situation:
@@ -134,13 +147,12 @@ def _run_steps(situation: Situation, done: list[_Done]) -> _Ending | None:
     return None
 
 
-def _unstable(session: Session) -> _Ending | None:
-    """Return that what the test found at its end does not stay, None where it does."""
-    reason = deleted_too_soon(session.standing, session.parts)
+def _require_stable(session: Session) -> None:
+    """Raise FailedError where what the test found at its end does not stay."""
+    reason = deleted_too_soon(session.standing, session.parts, session.advance_until)
     session.standing = []
-    if not reason:
-        return None
-    return _Ending("fail", f"the test's end: assert: {reason}", session.test.location)
+    if reason:
+        raise FailedError(f"assert: {reason}")
 
 
 def _step_scope(situation: Situation, step: ChainsawStep, number: int) -> Situation:
@@ -202,6 +214,11 @@ def _run_operation(situation: Situation, operation: ChainsawOperation) -> dict[s
     raise UnsupportedError("this operation is not simulated")
 
 
+def _delete(done: _Done, key: ObjectKey) -> str | None:
+    situation = done.situation
+    return delete_one(situation, key, situation.propagation, situation.timeouts.cleanup)
+
+
 def _clean_up(session: Session, done: list[_Done], opened: list[ObjectKey]) -> list[_Ending]:
     """Undo the steps, the last one first; return what could not be undone.
 
@@ -209,16 +226,19 @@ def _clean_up(session: Session, done: list[_Done], opened: list[ObjectKey]) -> l
     Source of the rules: chainsaw's documentation, "Cleanup".
     """
     test = session.test
-    session.wait(test.delay)
     problems: list[_Ending] = []
+    ending, _ = _attempt(partial(session.wait, test.delay), "clean-up", test.location)
+    if ending is not None:
+        return [ending]
     for one in reversed(done):
         keeps = test.keeps if one.step.keeps is None else one.step.keeps
         for key in () if keeps else reversed(dict.fromkeys(one.created)):
-            error = delete_one(
-                one.situation, key, one.situation.propagation, one.situation.timeouts.cleanup
-            )
+            ending, error = _attempt(partial(_delete, one, key), "clean-up", test.location)
             if error is not None:
-                problems.append(_Ending("fail", f"clean-up: {error}", test.location))
+                ending = _Ending("fail", f"clean-up: {error}", test.location)
+            problems += [ending] if ending else []
+        if session.exhausted:
+            break
         session.created = []
         ending = _run_block(one.situation, one.step.cleanup, "clean-up")
         problems += [ending] if ending else []

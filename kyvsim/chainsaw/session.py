@@ -1,12 +1,14 @@
 """What the operations of one test share: the cluster, the files, and what is to be cleaned up."""
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.expressions import Ask, Bindings, asker
 from kyvsim.chainsaw.out_of_reach import watch_pods, watch_policies, watch_responses
 from kyvsim.chainsaw.standing import Found
 from kyvsim.chainsaw.templates import fill
+from kyvsim.chainsaw.usage import Usage
 from kyvsim.expr import System
 from kyvsim.kube.discovery import lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
@@ -15,6 +17,8 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.budget import SIMULATED, Meter
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
 from kyvsim.sim.cluster import Cluster
+from kyvsim.sim.crowd import Crowd
+from kyvsim.sim.idleness import Idleness
 from kyvsim.sim.server import Client
 from kyvsim.sim.server.client import ADMIN
 
@@ -23,6 +27,10 @@ POLL = 0.05
 REQUEST = 0.01
 """Seconds that a request takes which nothing waits for before."""
 _LONGEST_WAIT = 1.0
+_LONGEST_TEST = 366 * 86400.0
+"""Virtual seconds that a test may take."""
+_MOST_EVENTS = 20_000
+_EXPRESSIONS_OF_A_TEST = SIMULATED._replace(run=2_000_000)
 _UNSAID = (
     "an object has text in brackets, and as an expression it makes no sense; whether it is one says"
     " the suite's configuration (`.chainsaw.yaml`, `--config FILE`), and there is none"
@@ -30,15 +38,39 @@ _UNSAID = (
 _EXPRESSIONS = "text in brackets is an expression, unless `template: false` says that it is not"
 
 
-class Files(NamedTuple):
-    """How a test reads what it names; paths are as it writes them."""
+Objects = tuple[tuple[Json, ...], str]
+"""The objects of a file, and why there are none."""
 
-    objects: Callable[[str], tuple[tuple[Json, ...], str]]
-    """Returns the documents of a file, and why there are none."""
-    text: Callable[[str], str | None]
-    """Returns the text of a file, None where it cannot be read."""
-    parsed: Callable[[str], tuple[tuple[Json, ...], str]]
-    """Returns the documents of a text, and why there are none."""
+
+class Files(Protocol):
+    """How a test reads what it names; paths are as it writes them.
+
+    Every method raises UnreachableError for a path that the test must not use.
+    """
+
+    def of_operation(self, name: str) -> Objects:
+        """Return the objects of the `file` of an operation."""
+
+    def of_script(self, name: str) -> Objects:
+        """Return the objects of a file or folder that kubectl reads."""
+
+    def text(self, name: str) -> str | None:
+        """Return the text of a file that a script names, None where there is none."""
+
+    def parsed(self, text: str) -> Objects:
+        """Return the objects of a text."""
+
+    def key(self, name: str) -> str:
+        """Return what a path of a script leads to, as one text for all of its spellings."""
+
+    def is_there(self, name: str) -> bool:
+        """Return whether a script would find a file or a folder."""
+
+    def is_folder(self, name: str) -> bool:
+        """Return whether a path of a script is that of a folder."""
+
+    def matching(self, pattern: str) -> tuple[str, ...]:
+        """Return the names that a pattern of a script matches."""
 
 
 class Session:
@@ -50,7 +82,9 @@ class Session:
         self.parts = cluster.parts
         self.files = files
         self.client: Client = self.parts.client(ADMIN)
-        self.ask: Ask = asker(System(self.parts.clock, self.parts.identities, Meter(SIMULATED)))
+        self.ask: Ask = asker(
+            System(self.parts.clock, self.parts.identities, Meter(_EXPRESSIONS_OF_A_TEST))
+        )
         self.kyverno = cluster.kyverno
         self.namespace = test.namespace
         self.finished = 0.0
@@ -58,8 +92,14 @@ class Session:
         self.created: list[ObjectKey] = []
         """What the step that runs now has created, for its clean-up."""
 
-        self.written: dict[str, str] = {}
-        """Files that scripts have written, by name."""
+        self.written: dict[str, list[str]] = {}
+        """Files that scripts have written, in pieces, by their resolved paths."""
+        self.usage = Usage()
+        """What scripts have used of what they may."""
+        self.exhausted = ""
+        """Why the cluster is not simulated any further, "" while it is."""
+        self._crowd = Crowd(self.parts.timeline)
+        self._idleness = Idleness(self.parts.timeline, self.parts.scheduler)
         self.unanswered: list[str] = []
         """What the test came upon that no simulation can answer."""
         self.standing: list[Found] = []
@@ -84,7 +124,40 @@ class Session:
 
     def wait(self, seconds: float) -> None:
         """Let virtual time pass."""
-        self.parts.scheduler.advance(seconds)
+        self.advance_until(lambda: False, seconds)
+
+    def advance_until(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Let time pass until something holds; return whether it does.
+
+        Raises UnsupportedError where more would happen meanwhile than is simulated.
+        """
+        reached = False
+
+        def stops() -> bool:
+            nonlocal reached
+            reached = done()
+            return reached or self._is_exhausted()
+
+        if seconds > _LONGEST_TEST - self.parts.clock.elapsed:
+            raise UnsupportedError(f"more than {_LONGEST_TEST / 86400:g} days of virtual time")
+        self.parts.scheduler.run_until(stops, seconds)
+        if not reached:
+            self.require_bounded()
+        return reached or done()
+
+    def require_bounded(self) -> None:
+        """Raise UnsupportedError where more has happened than is simulated."""
+        if self._is_exhausted():
+            raise UnsupportedError(self.exhausted)
+
+    def _is_exhausted(self) -> bool:
+        if len(self.parts.timeline.events) > _MOST_EVENTS:
+            self.exhausted = f"more than {_MOST_EVENTS:,} events in the cluster"
+        elif self._crowd.is_wanted():
+            self.exhausted = self._crowd.wanted
+        elif self._idleness.lasts():
+            self.exhausted = "a wait in which nothing happens any more"
+        return bool(self.exhausted)
 
     def wait_until(self, done: Callable[[], bool], seconds: float) -> bool:
         """Wait until something holds, at most for some seconds; return whether it does.
@@ -101,7 +174,7 @@ class Session:
             seen = store.revision
             return done()
 
-        return self.parts.scheduler.run_until(asked, seconds) or done()
+        return self.advance_until(asked, seconds) or done()
 
     def retry(self, attempt: Callable[[], bool], seconds: float) -> bool:
         """Try until it works, at most for some seconds; return whether it did.

@@ -33,7 +33,9 @@ def found(
     return Found(name, named, until, unmet) if named else None
 
 
-def deleted_too_soon(standing: Sequence[Found], parts: Parts) -> str:
+def deleted_too_soon(
+    standing: Sequence[Found], parts: Parts, advance: Callable[[Callable[[], bool], float], bool]
+) -> str:
     """Let the time of assertions pass; return which of them came too early, "" for none.
 
     Only what is deleted counts: what changes goes on, as a Pod does that runs and then ends.
@@ -49,7 +51,7 @@ def deleted_too_soon(standing: Sequence[Found], parts: Parts) -> str:
         return bool(reason)
 
     last = max((one.until for one in standing), default=0.0)
-    parts.scheduler.run_until(lost, max(last - parts.clock.elapsed, 0.0))
+    advance(lost, max(last - parts.clock.elapsed, 0.0))
     return reason
 
 

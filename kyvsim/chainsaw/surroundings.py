@@ -1,42 +1,148 @@
 """What scripts can reach: the cluster, the files of the test, and those that they write."""
 
+import posixpath
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import TypeVar
+
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.chainsaw.session import Situation
-from kyvsim.kube.objects import Json
+from kyvsim.chainsaw.session import Objects, Situation
+from kyvsim.chainsaw.usage import Usage
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.chainsaw import UnreachableError
 
 _NOWHERE = "/dev/null"
 _STDIN = frozenset({"-", "/dev/stdin"})
+_SCRATCH = "/tmp/"  # noqa: S108 — a name in scripts: nothing is written there
+_WRITTEN_ONLY = "written:"
+"""What keys of files begin with that are not looked for on the disk."""
+_LOOK_UP = 2
+"""Steps of asking the file system, which takes as long."""
+_PARSED = 64
+"""Characters of a manifest that take as long to read as a command."""
+
+_Found = TypeVar("_Found")
 
 
 class Surroundings(NamedTuple):
-    """The surroundings of a script."""
+    """The surroundings of a script.
+
+    Files that it writes are only seen by scripts of its test. Files below `/tmp` are those that
+    scripts have written; all others are in the test's folder.
+    """
 
     situation: Situation
 
+    @property
+    def usage(self) -> Usage:
+        """What the scripts of the test have used of what they may."""
+        return self.situation.session.usage
+
     def read(self, name: str, stdin: str = "") -> str | None:
         """Return the text of a file, None where there is none."""
+        text = self._read(name, stdin)
+        self.usage.text(len(text or ""))
+        return text
+
+    def _read(self, name: str, stdin: str) -> str | None:
         if name == _NOWHERE:
             return ""
         if name in _STDIN:
             return stdin
-        name = name.removeprefix("./")
-        if name in self.situation.session.written:
-            return self.situation.session.written[name]
-        if name.startswith("/"):
-            raise UnsupportedError(f"the file `{name}`, which is outside of the test's folder")
-        return self.situation.session.files.text(name)
+        pieces = self.situation.session.written.get(self._key(name))
+        if pieces is not None:
+            return "".join(pieces)
+        return self._reach(name, self.situation.session.files.text)
 
     def write(self, name: str, text: str, *, append: bool) -> None:
         """Write a file that only scripts of this test see."""
-        if name in {_NOWHERE, "/dev/stdout", "/dev/stderr"}:
+        if name == _NOWHERE:
             return
+        key = self._key(name)
         written = self.situation.session.written
-        before = (self.read(name) or "") if append else ""
-        written[name.removeprefix("./")] = before + text
+        if key not in written or not append:
+            before = self.read(name) if append else None
+            self.usage.file(key)
+            written[key] = [before] if before else []
+        self.usage.text(len(text))
+        written[key].append(text)
 
-    def objects(self, name: str, stdin: str = "") -> tuple[tuple[Json, ...], str]:
+    def why_not_writable(self, name: str) -> str:
+        """Return why no file can be written under a name, in the words of a shell; "" if it can."""
+        key = self._key(name)
+        folder = posixpath.dirname(name)
+        if not name or (folder and not self.is_there(folder)):
+            return "Directory nonexistent"
+        is_folder = name.endswith("/") or (
+            key not in self.situation.session.written
+            and not key.startswith(_WRITTEN_ONLY)
+            and self._reach(name, self.situation.session.files.is_folder)
+        )
+        return "Is a directory" if is_folder else ""
+
+    def is_there(self, name: str) -> bool:
+        """Return whether there is a file or a folder of a name."""
+        if name == _NOWHERE or f"{name}/" == _SCRATCH:
+            return True
+        if self._key(name) in self.situation.session.written:
+            return True
+        return self._reach(name, self.situation.session.files.is_there)
+
+    def remove(self, name: str) -> bool:
+        """Remove a file that scripts have written; return whether it was there."""
+        if self.situation.session.written.pop(self._key(name), None) is not None:
+            return True
+        if self.is_there(name):
+            raise UnsupportedError(f"removing `{name}`, a file of the test's folder")
+        return False
+
+    def matching(self, pattern: str) -> tuple[str, ...]:
+        """Return the names that a pattern matches, in order; () for none."""
+        if pattern.startswith(_SCRATCH):
+            keys = self.situation.session.written
+            names = [key[len(_WRITTEN_ONLY) :] for key in keys if key.startswith(_WRITTEN_ONLY)]
+            siblings = (one for one in names if one.count("/") == pattern.count("/"))
+            return tuple(sorted(one for one in siblings if fnmatchcase(one, pattern)))
+        found = self._reach(pattern, self.situation.session.files.matching)
+        self.usage.step(10 + len(found))
+        if "/" in pattern:
+            return found
+        home = self._key(".")
+        own = (
+            posixpath.basename(one)
+            for one in self.situation.session.written
+            if posixpath.dirname(one) == home
+        )
+        hidden = pattern.startswith(".")
+        fitting = [one for one in own if fnmatchcase(one, pattern)]
+        return tuple(sorted({*found, *(one for one in fitting if hidden or one[0] != ".")}))
+
+    def objects(self, name: str, stdin: str = "") -> Objects:
         """Return the documents of a file, and why there are none."""
-        if name in _STDIN or name.removeprefix("./") in self.situation.session.written:
-            return self.situation.session.files.parsed(self.read(name, stdin) or "")
-        return self.situation.session.files.objects(name)
+        files = self.situation.session.files
+        if name in _STDIN or self._key(name) in self.situation.session.written:
+            text = self.read(name, stdin) or ""
+            self.usage.step(len(text) // _PARSED)
+            return files.parsed(text)
+        return self._reach(name, files.of_script)
+
+    def _key(self, name: str) -> str:
+        """Return what a path leads to, as one text for all of its spellings."""
+        self.usage.step(_LOOK_UP)
+        try:
+            return self.situation.session.files.key(name)
+        except UnreachableError:
+            plain = posixpath.normpath(name)
+            if plain.startswith(_SCRATCH):
+                return f"{_WRITTEN_ONLY}{plain}"
+            raise UnsupportedError(_outside(name, "outside of the test's folder")) from None
+
+    def _reach(self, name: str, look: Callable[[str], _Found]) -> _Found:
+        try:
+            return look(name)
+        except UnreachableError as error:
+            raise UnsupportedError(_outside(name, str(error))) from None
+
+
+def _outside(name: str, why: str) -> str:
+    return f"the file `{name}`: {why}"

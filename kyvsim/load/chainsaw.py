@@ -1,7 +1,7 @@
 """Chainsaw tests and step templates: found in folders, read strictly into the model.
 
 Codes: KV060 a path without chainsaw tests, KV061 a document that is no test that can be used,
-KV062 a test that would pass without a look.
+KV062 a test that would pass without a look, KV066 a step template that is not read.
 Source of the shapes: chainsaw's `chainsaw.kyverno.io/v1alpha1` Test and StepTemplate.
 """
 
@@ -22,16 +22,17 @@ from kyvsim.load.chainsaw_blocks import (
     seconds,
     timeouts_in,
 )
-from kyvsim.load.documents import STRICT, parse_documents, read_documents
-from kyvsim.load.files import Source, read_sources
+from kyvsim.load.chainsaw_files import is_inside, place_of, project_of, resolved
+from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.policy import sniff
 from kyvsim.load.suite_manifest import find_manifests
-from kyvsim.load.walking import USUAL, Walking
+from kyvsim.load.walking import USUAL, Walking, is_manifest_name
 from kyvsim.model.chainsaw import (
     WITHOUT_CONFIGURATION,
     ChainsawConfiguration,
     ChainsawStep,
     ChainsawTest,
+    UnreachableError,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
@@ -70,27 +71,6 @@ def read_tests(
         except UnusableError as error:
             problems += error.problems
     return tuple(tests), tuple(problems)
-
-
-def read_objects(path: str) -> tuple[tuple[Json, ...], str]:
-    """Return the documents of a file that an operation names, and why there are none."""
-    documents, remarks = read_documents((path,))
-    wrong = next((one for one in remarks if one.severity is Severity.ERROR), None)
-    return tuple(one.data for one in documents), str(wrong) if wrong else ""
-
-
-def parse_objects(text: str) -> tuple[tuple[Json, ...], str]:
-    """Return the documents of a text, and why there are none."""
-    found = tuple(parse_documents(Source("<script>", text)))
-    wrong = next((one for one in found if isinstance(one, Diagnostic)), None)
-    data = tuple(one.data for one in found if isinstance(one, Document))
-    return data, str(wrong) if wrong else ""
-
-
-def read_script(path: str) -> str | None:
-    """Return the text of a file that a script names, or None where it cannot be read."""
-    found = next(iter(read_sources((path,))), None)
-    return found.text if isinstance(found, Source) else None
 
 
 def load_test(
@@ -203,10 +183,27 @@ def _used(reading: Reading, step: ChainsawStep, path: Path, foreign: str) -> Cha
 
 
 def _template(reading: Reading, name: str, path: Path) -> Reading:
-    """Return the step template of a name; raise UnusableError where it cannot be used."""
+    """Return the step template of a name; raise UnusableError where it cannot be used.
+
+    Kyverno's own tests share templates from many folders above, so any YAML file may be one. Of a
+    file outside of the project only that it is no template is reported, and nothing of its text.
+    """
     folder = os.path.dirname(reading.document.file)
-    documents, remarks = read_documents((place_of(folder, name),), None, STRICT)
-    for remark in remarks:
+    place = place_of(folder, name)
+    try:
+        real = resolved(place)
+    except UnreachableError:
+        real = ""
+    if not is_inside(real, os.sep) or not is_manifest_name(real):
+        text = f"`{name}` is not read: a step template is a YAML file"
+        raise reading.problem("KV066", text, path)
+    if not os.path.exists(real):
+        raise reading.problem("KV061", f"template `{name}`: there is no such file", path)
+    documents, remarks = (
+        read_documents((place,), None, STRICT) if os.path.isfile(real) else ((), ())
+    )
+    inside = is_inside(real, project_of(folder, folder))
+    for remark in remarks if inside else ():
         if remark.severity is Severity.ERROR:
             raise reading.problem("KV061", f"template `{name}`: {remark.message}", path)
     if len(documents) != 1 or sniff(documents[0].data) != STEP_TEMPLATE:
@@ -215,8 +212,3 @@ def _template(reading: Reading, name: str, path: Path) -> Reading:
     if not inner.data["spec"]["try"]:
         raise inner.problem("KV062", "a step without an operation tests nothing", ("spec", "try"))
     return inner
-
-
-def place_of(folder: str, name: str) -> str:
-    """Return the path of a file that a test names; a slash at its beginning means nothing."""
-    return os.path.normpath(os.path.join(folder, name.lstrip("/")))

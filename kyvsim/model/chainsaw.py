@@ -9,6 +9,10 @@ from kyvsim.model.simulation import TimelineEvent
 from kyvsim.model.source import Location
 
 
+class UnreachableError(Exception):
+    """A path that a test must not use; the text says why."""
+
+
 class Timeouts(NamedTuple):
     """How long operations may take, in virtual seconds.
 

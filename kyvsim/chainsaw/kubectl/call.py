@@ -5,13 +5,16 @@ from kyvsim.chainsaw.kubectl.kinds import NamedKind, kind_named
 from kyvsim.chainsaw.reach import require_simulated, require_written
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
 from kyvsim.chainsaw.surroundings import Surroundings
+from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.regex import regex
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.server import ApiError, ApiResponse, Client, Store
 from kyvsim.sim.server.client import ADMIN
 
 _DENIED = "admission webhook "
+_COUNT = regex(r"[+-]?[0-9]{1,9}")
 _NO_MATCH = "NoKindMatch"
 
 
@@ -52,6 +55,23 @@ class Call(NamedTuple):
     def namespace(self) -> str:
         """The namespace that is meant where an object says none."""
         return self.invocation.value("namespace") or "default"
+
+    def seconds(self, flag: str, default: str) -> float:
+        """Return the seconds of a flag; raise KubectlError for what is no duration."""
+        text = self.invocation.value(flag, default)
+        nanoseconds = parse_duration(text)
+        if nanoseconds is None:
+            about = f'error: invalid argument "{text}" for "--{flag}" flag'
+            raise KubectlError(f'{about}: time: invalid duration "{text}"')
+        return nanoseconds / SECOND
+
+    def whole_number(self, flag: str, default: str) -> int:
+        """Return the whole number of a flag; raise KubectlError for what is none."""
+        text = self.invocation.value(flag, default)
+        if not _COUNT.fullmatch(text):
+            about = f'error: invalid argument "{text}" for "--{flag}" flag'
+            raise KubectlError(f'{about}: strconv.ParseInt: parsing "{text}": invalid syntax')
+        return int(text)
 
     def kind(self, name: str) -> NamedKind:
         """Return the kind of a name; raise KubectlError where there is none.

@@ -75,7 +75,7 @@ def _deployment(call: Call, name: str) -> Json:
     images = call.invocation.values("image")
     containers = [{"name": _container(image), "image": image} for image in images]
     spec = {
-        "replicas": int(call.invocation.value("replicas", "1")),
+        "replicas": call.whole_number("replicas", "1"),
         "selector": {"matchLabels": labels},
         "strategy": {},
         "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},

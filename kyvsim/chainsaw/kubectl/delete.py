@@ -1,6 +1,5 @@
 """`kubectl delete`: objects by name, by labels, of files; gone when it ends."""
 
-from kyvsim.chainsaw.durations import seconds_of
 from kyvsim.chainsaw.kubectl.call import Call, failure, named_objects, together
 from kyvsim.chainsaw.kubectl.files import from_files
 from kyvsim.chainsaw.kubectl.kinds import shown_kind
@@ -10,7 +9,7 @@ from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.kube.objects import ObjectKey, metadata, object_key
 from kyvsim.sim.server import errors
 
-_LONGEST = 600.0
+_LONGEST = "10m"
 _PROPAGATION = (("orphan", "Orphan"), ("foreground", "Foreground"))
 
 
@@ -58,8 +57,7 @@ def _delete(call: Call, key: ObjectKey) -> Result:
         now = call.client.get(*key)
         return now is None or metadata(now).get("uid") != uid
 
-    timeout = call.invocation.value("timeout")
-    limit = seconds_of(timeout) if timeout else _LONGEST
+    limit = call.seconds("timeout", _LONGEST)
     if call.surroundings.situation.session.wait_until(gone, limit):
         return Result(0, printed)
     late = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"

@@ -63,7 +63,7 @@ def _shown(call: Call, shown: Json, found: list[Json]) -> str:
     if form == "name":
         return "".join(f"{_name(one)}\n" for one in found)
     if form == "jsonpath":
-        return print_jsonpath(template, shown)
+        return print_jsonpath(template, shown, call.surroundings.usage.text)
     if not form:
         return _table(call, found)
     raise UnsupportedError(f"`kubectl get --output {form}`")

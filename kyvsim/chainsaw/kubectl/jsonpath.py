@@ -5,7 +5,7 @@ Source of the rules: k8s.io/client-go util/jsonpath.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.regex import regex
@@ -18,16 +18,28 @@ _FILTER = regex(r"""\?\(\s*@(?P<path>[^=!<>]+?)\s*(?P<op>==|!=)\s*(?P<value>.+?)
 _SLICE = regex(r"(-?\d*):(-?\d*)")
 
 
+_MOST_CHARACTERS = 4_000
+
+
 class JsonPathError(Exception):
     """A template that cannot be followed."""
 
 
-def print_jsonpath(template: str, data: Json) -> str:
+def print_jsonpath(
+    template: str, data: Json, count: Callable[[int], None] = lambda _length: None
+) -> str:
     """Return what a template prints of an object; raise JsonPathError where it is no template.
 
-    A field that is missing prints nothing, as with kubectl.
+    A field that is missing prints nothing, as with kubectl. `count` gets the length of each piece
+    as it is made, and raises where the whole becomes too long.
     """
-    return "".join(_printed(_pieces(template), data))
+    if len(template) > _MOST_CHARACTERS:
+        raise JsonPathError(f"a template of more than {_MOST_CHARACTERS:,} characters")
+    found: list[str] = []
+    for text in _printed(_pieces(template), data):
+        count(len(text) + 1)
+        found.append(text)
+    return "".join(found)
 
 
 def _pieces(template: str) -> list[str]:
@@ -132,7 +144,10 @@ def _filtered(value: Json, inner: str) -> Iterator[Json]:
     if found is None:
         raise JsonPathError(f"error parsing jsonpath [{inner}]")
     text = found["value"]
-    wanted = _text(text) if text[:1] in {"'", '"'} else json.loads(text)
+    try:
+        wanted = _text(text) if text[:1] in {"'", '"'} else json.loads(text)
+    except ValueError:
+        raise JsonPathError(f"error parsing jsonpath [{inner}]") from None
     for member in _every(value):
         met = find(found["path"], member)
         same = bool(met) and met[0] == wanted

@@ -47,6 +47,9 @@ def _patch(call: Call) -> Json:
     objects, why = call.surroundings.situation.session.files.parsed(text)
     if why or len(objects) != 1:
         raise KubectlError(f"error: unable to parse {text!r}: {why or 'no document'}")
+    wanted, kind = (list, "array") if _kind(call) == "json" else (dict, "object")
+    if objects[0].__class__ is not wanted:
+        raise KubectlError(f"error: unable to parse {text!r}: the patch must be an {kind}")
     return objects[0]
 
 

@@ -17,11 +17,11 @@ from kyvsim.sim.server.subresources import scale_request
 
 def run(call: Call) -> Result:
     """Scale what is named."""
-    replicas = call.invocation.value("replicas")
-    if not replicas.isdigit():
+    replicas = call.whole_number("replicas", "-1")
+    if replicas < 0:
         raise KubectlError("error: The --replicas=COUNT flag is required, and COUNT must be >= 0")
     named = named_objects(call, call.invocation.words)
-    return together([_scale(call, call.key(*one), int(replicas)) for one in named])
+    return together([_scale(call, call.key(*one), replicas) for one in named])
 
 
 def _scale(call: Call, key: ObjectKey, replicas: int) -> Result:

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from kyvsim.chainsaw.durations import seconds_of
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.chainsaw.kubectl.call import Call, failure, named_objects
-from kyvsim.chainsaw.kubectl.jsonpath import find
+from kyvsim.chainsaw.kubectl.call import Call, KubectlError, failure, named_objects
+from kyvsim.chainsaw.kubectl.jsonpath import JsonPathError, find
 from kyvsim.chainsaw.kubectl.kinds import shown_kind
 from kyvsim.chainsaw.kubectl.own_pods import awaited
 from kyvsim.chainsaw.kubectl.selecting import chosen
@@ -14,6 +13,7 @@ from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.sim.server import errors
 
 _DEFAULT = "30s"
+_LONGEST_PATH = 1_000
 
 
 def run(call: Call) -> Result:
@@ -44,9 +44,14 @@ def _wait(call: Call, key: ObjectKey, condition: str, met: Callable[[Json], bool
     deletes = condition == "delete"
     if not deletes and call.there(key) is None:
         return Result(1, (failure(errors.not_found(key, call.store.defined)),))
-    limit = seconds_of(call.invocation.value("timeout", _DEFAULT))
+    limit = call.seconds("timeout", _DEFAULT)
     shown = f"{shown_kind(key.api_version, key.kind)}/{key.name}"
-    if call.surroundings.situation.session.wait_until(lambda: met(call.client.get(*key)), limit):
+    session = call.surroundings.situation.session
+    try:
+        done_in_time = session.wait_until(lambda: met(call.client.get(*key)), limit)
+    except JsonPathError as error:
+        raise KubectlError(f"error: {error}") from None
+    if done_in_time:
         done = "deleted" if deletes else "condition met"
         return Result(0, (Printed(STDOUT, f"{shown} {done}\n"),))
     text = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"
@@ -64,16 +69,20 @@ def condition_of(text: str) -> Callable[[Json], bool]:
         name, _, value = rest.partition("=")
         return lambda obj: _has_condition(obj, name, value or "True")
     if kind == "jsonpath":
-        path, _, wanted = rest.rpartition("=")
+        path, assigned, wanted = rest.rpartition("=")
+        if not assigned or len(path) > _LONGEST_PATH:
+            raise UnsupportedError(f"`kubectl wait --for={text}`")
         inner = path.strip("'\"").strip("{}")
         return lambda obj: obj is not None and [str(one) for one in find(inner, obj)] == [wanted]
     raise UnsupportedError(f"`kubectl wait --for={text}`")
 
 
 def _has_condition(obj: Json, name: str, value: str) -> bool:
-    conditions = ((obj or {}).get("status") or {}).get("conditions") or []
+    status = obj.get("status") if obj.__class__ is dict else None
+    conditions = status.get("conditions") if status.__class__ is dict else None
     return any(
         str(one.get("type")).lower() == name.lower()
         and str(one.get("status")).lower() == value.lower()
-        for one in conditions
+        for one in (conditions if conditions.__class__ is list else [])
+        if one.__class__ is dict
     )

@@ -74,6 +74,7 @@ def _settle(situation: Situation, limit: float, why_not: Callable[[], str]) -> s
 
     def look() -> None:
         nonlocal came, known, revision
+        situation.session.require_bounded()
         if parts.store.revision != revision:
             now, revision = why_not(), parts.store.revision
             came = came or (now if not known else "")

@@ -8,10 +8,11 @@ from kyvsim.chainsaw.durations import timeout_of
 from kyvsim.chainsaw.ending import FailedError, UnsupportedError
 from kyvsim.chainsaw.operations.protocol import Operation
 from kyvsim.chainsaw.session import Situation
-from kyvsim.chainsaw.shell.run import Shell, parsed
+from kyvsim.chainsaw.shell.run import KilledError, Shell, parsed
 from kyvsim.chainsaw.shell.syntax import AndOr, Pipeline, Script, Simple, Text
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Result
 from kyvsim.chainsaw.surroundings import Surroundings
+from kyvsim.chainsaw.usage import Usage
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.light.regex import regex
 
@@ -32,7 +33,8 @@ def run_command(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, 
     """Run one program with arguments; variables in them are filled in."""
     variables = _variables(situation, spec)
     words = [text_field(spec, "entrypoint"), *(spec.get("args") or ())]
-    filled = [_filled(str(situation.filled(word)), variables) for word in words]
+    usage = situation.session.usage
+    filled = [_filled(str(situation.filled(word)), variables, usage) for word in words]
     command = Simple((), tuple((Text(word, quoted=True),) for word in filled), ())
     script = (AndOr(Pipeline((command,), negated=False), ()),)
     return _judged(situation, spec, _in_time(situation, spec, script))
@@ -42,14 +44,13 @@ def _in_time(situation: Situation, spec: Mapping[str, Json], script: Script) -> 
     """Run a script; one that takes longer than it may is killed, and fails."""
     clock = situation.session.parts.clock
     end = clock.elapsed + timeout_of(situation, spec, situation.timeouts.exec)
-    result = _shell(situation, spec).run(script)
-    return result if clock.elapsed <= end else Result(_KILLED, result.printed)
-
-
-def _shell(situation: Situation, spec: Mapping[str, Json]) -> Shell:
     if spec.get("workDir"):
         raise UnsupportedError("`workDir`")
-    return Shell(Surroundings(situation), _variables(situation, spec))
+    shell = Shell(Surroundings(situation), _variables(situation, spec), end)
+    try:
+        return shell.run(script)
+    except KilledError:
+        return Result(_KILLED, tuple(shell.printed))
 
 
 def _variables(situation: Situation, spec: Mapping[str, Json]) -> dict[str, str]:
@@ -59,11 +60,12 @@ def _variables(situation: Situation, spec: Mapping[str, Json]) -> dict[str, str]
     return found
 
 
-def _filled(text: str, variables: Mapping[str, str]) -> str:
+def _filled(text: str, variables: Mapping[str, str], usage: Usage) -> str:
     def value(found: re.Match[str]) -> str:
         name = found[1] or found[2]
         if name not in variables:
             raise UnsupportedError(f"the variable `${name}`, which the test does not set")
+        usage.text(len(variables[name]))
         return variables[name]
 
     return _VARIABLE.sub(value, text)

@@ -1,38 +1,51 @@
-"""Commands that change the shell itself; `BUILTINS` lists them."""
+"""Commands that change the shell itself; `BUILTINS` lists them.
+
+Their errors are those of dash, which ends a script where one of these fails.
+Source of the rules: POSIX, Shell Command Language, 2.14.
+"""
 
 from collections.abc import Callable
+from typing import Protocol
 
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.chainsaw.streams import Result
+from kyvsim.chainsaw.streams import Result, complaint
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Protocol
+from kyvsim.light.regex import regex
 
 _FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", ""), ("o", ""))
 _OPTIONS = frozenset({"errexit", "nounset", "pipefail", "xtrace"})
+_NUMBER = regex(r"[0-9]{1,9}")
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class State(Protocol):
     """What built-in commands change."""
 
     variables: dict[str, str]
+    exported: set[str]
     options: set[str]
     arguments: tuple[str, ...]
     status: int
+    loops: int
 
 
 class ExitError(Exception):
     """The end of a script before its last command."""
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, message: str = "") -> None:
         super().__init__(str(status))
         self.status = status
+        self.message = message
+        """What the shell prints to standard error before."""
 
 
 class LeftLoopError(Exception):
     """The end of a turn of a loop, and of the loop unless it goes on."""
 
-    def __init__(self, *, again: bool) -> None:
+    def __init__(self, levels: int, *, again: bool) -> None:
         super().__init__()
+        self.levels = levels
+        """How many loops are left, the innermost included."""
         self.again = again
 
 
@@ -43,49 +56,85 @@ class Builtin(NamedTuple):
     run: Callable[[State, tuple[str, ...]], Result]
 
 
+def _number(name: str, arguments: tuple[str, ...], default: int) -> int:
+    """Return the number that a command is given; raise ExitError for what is none."""
+    if not arguments:
+        return default
+    if not _NUMBER.fullmatch(arguments[0]):
+        raise ExitError(2, f"sh: {name}: Illegal number: {arguments[0]}\n")
+    return int(arguments[0])
+
+
 def _exit(state: State, arguments: tuple[str, ...]) -> Result:
-    raise ExitError(int(arguments[0]) % 256 if arguments else state.status)
+    raise ExitError(_number("exit", arguments, state.status) % 256)
+
+
+def _leave(name: str, state: State, arguments: tuple[str, ...], *, again: bool) -> Result:
+    levels = _number(name, arguments, 1)
+    if levels < 1:
+        raise ExitError(2, f"sh: {name}: Illegal number: {arguments[0]}\n")
+    if not state.loops:
+        return complaint(f"sh: {name}: only meaningful in a loop\n", 0)
+    raise LeftLoopError(min(levels, state.loops), again=again)
 
 
 def _break(state: State, arguments: tuple[str, ...]) -> Result:
-    del state, arguments
-    raise LeftLoopError(again=False)
+    return _leave("break", state, arguments, again=False)
 
 
 def _continue(state: State, arguments: tuple[str, ...]) -> Result:
-    del state, arguments
-    raise LeftLoopError(again=True)
+    return _leave("continue", state, arguments, again=True)
+
+
+def _require_name(command: str, name: str) -> None:
+    if name.startswith("-"):
+        raise UnsupportedError(f"`{command} {name}`")
+    if not _NAME.fullmatch(name):
+        raise ExitError(2, f"sh: {command}: {name}: bad variable name\n")
 
 
 def _export(state: State, arguments: tuple[str, ...]) -> Result:
     for one in arguments:
         name, assigned, value = one.partition("=")
+        _require_name("export", name)
+        state.exported.add(name)
         if assigned:
             state.variables[name] = value
     return Result()
 
 
 def _set(state: State, arguments: tuple[str, ...]) -> Result:
-    for place, one in enumerate(arguments):
-        if one in _OPTIONS and arguments[place - 1].endswith("o"):
-            state.options.add(one)
-        elif one.startswith("-") and not set(one[1:]) - {flag for flag, _ in _FLAGS}:
-            state.options |= {option for flag, option in _FLAGS if flag in one and option}
-        elif one.startswith("+") and not set(one[1:]) - {flag for flag, _ in _FLAGS}:
-            state.options -= {option for flag, option in _FLAGS if flag in one}
+    before = ""
+    for one in arguments:
+        letters = set(one[1:])
+        if one in _OPTIONS and before.endswith("o") and before[:1] in {"-", "+"}:
+            _switch(state, {one}, on=before.startswith("-"))
+        elif one[:1] in {"-", "+"} and letters and letters <= {flag for flag, _ in _FLAGS}:
+            wanted = {option for flag, option in _FLAGS if flag in one and option}
+            _switch(state, wanted, on=one.startswith("-"))
         else:
             raise UnsupportedError(f"`set {one}`")
+        before = one
     return Result()
+
+
+def _switch(state: State, options: set[str], *, on: bool) -> None:
+    state.options = state.options | options if on else state.options - options
 
 
 def _unset(state: State, arguments: tuple[str, ...]) -> Result:
     for name in arguments:
+        _require_name("unset", name)
         state.variables.pop(name, None)
+        state.exported.discard(name)
     return Result()
 
 
 def _shift(state: State, arguments: tuple[str, ...]) -> Result:
-    state.arguments = state.arguments[int(arguments[0]) if arguments else 1 :]
+    count = _number("shift", arguments, 1)
+    if count > len(state.arguments):
+        raise ExitError(2, "sh: shift: can't shift that many\n")
+    state.arguments = state.arguments[count:]
     return Result()
 
 

@@ -1,28 +1,41 @@
-"""What `test` and `[ … ]` ask.
+"""What `test` and `[ … ]` evaluate.
 
 Source of the rules: POSIX, Utilities, test.
 """
 
 from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.light.regex import regex
 
 _NUMBERS = ("-eq", "-ne", "-gt", "-ge", "-lt", "-le")
+_NUMBER = regex(r"[ \t\n]*[+-]?[0-9]{1,18}[ \t\n]*")
+_MOST_WORDS = 64
+"""More words than anybody writes: every `!`, `-a` and `-o` is a level of recursion."""
+
+
+class ConditionError(Exception):
+    """A condition that is wrong; the text says how."""
 
 
 def holds(words: tuple[str, ...]) -> bool:
-    """Return whether a condition holds; raise UnsupportedError for one that is not understood."""
+    """Return whether a condition holds.
+
+    Raises ConditionError for one that is wrong, and UnsupportedError for what is not understood.
+    """
+    if len(words) > _MOST_WORDS:
+        raise UnsupportedError(f"a condition of more than {_MOST_WORDS} words")
     for joint, all_of in (("-o", False), ("-a", True)):
         if joint in words[1:-1] and len(words) > 3:
             place = words.index(joint, 1)
             sides = (holds(words[:place]), holds(words[place + 1 :]))
             return all(sides) if all_of else any(sides)
-    if words and words[0] == "!":
+    if len(words) == 3 and (words[1] in {"=", "==", "!="} or words[1] in _NUMBERS):
+        return _two(*words)
+    if len(words) > 1 and words[0] == "!":
         return not holds(words[1:])
     if len(words) < 2:
         return bool(words and words[0])
     if len(words) == 2:
         return _one(*words)
-    if len(words) == 3:
-        return _two(*words)
     raise _unknown(words)
 
 
@@ -39,12 +52,7 @@ def _two(first: str, operator: str, second: str) -> bool:
         return first == second
     if operator == "!=":
         return first != second
-    if operator not in _NUMBERS:
-        raise _unknown((first, operator, second))
-    try:
-        one, other = int(first), int(second)
-    except ValueError:
-        return False
+    one, other = _number(first), _number(second)
     order = (one > other) - (one < other)
     return {
         "-eq": order == 0,
@@ -54,6 +62,12 @@ def _two(first: str, operator: str, second: str) -> bool:
         "-lt": order < 0,
         "-le": order <= 0,
     }[operator]
+
+
+def _number(text: str) -> int:
+    if not _NUMBER.fullmatch(text):
+        raise ConditionError(f"Illegal number: {text}")
+    return int(text)
 
 
 def _unknown(words: tuple[str, ...]) -> UnsupportedError:

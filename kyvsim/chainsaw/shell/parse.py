@@ -20,9 +20,11 @@ from kyvsim.chainsaw.shell.syntax import (
     Word,
 )
 from kyvsim.chainsaw.shell.tokens import ShellSyntaxError, Token, tokenize
+from kyvsim.chainsaw.usage import require_depth
 from kyvsim.light.regex import regex
 
 _ASSIGNMENT = regex(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
 _REDIRECTS = ("<", ">", ">>", ">&", "<<")
 _ENDINGS = frozenset({"then", "elif", "else", "fi", "do", "done", "}", "esac"})
 _REFUSED = frozenset({"case", "function", "select", "[["})
@@ -30,7 +32,13 @@ _REFUSED = frozenset({"case", "function", "select", "[["})
 
 def parse_script(text: str) -> Script:
     """Return the tree of a script; raise ShellSyntaxError where it is not understood."""
-    parser = _Parser(tokenize(text, parse_script))
+    return _parse(text, 0)
+
+
+def _parse(text: str, depth: int) -> Script:
+    """Return the tree of a script that is `depth` substitutions deep in another one."""
+    require_depth(depth)
+    parser = _Parser(tokenize(text, lambda inner: _parse(inner, depth + 1)))
     script = parser.script()
     if not parser.at_end:
         raise ShellSyntaxError(f"unexpected `{parser.shown()}`")
@@ -41,6 +49,7 @@ class _Parser:
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
         self.at = 0
+        self.depth = 0
 
     @property
     def at_end(self) -> bool:
@@ -102,6 +111,14 @@ class _Parser:
         return Pipeline(tuple(commands), negated)
 
     def _command(self) -> Command:
+        self.depth += 1
+        require_depth(self.depth)
+        try:
+            return self._one_command()
+        finally:
+            self.depth -= 1
+
+    def _one_command(self) -> Command:
         word = self._plain()
         if word in _REFUSED:
             raise ShellSyntaxError(f"`{word}`")
@@ -142,6 +159,8 @@ class _Parser:
     def _for(self) -> For:
         self.at += 1
         name = self._take().plain
+        if not _NAME.fullmatch(name):
+            raise ShellSyntaxError("a loop over what is not the name of a variable")
         self._expect("in")
         words: list[Word] = []
         while not self.at_end and not self._operator():

@@ -1,15 +1,31 @@
-"""Programs that scripts call; `PROGRAMS` lists them."""
+"""Programs that scripts call; `PROGRAMS` lists them.
+
+They end as the programs of GNU coreutils do where their arguments are wrong.
+"""
 
 import re
 from collections.abc import Callable
+from functools import partial
 
-from kyvsim.chainsaw.durations import seconds_of
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl import kubectl
-from kyvsim.chainsaw.shell.conditions import holds
-from kyvsim.chainsaw.streams import Result, complaint, out
+from kyvsim.chainsaw.shell.conditions import ConditionError, holds
+from kyvsim.chainsaw.shell.patterns import PatternError, compile_pattern
+from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint, out
 from kyvsim.chainsaw.surroundings import Surroundings
+from kyvsim.chainsaw.usage import KUBECTL_STEPS, Usage
+from kyvsim.kube.regexes import as_bytes
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any
+
+_ESCAPES = {"\\": "\\", "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_SPAN = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([smhd]?)")
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_COMPILED = 3
+"""Steps of making a pattern."""
+_DIGITS = 19
+_LETTERS = re.compile(r"-[a-zA-Z]+")
 
 
 class Call(NamedTuple):
@@ -18,6 +34,17 @@ class Call(NamedTuple):
     arguments: tuple[str, ...]
     stdin: str
     surroundings: Surroundings
+    end: float = float("inf")
+    """The virtual time at which the script is killed."""
+
+    @property
+    def usage(self) -> Usage:
+        """What the scripts of the test have used of what they may."""
+        return self.surroundings.usage
+
+    def unsupported(self, name: str) -> UnsupportedError:
+        """Return that a program is not simulated with these arguments."""
+        return UnsupportedError(f"`{' '.join((name, *self.arguments))}`")
 
 
 class Program(NamedTuple):
@@ -45,169 +72,307 @@ def _echo(call: Call) -> Result:
     text = " ".join(words)
     # Shells read backslashes and further options of `echo` in different ways.
     if "\\" in text or (words and re.fullmatch("-[neE]+", words[0])):
-        raise UnsupportedError(f"`echo {text}`")
+        raise call.unsupported("echo")
     return out(text + ("\n" if ends else ""))
 
 
 def _printf(call: Call) -> Result:
     if not call.arguments:
         return complaint("printf: usage: printf format [arguments]\n", 2)
-    pattern, values = call.arguments[0], list(call.arguments[1:])
-    pattern = pattern.replace("\\n", "\n").replace("\\t", "\t")
-    holes = re.findall("%.", pattern)
-    if set(holes) - {"%s", "%d", "%%"}:
-        raise UnsupportedError(f"`printf {call.arguments[0]}`")
-    found = _filled(pattern, values)
-    while values and set(holes) - {"%%"}:
-        found += _filled(pattern, values)
-    return out(found)
+    form = re.sub(r"\\(.?)", partial(_unescaped, call), call.arguments[0], flags=re.DOTALL)
+    values = call.arguments[1:]
+    pieces = re.split("(%.?)", form, flags=re.DOTALL)
+    if not set(pieces[1::2]) <= {"%s", "%d", "%%"}:
+        raise call.unsupported("printf")
+    holes = sum(one != "%%" for one in pieces[1::2])
+    found: list[str] = []
+    problems: list[str] = []
+    at = 0
+    while True:
+        call.usage.step(1 + len(pieces) // 8)
+        for place, piece in enumerate(pieces):
+            filled = piece
+            if place % 2:
+                value = values[at] if piece != "%%" and at < len(values) else ""
+                at += piece != "%%"
+                filled = "%" if piece == "%%" else _value(piece, value, problems)
+            found.append(filled)
+        call.usage.text(len(form))
+        if not holes or at >= len(values):
+            break
+    printed = (Printed(STDOUT, "".join(found)), *(Printed(STDERR, one) for one in problems))
+    return Result(1 if problems else 0, printed)
 
 
-def _filled(pattern: str, values: list[str]) -> str:
-    """Return a format with its holes filled, and take what fills them from the values."""
+def _unescaped(call: Call, found: re.Match[str]) -> str:
+    if found[1] not in _ESCAPES:
+        raise call.unsupported("printf")
+    return _ESCAPES[found[1]]
 
-    def value(hole: re.Match[str]) -> str:
-        if hole[0] == "%%":
-            return "%"
-        return values.pop(0) if values else ""
 
-    return re.sub("%[sd%]", value, pattern)
+def _value(hole: str, value: str, problems: list[str]) -> str:
+    if hole == "%s":
+        return value
+    if not value:
+        return "0"
+    found = re.match(r"\s*([+-]?[0-9]{1,18})", value)
+    if found is None or found.end() != len(value):
+        problems.append(f"printf: {value}: expected numeric value\n")
+    if found is not None and re.match(r"[+-]?0[0-9xX]", found[1]):
+        raise UnsupportedError(f"`printf %d {value}`")
+    return str(int(found[1])) if found else "0"
+
+
+def _condition(name: str, words: tuple[str, ...]) -> Result:
+    try:
+        return Result(0 if holds(words) else 1)
+    except ConditionError as error:
+        return complaint(f"sh: {name}: {error}\n", 2)
 
 
 def _test(call: Call) -> Result:
-    return Result(0 if holds(call.arguments) else 1)
+    return _condition("test", call.arguments)
 
 
 def _bracket(call: Call) -> Result:
     if not call.arguments or call.arguments[-1] != "]":
-        return complaint("[: missing `]'\n", 2)
-    return Result(0 if holds(call.arguments[:-1]) else 1)
+        return complaint("sh: [: missing ]\n", 2)
+    return _condition("[", call.arguments[:-1])
+
+
+def _files(call: Call, name: str, names: tuple[str, ...]) -> tuple[list[str], tuple[Printed, ...]]:
+    """Return the texts of files, standard input without any, and what is said of missing ones."""
+    texts: list[str] = []
+    missing: list[Printed] = []
+    for one in names or ("-",):
+        text = call.surroundings.read(one, call.stdin)
+        if text is None:
+            missing.append(Printed(STDERR, f"{name}: {one}: No such file or directory\n"))
+        else:
+            texts.append(text)
+    return texts, tuple(missing)
 
 
 def _cat(call: Call) -> Result:
-    texts: list[str] = []
-    for name in call.arguments or ("-",):
-        if name.startswith("-") and name != "-":
-            raise UnsupportedError(f"`cat {name}`")
-        found = call.surroundings.read(name, call.stdin)
-        if found is None:
-            return complaint(f"cat: {name}: No such file or directory\n")
-        texts.append(found)
-    return out("".join(texts))
+    if any(one.startswith("-") and one != "-" for one in call.arguments):
+        raise call.unsupported("cat")
+    texts, missing = _files(call, "cat", call.arguments)
+    printed = (*(Printed(STDOUT, text) for text in texts if text), *missing)
+    return Result(1 if missing else 0, printed)
 
 
 def _sleep(call: Call) -> Result:
-    for text in call.arguments:
-        call.surroundings.situation.session.wait(
-            seconds_of(f"{text}s" if text[-1:].isdigit() else text)
-        )
+    if not call.arguments:
+        return complaint("sleep: missing operand\n")
+    spans = [_SPAN.fullmatch(one) for one in call.arguments]
+    seconds = 0.0
+    for span, text in zip(spans, call.arguments, strict=True):
+        if span is None:
+            return complaint(f"sleep: invalid time interval '{text}'\n")
+        seconds += float(span[1]) * _SECONDS[span[2]]
+    session = call.surroundings.situation.session
+    left = call.end - session.parts.clock.elapsed
+    # Behind its end the script is killed: nobody waits for more.
+    session.wait(seconds if seconds <= left else left + 1)
     return Result()
 
 
 def _rm(call: Call) -> Result:
-    for name in call.arguments:
-        call.surroundings.situation.session.written.pop(name, None)
-    return Result()
+    flags = {letter for one in call.arguments if _LETTERS.fullmatch(one) for letter in one[1:]}
+    names = [one for one in call.arguments if not one.startswith("-")]
+    if flags - set("rRf") or any(
+        not _LETTERS.fullmatch(one) for one in call.arguments if one[:1] == "-"
+    ):
+        raise call.unsupported("rm")
+    if not names:
+        return Result() if "f" in flags else complaint("rm: missing operand\n")
+    missing = [one for one in names if not call.surroundings.remove(one)]
+    if not missing or "f" in flags:
+        return Result()
+    told = (f"rm: cannot remove '{one}': No such file or directory\n" for one in missing)
+    return complaint("".join(told))
 
 
 def _grep(call: Call) -> Result:
-    flags = "".join(one[1:] for one in call.arguments if re.fullmatch("-[a-zA-Z]+", one))
-    words = [one for one in call.arguments if not re.fullmatch("-[a-zA-Z]+|--", one)]
-    if set(flags) - set("qivFEcnwxo") or not words or any(w.startswith("--") for w in words):
-        raise UnsupportedError(f"`grep {' '.join(call.arguments)}`")
-    text = _inputs(call, words[1:])
-    if text is None:
-        return complaint(f"grep: {words[1]}: No such file or directory\n", 2)
-    pattern = _grep_pattern(words[0], flags)
-    lines = text.split("\n")[: -1 if text.endswith("\n") or not text else None]
-    found = [line for line in lines if bool(pattern.search(line)) != ("v" in flags)]
-    status = 0 if found else 1
-    if "q" in flags:
-        return Result(status)
-    if "c" in flags:
-        return out(f"{len(found)}\n", status)
-    if "n" in flags or len(words) > 2:
-        raise UnsupportedError(f"`grep {' '.join(call.arguments)}`")
-    if "o" in flags:
-        found = [one[0] for line in found for one in pattern.finditer(line) if one[0]]
-    return out("".join(f"{line}\n" for line in found), status)
-
-
-def _grep_pattern(text: str, flags: str) -> re.Pattern[str]:
-    r"""Return a pattern of grep's as a pattern of Python's.
-
-    A line of the pattern is an alternative. Basic expressions have `\|`, `\(` where extended ones
-    have `|`, `(`.
-    """
-    if "F" in flags:
-        wanted = re.escape(text)
-    elif "E" in flags:
-        wanted = text
-    else:
-        wanted = re.sub(r"\\?[|(){}+?]", _swapped, text)
-    wanted = "|".join(f"(?:{line})" for line in wanted.split("\n") if line)
-    wanted = rf"\b(?:{wanted})\b" if "w" in flags else wanted
-    wanted = f"^(?:{wanted})$" if "x" in flags else wanted
+    flags, words = _grep_arguments(call)
+    call.usage.step(_COMPILED)
+    if not words:
+        return complaint("Usage: grep [OPTION]... PATTERNS [FILE]...\n", 2)
+    if len(words) > 2 and not {"q", "c"} & set(flags):
+        raise call.unsupported("grep")
     try:
-        return re.compile(wanted, re.IGNORECASE if "i" in flags else 0)
-    except re.error:
-        raise UnsupportedError(f"the pattern `{text}` of grep") from None
+        pattern = compile_pattern(words[0], flags)
+    except PatternError as error:
+        return complaint(f"grep: {error}\n", 2)
+    texts, missing = _files(call, "grep", tuple(words[1:]))
+    lines = [line for text in texts for line in _lines(call, text)]
+    found = [one for one in lines if (pattern.search(as_bytes(one)) is not None) != ("v" in flags)]
+    status = 2 if missing and not ("q" in flags and found) else 0 if found else 1
+    if "q" in flags:
+        return Result(status, missing)
+    if "c" in flags:
+        if len(words) > 2:
+            raise call.unsupported("grep")
+        return Result(status, (Printed(STDOUT, f"{len(found)}\n"), *missing) if texts else missing)
+    if "o" in flags:
+        found = (
+            [part for line in found for part in _parts(call, pattern, line)]
+            if "v" not in flags
+            else []
+        )
+    text = "".join(f"{line}\n" for line in found)
+    return Result(status, (*([Printed(STDOUT, text)] if text else ()), *missing))
 
 
-def _swapped(found: re.Match[str]) -> str:
-    return found[0][1:] if found[0].startswith("\\") else f"\\{found[0]}"
+def _grep_arguments(call: Call) -> tuple[str, list[str]]:
+    """Return the flags of grep, and its other arguments."""
+    flags = ""
+    words: list[str] = []
+    rest = iter(call.arguments)
+    for one in rest:
+        if one == "--":
+            return flags, [*words, *rest]
+        if one.startswith("-") and one != "-":
+            flags += one[1:]
+        else:
+            words.append(one)
+    if set(flags) - set("qivFEcwxo") or {"w", "o"} <= set(flags):
+        raise call.unsupported("grep")
+    return flags, words
 
 
-def _inputs(call: Call, names: list[str]) -> str | None:
-    """Return the texts of files together, standard input without any; None if one is missing."""
-    texts = [call.surroundings.read(name, call.stdin) for name in names or ["-"]]
-    return None if None in texts else "".join(one or "" for one in texts)
+def _parts(call: Call, pattern: Any, line: str) -> list[str]:
+    found = [
+        one[0].decode("utf-8", "replace") for one in pattern.finditer(as_bytes(line)) if one[0]
+    ]
+    call.usage.step(len(found))
+    return found
+
+
+def _lines(call: Call, text: str) -> list[str]:
+    """Return the lines of a text, without their ends."""
+    call.usage.step(text.count("\n"))
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def _wc(call: Call) -> Result:
-    flags = [one for one in call.arguments if one.startswith("-")]
-    text = _inputs(call, [one for one in call.arguments if not one.startswith("-")])
-    if text is None or len(flags) != 1 or flags[0] not in {"-l", "-c", "-w"}:
-        raise UnsupportedError(f"`wc {' '.join(call.arguments)}`")
-    counts = {"-l": text.count("\n"), "-w": len(text.split()), "-c": len(text.encode())}
-    names = [one for one in call.arguments if not one.startswith("-")]
+    flags = [one for one in call.arguments if one.startswith("-") and one != "-"]
+    names = tuple(one for one in call.arguments if one not in flags)
+    if len(flags) != 1 or flags[0] not in {"-l", "-c", "-w"} or len(names) > 1:
+        raise call.unsupported("wc")
+    texts, missing = _files(call, "wc", names)
+    if missing:
+        return Result(1, missing)
+    text = texts[0]
+    if flags[0] == "-w":
+        call.usage.step(len(text) // 16)
+        count = len(text.split())
+    else:
+        count = text.count("\n") if flags[0] == "-l" else len(as_bytes(text))
+    return out(" ".join([str(count), *names]) + "\n")
+
+
+class _ArgumentError(Exception):
+    """An argument that is wrong; the text is what the program prints."""
+
+
+def _ends(call: Call, name: str) -> tuple[int, list[str]]:
+    """Return the number of lines that are wanted, and all lines; raise _ArgumentError."""
+    count, names = _line_arguments(call, name)
     if len(names) > 1:
-        raise UnsupportedError(f"`wc {' '.join(call.arguments)}`")
-    return out(" ".join([str(counts[flags[0]]), *names]) + "\n")
+        raise call.unsupported(name)
+    texts, missing = _files(call, name, tuple(names))
+    if missing:
+        why = "No such file or directory"
+        raise _ArgumentError(f"{name}: cannot open '{names[0]}' for reading: {why}\n")
+    call.usage.step(texts[0].count("\n"))
+    lines = texts[0].split("\n")
+    whole = [f"{line}\n" for line in lines[:-1]]
+    return count, [*whole, lines[-1]] if lines[-1] else whole
+
+
+def _line_arguments(call: Call, name: str) -> tuple[int, list[str]]:
+    """Return the number of lines and the files that the arguments name; raise _ArgumentError."""
+    count, names, rest = 10, [], iter(call.arguments)
+    for one in rest:
+        if one.startswith("-n"):
+            given = one[2:] or next(rest, None)
+            if given is None:
+                raise _ArgumentError(f"{name}: option requires an argument -- 'n'\n")
+            count = _line_count(call, name, given)
+        elif re.fullmatch("-[0-9]+", one):
+            count = _line_count(call, name, one[1:])
+        elif one.startswith("-") and one != "-":
+            raise call.unsupported(name)
+        else:
+            names.append(one)
+    return count, names
+
+
+def _line_count(call: Call, name: str, given: str) -> int:
+    if re.fullmatch("[-+][0-9]+", given):
+        raise call.unsupported(name)
+    if not re.fullmatch("[0-9]+", given):
+        raise _ArgumentError(f"{name}: invalid number of lines: '{given}'\n")
+    if len(given) > _DIGITS:
+        too_large = "Value too large for defined data type"
+        raise _ArgumentError(f"{name}: invalid number of lines: '{given}': {too_large}\n")
+    return int(given)
 
 
 def _head(call: Call) -> Result:
-    found = re.fullmatch(r"-(?:n ?)?(\d+)", " ".join(call.arguments) or "-10")
-    if found is None:
-        raise UnsupportedError(f"`head {' '.join(call.arguments)}`")
-    return out("".join(call.stdin.splitlines(keepends=True)[: int(found[1])]))
+    try:
+        count, lines = _ends(call, "head")
+    except _ArgumentError as error:
+        return complaint(str(error))
+    return out("".join(lines[:count]))
 
 
 def _tail(call: Call) -> Result:
-    found = re.fullmatch(r"-(?:n ?)?(\d+)", " ".join(call.arguments) or "-10")
-    if found is None:
-        raise UnsupportedError(f"`tail {' '.join(call.arguments)}`")
-    count = int(found[1])
-    return out("".join(call.stdin.splitlines(keepends=True)[-count:] if count else []))
+    try:
+        count, lines = _ends(call, "tail")
+    except _ArgumentError as error:
+        return complaint(str(error))
+    return out("".join(lines[-count:] if count else []))
 
 
 def _seq(call: Call) -> Result:
+    if not call.arguments:
+        return complaint("seq: missing operand\n")
+    for one in call.arguments:
+        if _FLOAT.fullmatch(one) is None:
+            if one.startswith("-") and not re.match(r"-[0-9.]", one):
+                raise call.unsupported("seq")
+            return complaint(f"seq: invalid floating point argument: '{one}'\n")
+    if len(call.arguments) > 3:
+        return complaint(f"seq: extra operand '{call.arguments[3]}'\n")
+    if not all(re.fullmatch("[+-]?[0-9]{1,400}", one) for one in call.arguments):
+        raise call.unsupported("seq")
     numbers = [int(one) for one in call.arguments]
     first, last = (1, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[-1])
     step = numbers[1] if len(numbers) == 3 else 1
-    return out("".join(f"{one}\n" for one in range(first, last + 1, step)))
+    if not step:
+        return complaint(f"seq: invalid Zero increment value: '{call.arguments[1]}'\n")
+    count = max((last - first) // step + 1, 0)
+    call.usage.step(count // 8)
+    call.usage.text(count * (1 + max(len(str(first)), len(str(last)))))
+    return out("".join(f"{first + place * step}\n" for place in range(count)))
 
 
 def _tr(call: Call) -> Result:
+    if not call.arguments:
+        return complaint("tr: missing operand\n")
     if len(call.arguments) != 2 or call.arguments[0] != "-d":
-        raise UnsupportedError(f"`tr {' '.join(call.arguments)}`")
+        raise call.unsupported("tr")
     dropped = call.arguments[1].replace("\\n", "\n").replace("\\r", "\r")
-    if re.search(r"\\|\[:|.-.", dropped):
-        raise UnsupportedError(f"`tr {' '.join(call.arguments)}`")
+    if re.search(r"\\|\[[:=.]|.-.", dropped):
+        raise call.unsupported("tr")
     return out(call.stdin.translate({ord(mark): None for mark in dropped}))
 
 
 def _kubectl(call: Call) -> Result:
+    call.usage.step(KUBECTL_STEPS)
     return kubectl(call.arguments, call.stdin, call.surroundings)
 
 

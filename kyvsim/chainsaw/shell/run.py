@@ -3,7 +3,8 @@
 Source of the rules: POSIX, Shell Command Language, 2.6 to 2.9.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.shell.builtins import BUILTINS, ExitError, LeftLoopError
@@ -22,46 +23,90 @@ from kyvsim.chainsaw.shell.syntax import (
     Simple,
     Substitution,
     Text,
+    Variable,
     While,
     Word,
 )
 from kyvsim.chainsaw.shell.tokens import ShellSyntaxError
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
 from kyvsim.chainsaw.surroundings import Surroundings
+from kyvsim.chainsaw.usage import require_depth
 
-_MOST_TURNS = 10_000
+_BLANK = re.compile(r"[ \t\n]+")
+_GLOB = re.compile(r"[*?]|\[.*\]", re.DOTALL)
+_BRACES = re.compile(r"\{([^{}\s]*)\}")
+_SEVERAL = re.compile(r",|\w\.\.-?\w")
+_MOST_TEXT = 1 << 18
+_SHELL_LINE = re.compile(r"#!\s*(?:\S*/)?(?:env\s+)?(?:sh|bash|dash|ash)(?:\s+(-[eux]+))?\s*")
+_OPTIONS_OF_FLAGS = (("e", "errexit"), ("u", "nounset"))
+
+
+_LONGEST_PATTERN = 1_000
+_ONE = 1
+_STREAMS = {"/dev/stdout": STDOUT, "/dev/stderr": STDERR}
+
+
+class KilledError(Exception):
+    """The script took longer than it may."""
+
+
+class RedirectError(Exception):
+    """A redirection that failed; the text is what the shell prints."""
 
 
 class Shell:
     """A shell that runs: its variables and options, and what was printed so far."""
 
     def __init__(
-        self, surroundings: Surroundings, variables: Mapping[str, str], tested: int = 0
+        self,
+        surroundings: Surroundings,
+        variables: Mapping[str, str],
+        end: float = float("inf"),
     ) -> None:
         self.surroundings = surroundings
+        self.usage = surroundings.usage
         self.variables = dict(variables)
+        self.exported = set(variables)
         self.arguments: tuple[str, ...] = ()
         self.printed: list[Printed] = []
         self.status = 0
         self.options: set[str] = set()
         """`errexit`, `pipefail`, `nounset`."""
-        self._tested = tested
+        self.loops = 0
+        """How many loops are around what runs now."""
+        self._end = end
+        """The virtual time at which the script is killed."""
+        self._tested = 0
         """How many conditions are being asked around what runs now."""
+        self._depth = 0
 
     def run(self, script: Script, stdin: str = "") -> Result:
-        """Run a script to its end; return how it ended."""
+        """Run a script to its end; return how it ended.
+
+        Raises KilledError where it takes too long; `printed` has then what it printed before.
+        """
         try:
             self._script(script, stdin)
         except ExitError as ending:
             self.status = ending.status
+            self._print(STDERR, ending.message)
         return Result(self.status, tuple(self.printed))
+
+    def _print(self, stream: int, text: str) -> None:
+        if text:
+            self.usage.text(len(text))
+            self.printed.append(Printed(stream, text))
 
     def _child(self, tested: int | None = None) -> "Shell":
         """Return a shell that begins as this one is; `tested` is 0 where its failures count."""
-        child = Shell(self.surroundings, self.variables, self._tested if tested is None else tested)
+        self.usage.step(1 + len(self.variables) // 16)
+        child = Shell(self.surroundings, self.variables, self._end)
+        child.exported = set(self.exported)
         child.arguments = self.arguments
         child.options = set(self.options)
         child.status = self.status
+        child._tested = self._tested if tested is None else tested
+        child._depth = self._depth
         return child
 
     def _script(self, script: Script, stdin: str) -> None:
@@ -111,7 +156,11 @@ class Shell:
         statuses: list[int] = []
         for place, command in enumerate(commands):
             child = self._child()
-            result = child.run((AndOr(Pipeline((command,), negated=False), ()),), stdin)
+            try:
+                result = child.run((AndOr(Pipeline((command,), negated=False), ()),), stdin)
+            except KilledError:
+                self.printed += [one for one in child.printed if one.stream == STDERR]
+                raise
             statuses.append(result.status)
             stdin = result.text(STDOUT)
             last = place == len(commands) - 1
@@ -121,15 +170,30 @@ class Shell:
         self.status = failed[-1] if strict else statuses[-1]
 
     def _command(self, command: Command, stdin: str) -> None:
-        if not command.redirects:
-            self._bare(command, stdin)
+        self.usage.step()
+        self._depth += 1
+        require_depth(self._depth)
+        try:
+            if command.redirects:
+                self._redirected(command, stdin)
+            else:
+                self._bare(command, stdin)
+        finally:
+            self._depth -= 1
+
+    def _redirected(self, command: Command, stdin: str) -> None:
+        try:
+            stdin, goes = self._opened(command.redirects, stdin)
+        except RedirectError as error:
+            self._print(STDERR, f"sh: {error}\n")
+            self.status = 2
             return
         saved, self.printed = self.printed, []
         try:
-            self._bare(command, self._input(command.redirects, stdin))
+            self._bare(command, stdin)
         finally:
             captured, self.printed = self.printed, saved
-            self._route(captured, command.redirects)
+            self._route(captured, goes)
 
     def _bare(self, command: Command, stdin: str) -> None:
         if isinstance(command, Simple):
@@ -139,33 +203,50 @@ class Shell:
         elif isinstance(command, Group):
             self._group(command, stdin)
         else:
-            self._loop(command, stdin)
+            self.loops += 1
+            try:
+                self._loop(command, stdin)
+            finally:
+                self.loops -= 1
 
-    def _input(self, redirects: Iterable[Redirect], stdin: str) -> str:
-        for one in redirects:
-            if one.operator == "<<":
-                stdin = self._one_field(one.target)
-            elif one.operator == "<":
-                name = self._one_field(one.target)
-                found = self.surroundings.read(name, stdin)
-                if found is None:
-                    raise UnsupportedError(f"reading `{name}`, which is not there")
-                stdin = found
-        return stdin
+    def _opened(
+        self, redirects: Iterable[Redirect], stdin: str
+    ) -> tuple[str, dict[int, int | str]]:
+        """Return what a command reads, and where its streams go; files are emptied before it runs.
 
-    def _route(self, captured: list[Printed], redirects: Iterable[Redirect]) -> None:
-        """Pass on what was printed to where redirections say."""
+        Raises RedirectError where a file cannot be opened.
+        """
         goes: dict[int, int | str] = {STDOUT: STDOUT, STDERR: STDERR}
         for one in redirects:
-            if one.operator in {">", ">>"}:
-                name = self._one_field(one.target)
-                self.surroundings.write(name, "", append=one.operator == ">>")
-                goes[one.stream] = name
+            target = self._one_field(one.target)
+            if one.operator == "<<":
+                stdin = target
+            elif one.operator == "<":
+                found = self.surroundings.read(target, stdin)
+                if found is None:
+                    raise RedirectError(f"cannot open {target}: No such file")
+                stdin = found
             elif one.operator == ">&":
-                target = self._one_field(one.target)
-                if not target.isdigit() or int(target) not in goes:
+                if target not in {"1", "2"}:
                     raise UnsupportedError(f"the redirection `>&{target}`")
                 goes[one.stream] = goes[int(target)]
+            else:
+                goes[one.stream] = self._file_for(target, goes, append=one.operator == ">>")
+        return stdin, goes
+
+    def _file_for(self, name: str, goes: dict[int, int | str], *, append: bool) -> int | str:
+        """Return where a redirection to a file leads."""
+        if name in _STREAMS:
+            return goes[_STREAMS[name]]
+        if name != "/dev/null":
+            why = self.surroundings.why_not_writable(name)
+            if why:
+                raise RedirectError(f"cannot create {name}: {why}")
+            self.surroundings.write(name, "", append=append)
+        return name
+
+    def _route(self, captured: list[Printed], goes: Mapping[int, int | str]) -> None:
+        """Pass on what was printed to where redirections say."""
         for text in captured:
             place = goes[text.stream]
             if isinstance(place, int):
@@ -177,9 +258,12 @@ class Shell:
         if not group.own:
             self._script(group.body, stdin)
             return
-        result = self._child().run(group.body, stdin)
-        self.printed += result.printed
-        self.status = result.status
+        child = self._child()
+        try:
+            child.run(group.body, stdin)
+        finally:
+            self.printed += child.printed
+        self.status = child.status
 
     def _if(self, tree: If, stdin: str) -> None:
         for condition, body in tree.branches:
@@ -192,37 +276,40 @@ class Shell:
 
     def _loop(self, tree: For | While, stdin: str) -> None:
         if isinstance(tree, For):
-            words = [field for word in tree.words for field in self._fields(word)]
+            words = iter([*self._words(tree.words)])
 
-            def another(turn: int) -> bool:
-                if turn < len(words):
-                    self.variables[tree.name] = words[turn]
-                return turn < len(words)
+            def another() -> bool:
+                word = next(words, None)
+                if word is not None:
+                    self.variables[tree.name] = word
+                return word is not None
         else:
 
-            def another(turn: int) -> bool:
-                del turn
+            def another() -> bool:
                 return self._condition(tree.condition, stdin) is not tree.until
 
         self._turns(another, tree.body, stdin)
 
-    def _turns(self, another: Callable[[int], bool], body: Script, stdin: str) -> None:
+    def _turns(self, another: Callable[[], bool], body: Script, stdin: str) -> None:
         status = 0
-        for turn in range(_MOST_TURNS):
-            if not another(turn):
-                self.status = status
-                return
+        while True:
+            self.usage.step()
             try:
+                if not another():
+                    self.status = status
+                    return
                 self._script(body, stdin)
             except LeftLoopError as left:
+                if left.levels > 1:
+                    left.levels -= 1
+                    raise
                 if not left.again:
                     self.status = 0
                     return
             status = self.status
-        raise UnsupportedError("a loop that does not end")
 
     def _simple(self, command: Simple, stdin: str) -> None:
-        words = [field for word in command.words for field in self._fields(word)]
+        words = [*self._words(command.words)]
         given = {name: self._one_field(word) for name, word in command.assignments}
         if not words:
             substitutes = any(
@@ -231,17 +318,25 @@ class Shell:
             self.variables.update(given)
             self.status = self.status if substitutes else 0
             return
-        saved = dict(self.variables)
+        saved = {name: self.variables[name] for name in given if name in self.variables}
+        exported = self.exported
         self.variables.update(given)
+        if given:
+            self.exported = exported | set(given)
         try:
             result = self._invoke(words[0], tuple(words[1:]), stdin)
         finally:
+            if given:
+                # `X=1 export Y` must not lose Y.
+                self.exported = (self.exported - set(given)) | (exported & set(given))
             for name in given:
                 self.variables.pop(name, None)
-                if name in saved:
-                    self.variables[name] = saved[name]
-        self.printed += result.printed
+            self.variables.update(saved)
+        for one in result.printed:
+            self._print(one.stream, one.text)
         self.status = result.status
+        if self.surroundings.situation.session.parts.clock.elapsed > self._end:
+            raise KilledError
 
     def _invoke(self, name: str, arguments: tuple[str, ...], stdin: str) -> Result:
         for builtin in BUILTINS:
@@ -249,66 +344,124 @@ class Shell:
                 return builtin.run(self, arguments)
         for program in PROGRAMS:
             if program.name == name:
-                return program.run(Call(arguments, stdin, self.surroundings))
+                return program.run(Call(arguments, stdin, self.surroundings, self._end))
         if name in {"sh", "bash"} and arguments and not arguments[0].startswith("-"):
-            return self._file(arguments[0], arguments[1:], stdin)
+            return self._file(arguments[0], arguments[1:], stdin, direct=False)
         if "/" in name:
-            return self._file(name, arguments, stdin)
+            return self._file(name, arguments, stdin, direct=True)
         raise UnsupportedError(f"the program `{name}` in a script")
 
-    def _file(self, name: str, arguments: tuple[str, ...], stdin: str) -> Result:
+    def _file(self, name: str, arguments: tuple[str, ...], stdin: str, *, direct: bool) -> Result:
+        """Run a script of the test's folder; its first line has flags where it is run directly."""
         text = self.surroundings.read(name)
         if text is None:
             raise UnsupportedError(f"the script `{name}`, which is not beside the test")
-        child = Shell(self.surroundings, self.variables)
+        variables = {one: text for one, text in self.variables.items() if one in self.exported}
+        child = Shell(self.surroundings, variables, self._end)
+        child._depth = self._depth + 1
+        require_depth(child._depth)
         child.arguments = arguments
-        return child.run(parsed(text), stdin)
+        line = _SHELL_LINE.fullmatch(text.split("\n", 1)[0])
+        if direct and line and line[1]:
+            child.options = {option for flag, option in _OPTIONS_OF_FLAGS if flag in line[1]}
+        self.usage.step(len(text) // 16)
+        printed: tuple[Printed, ...] = ()
+        try:
+            printed = child.run(parsed(text), stdin).printed
+        except KilledError:
+            self.printed += child.printed
+            raise
+        # What the script printed was counted as it did.
+        self.printed += printed
+        return Result(child.status)
 
     def _one_field(self, word: Word) -> str:
+        self._require_plain(word)
         return "".join(self._text(part) for part in word)
 
-    def _fields(self, word: Word) -> list[str]:
-        """Return the fields of a word: what is filled in without quotes is split at blanks."""
-        fields: list[str] = []
-        current: str | None = None
-        for part in word:
-            text = self._text(part)
-            if isinstance(part, Text) or part.quoted:
-                current = (current or "") + text
+    def _require_plain(self, word: Word) -> None:
+        """Raise UnsupportedError for what a shell would replace in a word, and this one does not.
+
+        Braces are one thing for bash and another for dash.
+        """
+        for place, part in enumerate(word):
+            if not isinstance(part, Text) or part.quoted:
                 continue
-            pieces = text.split()
-            if text[:1].isspace() and current is not None:
-                fields.append(current)
-                current = None
-            for place, piece in enumerate(pieces):
+            if not place and part.text.startswith("~"):
+                raise UnsupportedError("the home folder, `~`")
+            if any(_SEVERAL.search(inner) for inner in _BRACES.findall(part.text)):
+                raise UnsupportedError(f"braces in `{part.text}`, which shells read differently")
+
+    def _words(self, words: Iterable[Word]) -> Iterator[str]:
+        """Yield the fields of words, patterns replaced by the names of files that they match."""
+        for word in words:
+            for field, pattern in self._fields(word):
+                self.usage.step()
+                yield from (pattern and self.surroundings.matching(pattern)) or (field,)
+
+    def _fields(self, word: Word) -> list[tuple[str, str]]:
+        """Return the fields of a word, each with itself as a pattern where it is one.
+
+        What is filled in without quotes is split at blanks; `"$@"` is a field for each argument.
+        """
+        self._require_plain(word)
+        if any(_is_arguments(part) for part in word) and not self.arguments and len(word) == _ONE:
+            return []
+        fields: list[list[tuple[str, bool]]] = []
+        current: list[tuple[str, bool]] | None = None
+        for part in word:
+            quoted = isinstance(part, Text) or part.quoted
+            for place, piece in enumerate(self._pieces(part)):
                 if place and current is not None:
                     fields.append(current)
                     current = None
-                current = (current or "") + piece
-            if text[-1:].isspace() and current is not None:
-                fields.append(current)
-                current = None
-        return fields if current is None else [*fields, current]
+                if piece or quoted:
+                    current = [] if current is None else current
+                    current.append((piece, part.quoted))
+        if current is not None:
+            fields.append(current)
+        return [_field(one) for one in fields]
+
+    def _pieces(self, part: Part) -> Sequence[str]:
+        """Return what a part of a word is filled in with; a field ends between two pieces."""
+        if isinstance(part, Variable) and _is_arguments(part):
+            self.usage.step(len(self.arguments))
+            self.usage.text(sum(map(len, self.arguments)))
+            return self.arguments
+        text = self._text(part)
+        if isinstance(part, Text) or part.quoted:
+            return (text,)
+        self.usage.step(len(text) // 64)
+        pieces = _BLANK.split(text)
+        self.usage.step(len(pieces))
+        return pieces
 
     def _text(self, part: Part) -> str:
+        text = self._expanded(part)
+        self.usage.text(len(text))
+        return text
+
+    def _expanded(self, part: Part) -> str:
         if isinstance(part, Text):
             return part.text
         if isinstance(part, Substitution):
             child = self._child(tested=0)
-            result = child.run(part.body)
-            self.printed += [one for one in result.printed if one.stream == STDERR]
+            try:
+                result = child.run(part.body)
+            finally:
+                self.printed += [one for one in child.printed if one.stream == STDERR]
             self.status = result.status
             return result.text(STDOUT).rstrip("\n")
         if part.name == "?":
             return str(self.status)
-        found = self.variables.get(part.name) or self._positional(part.name)
+        found = self._value(part.name)
         if found is None or (not found and part.fallback is not None):
             if part.fallback is None:
                 raise UnsupportedError(f"the variable `${part.name}`, which the test does not set")
             return self._one_field(part.fallback)
         return found
 
-    def _positional(self, name: str) -> str | None:
+    def _value(self, name: str) -> str | None:
         if name in {"@", "*"}:
             return " ".join(self.arguments)
         if name == "#":
@@ -318,10 +471,30 @@ class Shell:
         return self.variables.get(name)
 
 
+def _is_arguments(part: Part) -> bool:
+    """Return whether a part is `"$@"`, a field for each argument."""
+    return isinstance(part, Variable) and part.name == "@" and part.quoted
+
+
+def _field(parts: list[tuple[str, bool]]) -> tuple[str, str]:
+    """Return a field, and the same as a pattern, "" where it is none."""
+    text = "".join(part for part, _ in parts)
+    if len(text) > _LONGEST_PATTERN or not any(
+        not quoted and _GLOB.search(part) for part, quoted in parts
+    ):
+        return text, ""
+    quoted_too = "".join(
+        re.sub(r"([*?\[])", r"[\1]", part) if quoted else part for part, quoted in parts
+    )
+    return text, quoted_too
+
+
 def parsed(text: str) -> Script:
     """Return the tree of a script; raise UnsupportedError where it is not understood."""
+    if len(text) > _MOST_TEXT:
+        raise UnsupportedError(f"a script of more than {_MOST_TEXT:,} characters")
     first = text.split("\n", 1)[0]
-    if first.startswith("#!") and not first.rstrip().endswith(("sh", "sh -e", "sh -x")):
+    if first.startswith("#!") and not _SHELL_LINE.fullmatch(first):
         raise UnsupportedError(f"a script for `{first[2:].strip()}`")
     try:
         return parse_script(text)

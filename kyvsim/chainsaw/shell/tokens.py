@@ -91,8 +91,10 @@ class _Lexer:
             stripped = end.startswith("-")
             wanted = end.removeprefix("-")
             while self.at < len(self.text):
-                line, _, _ = self.text[self.at :].partition("\n")
-                self.at = min(self.at + len(line) + 1, len(self.text))
+                stop = self.text.find("\n", self.at)
+                stop = len(self.text) if stop < 0 else stop
+                line = self.text[self.at : stop]
+                self.at = min(stop + 1, len(self.text))
                 line = line.lstrip("\t") if stripped else line
                 if line == wanted:
                     break
@@ -227,10 +229,14 @@ class _Lexer:
 def _joined(parts: list[Part]) -> Word:
     """Return the parts with neighbouring plain texts as one."""
     found: list[Part] = []
-    for part in parts:
-        last = found[-1] if found else None
-        if isinstance(part, Text) and isinstance(last, Text) and part.quoted == last.quoted:
-            found[-1] = Text(last.text + part.text, part.quoted)
-        else:
+    texts: list[str] = []
+    for place, part in enumerate(parts):
+        if not isinstance(part, Text):
             found.append(part)
+            continue
+        texts.append(part.text)
+        following = parts[place + 1] if place + 1 < len(parts) else None
+        if not isinstance(following, Text) or following.quoted != part.quoted:
+            found.append(Text("".join(texts), part.quoted))
+            texts = []
     return tuple(found)

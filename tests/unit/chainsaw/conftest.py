@@ -5,9 +5,10 @@ import pytest
 from kyvsim.api.simulation import readers
 from kyvsim.chainsaw.expressions import asker
 from kyvsim.chainsaw.runner import run_test
-from kyvsim.chainsaw.session import Files, Session, Situation
+from kyvsim.chainsaw.session import Session, Situation
 from kyvsim.expr import System
-from kyvsim.load.chainsaw import load_test, parse_objects
+from kyvsim.load.chainsaw import load_test
+from kyvsim.load.chainsaw_files import ReachableFiles
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source
 from kyvsim.model.budget import Meter
@@ -36,11 +37,29 @@ def read_test():
     return read
 
 
-def files_of(texts):
-    def objects(name):
-        return parse_objects(texts[name]) if name in texts else ((), f"{name}: no such file")
+class TextFiles(ReachableFiles):
+    """Files that are texts, by their names; all others are looked for in an empty folder."""
 
-    return Files(objects, texts.get, parse_objects)
+    def __init__(self, texts, folder):
+        super().__init__(str(folder), str(folder))
+        self._texts = texts
+
+    def of_operation(self, name):
+        return self.of_script(name)
+
+    def of_script(self, name):
+        if name in self._texts:
+            return self.parsed(self._texts[name])
+        return (), f"{name}: no such file"
+
+    def text(self, name):
+        return self._texts[name] if name in self._texts else super().text(name)
+
+
+@pytest.fixture
+def files_of(tmp_path):
+    """Return what makes the files of a test from texts."""
+    return lambda texts: TextFiles(texts, tmp_path)
 
 
 @pytest.fixture
@@ -50,7 +69,7 @@ def cluster():
 
 
 @pytest.fixture
-def run(read_test, cluster):
+def run(read_test, cluster, files_of):
     """Return what runs the YAML of a test's `spec`, with the texts of files by name."""
 
     def go(spec, **files):
@@ -73,11 +92,18 @@ def steps(run):
 
 
 @pytest.fixture
-def situation(read_test, cluster):
+def make_situation(read_test, files_of):
+    """Return what makes a session in the namespace default, on a cluster of its own."""
+
+    def make():
+        test = read_test("namespace: default\nsteps: [{try: [{sleep: {duration: 1s}}]}]")
+        session = Session(test, open_cluster(readers()), files_of({}))
+        return Situation(session, {"namespace": "default"}, Timeouts(), template=True)
+
+    return make
+
+
+@pytest.fixture
+def situation(make_situation):
     """Return what operations stand in: a session in the namespace default."""
-    session = Session(
-        read_test("namespace: default\nsteps: [{try: [{sleep: {duration: 1s}}]}]"),
-        cluster,
-        files_of({}),
-    )
-    return Situation(session, {"namespace": "default"}, Timeouts(), template=True)
+    return make_situation()

@@ -571,3 +571,55 @@ def test_a_kind_from_a_binding_is_simulated_or_not_as_if_it_were_written(run):
     )
     assert run(text.format("ValidatingPolicy", "policies.kyverno.io/v1")).result == "pass"
     assert run(text.format("APIService", "apiregistration.k8s.io/v1")).result == "unsupported"
+
+
+@pytest.mark.parametrize(
+    ("operation", "told"),
+    [
+        ("sleep: {duration: 99999h}", "more than 366 days of virtual time"),
+        (
+            "script: {content: kubectl create deployment a --image=b --replicas=99999; sleep 9}",
+            "99,999 Pods for Deployment",
+        ),
+    ],
+)
+def test_a_cluster_is_simulated_within_limits(steps, operation, told):
+    outcome = steps(f"- {operation}\n- sleep: {{duration: 1s}}")
+    assert outcome.result == "unsupported"
+    assert told in outcome.reason
+
+
+@pytest.mark.parametrize("check", ["", ", check: {($error != null): true}"])
+def test_a_script_beyond_its_limits_fails_whatever_is_checked(steps, check):
+    outcome = steps(f"- script: {{content: 'a=x; while :; do a=$a$a; done'{check}}}")
+    assert outcome.result == "fail"
+    assert "the limit of 8,388,608 characters for the scripts of a test" in outcome.reason
+
+
+def test_long_output_is_shortened_in_the_reason(steps):
+    outcome = steps("- script: {content: seq 9999; exit 3}")
+    assert "exit status 3: 1\n2\n" in outcome.reason
+    assert "characters left out" in outcome.reason
+    assert outcome.reason.endswith("9999")
+    assert len(outcome.reason) < 5_000
+
+
+def test_variables_of_commands_are_counted(steps):
+    outcome = steps(
+        "- command: {entrypoint: echo, args: ['" + "$A" * 2000 + "'], "
+        "env: [{name: A, value: " + "x" * 9000 + "}]}"
+    )
+    assert outcome.result == "fail"
+    assert "characters" in outcome.reason
+
+
+def test_expressions_of_a_test_have_a_budget(run):
+    bindings = ["{name: a0, value: '([`1`,`2`,`3`,`4`,`5`,`6`,`7`,`8`])'}"]
+    for number in range(9):
+        several = ",".join([f"$a{number}"] * 8)
+        bindings.append(f"{{name: a{number + 1}, value: '([{several}][])'}}")
+    outcome = run(
+        f"bindings: [{', '.join(bindings)}]\nsteps: [{{try: [{{sleep: {{duration: 1s}}}}]}}]"
+    )
+    assert outcome.result == "fail"
+    assert "the limit of steps for the expressions of a test is exceeded" in outcome.reason

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kyvsim.load.chainsaw import find_tests, place_of, read_objects, read_script, read_tests
+from kyvsim.load.chainsaw import find_tests, read_tests
+from kyvsim.load.chainsaw_files import ReachableFiles, place_of, read_objects
 
 HEAD = "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: {}\nmetadata:\n  name: it\nspec:\n"
 
@@ -244,8 +245,9 @@ def test_files_of_operations_give_objects_or_a_reason(tmp_path):
 
 def test_script_files_are_read_as_text(tmp_path):
     (tmp_path / "a.sh").write_text("#!/bin/sh\n")
-    assert read_script(str(tmp_path / "a.sh")) == "#!/bin/sh\n"
-    assert read_script(str(tmp_path / "b.sh")) is None
+    files = ReachableFiles(str(tmp_path), str(tmp_path))
+    assert files.text("a.sh") == "#!/bin/sh\n"
+    assert files.text("b.sh") is None
 
 
 def test_tests_are_found_below_a_folder_or_in_it_only(tmp_path):
@@ -256,3 +258,46 @@ def test_tests_are_found_below_a_folder_or_in_it_only(tmp_path):
     found, (problem,) = find_tests(str(tmp_path), "test.yaml", deep=False)
     assert (found, problem.code) == ((), "KV060")
     assert find_tests(str(inner), "test.yaml", deep=False)[0] == (str(inner / "test.yaml"),)
+
+
+TEMPLATE = HEAD.format("StepTemplate") + "  try: [{sleep: {duration: 1s}}]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "told"),
+    [
+        ("/proc/../../../../../../../../proc/self/environ", "KV066", "is not read"),
+        ("../../../../../../../../../etc/passwd", "KV066", "a step template is a YAML file"),
+        ('"a\\0b.yaml"', "KV066", "is not read"),
+        ("../outside/secret.yaml", "KV061", "is no StepTemplate"),
+        ("../outside/broken.yaml", "KV061", "is no StepTemplate"),
+        ("link.yaml", "KV061", "is no StepTemplate"),
+        ("../outside", "KV066", "is not read"),
+        ("../outside/*.yaml", "KV061", "there is no such file"),
+    ],
+)
+def test_step_templates_show_nothing_of_other_files(tmp_path, name, code, told):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/secret.yaml").write_text("password: s3cret\n")
+    (tmp_path / "outside/broken.yaml").write_text("password: [s3cret\n")
+    folder = tmp_path / "test"
+    folder.mkdir()
+    (folder / "link.yaml").symlink_to("../outside/broken.yaml")
+    file = folder / "chainsaw-test.yaml"
+    file.write_text(HEAD.format("Test") + f"  steps: [{{use: {{template: {name}}}}}]\n")
+    tests, (problem,) = read_tests(str(file))
+    assert (tests, problem.code) == ((), code)
+    assert told in problem.message
+    assert "s3cret" not in str(problem)
+    assert "password" not in str(problem)
+
+
+def test_step_templates_are_shared_from_folders_above(tmp_path):
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    (tmp_path / "step.yaml").write_text(TEMPLATE)
+    file = folder / "chainsaw-test.yaml"
+    file.write_text(HEAD.format("Test") + "  steps: [{use: {template: ../../step.yaml}}]\n")
+    (test,), problems = read_tests(str(file))
+    assert not problems
+    assert test.steps[0].attempts[0].kind == "sleep"

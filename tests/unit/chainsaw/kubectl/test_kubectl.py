@@ -28,7 +28,8 @@ def k(situation):
     """Return what calls kubectl with words split at blanks; files are by name."""
 
     def call(line, stdin="", **files):
-        situation.session.written |= {f"{name}.yaml": text for name, text in files.items()}
+        for name, text in files.items():
+            Surroundings(situation).write(f"{name}.yaml", text, append=False)
         words = line if line.__class__ is tuple else tuple(line.split())
         return kubectl(words, stdin, Surroundings(situation))
 

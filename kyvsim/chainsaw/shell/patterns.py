@@ -1,0 +1,229 @@
+"""The regular expressions of grep, as RE2 evaluates them: in linear time.
+
+Source of the rules: POSIX, Base Definitions, 9 (basic and extended expressions), and what GNU grep
+adds to them. What RE2 has besides, such as `(?i)` or `*?`, means something else there.
+"""
+
+import re2
+
+from kyvsim.chainsaw.ending import HardError, UnsupportedError
+from kyvsim.kube.regexes import as_bytes
+from kyvsim.light.regex import regex
+from kyvsim.light.typed import Any
+
+_MAX_MEMORY = 16 << 20
+_MOST_CHARACTERS = 4_000
+_MOST_GROUPS = 100
+_INTERVAL = regex(r"\{(\d*)(,?)(\d*)\}")
+_BASIC_INTERVAL = regex(r"\\\{(\d*)(,?)(\d*)\\\}")
+_CLASSES = frozenset(
+    {"alnum", "alpha", "blank", "cntrl", "digit", "graph"}
+    | {"lower", "print", "punct", "space", "upper", "xdigit"}
+)
+_OF_GNU = {"w": r"\w", "W": r"\W", "s": r"\s", "S": r"\S", "b": r"\b", "B": r"\B"} | {
+    "<": r"\b",
+    ">": r"\b",
+}
+
+
+class PatternError(Exception):
+    """A pattern that grep refuses; the text is its message."""
+
+
+def compile_pattern(text: str, flags: str) -> Any:
+    """Return a pattern of grep's, compiled; raise PatternError where it is none.
+
+    Raises HardError for back references, and UnsupportedError for what else RE2 does not have.
+
+    A line of the pattern is an alternative. `flags` are those of grep: E, F, i, w, x.
+    """
+    if len(text) > _MOST_CHARACTERS:
+        raise UnsupportedError(f"a pattern of more than {_MOST_CHARACTERS:,} characters")
+    lines = text.split("\n")
+    if "F" in flags:
+        wanted = [re2.escape(line) for line in lines]
+    else:
+        wanted = [_Translation(line, extended="E" in flags).text() for line in lines]
+    whole = "|".join(f"(?:{line})" for line in wanted)
+    if "x" in flags:
+        whole = f"^(?:{whole})$"
+    elif "w" in flags:
+        whole = rf"(?:^|\W)(?:{whole})(?:\W|$)"
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MAX_MEMORY
+    options.longest_match = True
+    options.case_sensitive = "i" not in flags
+    try:
+        return re2.compile(as_bytes(whole), options)
+    except re2.error as error:
+        told = error.args[0] if error.args else ""
+        message = told.decode("utf-8", "replace") if isinstance(told, bytes) else str(told)
+        if "range" in message:
+            raise PatternError("Invalid range end") from None
+        raise UnsupportedError(f"the pattern `{text}` of grep: {message}") from None
+
+
+class _Translation:
+    """One line of a pattern on its way to RE2's syntax."""
+
+    def __init__(self, source: str, *, extended: bool) -> None:
+        self.source = source
+        self.extended = extended
+        self.at = 0
+        self.found: list[str] = []
+        self.atom = -1
+        """Where in `found` that begins which a repetition would repeat; -1 for nothing."""
+        self.opened: list[int] = []
+        self.groups = 0
+
+    def text(self) -> str:
+        """Return the pattern; raise PatternError where it is wrong."""
+        while self.at < len(self.source):
+            self._step()
+        if self.opened:
+            raise PatternError("Unmatched ( or \\(")
+        return "".join(self.found)
+
+    def _unsupported(self) -> UnsupportedError:
+        return UnsupportedError(f"the pattern `{self.source}` of grep")
+
+    def _step(self) -> None:
+        mark = self.source[self.at]
+        if mark == "\\":
+            self._escape()
+        elif mark == "[":
+            self._bracket()
+        elif mark == "*" or (self.extended and mark in "+?"):
+            self.at += 1
+            self._repeat(mark)
+        elif self.extended and mark in "()|":
+            self.at += 1
+            self._structure(mark)
+        elif self.extended and mark == "{":
+            self._interval(_INTERVAL)
+        elif mark == "." or (mark in "^$" and self._is_anchor(mark)):
+            self.at += 1
+            self._add(mark, repeats=mark == ".")
+        else:
+            self.at += 1
+            self._add(re2.escape(mark))
+
+    def _add(self, text: str, *, repeats: bool = True) -> None:
+        self.atom = len(self.found) if repeats else -1
+        self.found.append(text)
+
+    def _is_anchor(self, mark: str) -> bool:
+        """Return whether `^` or `$` is an anchor: in basic expressions only at an end."""
+        if self.extended:
+            return True
+        before, after = self.source[: self.at], self.source[self.at + 1 :]
+        if mark == "^":
+            return not before or before.endswith(("\\(", "\\|"))
+        return not after or after.startswith(("\\)", "\\|"))
+
+    def _escape(self) -> None:
+        following = self.source[self.at + 1 : self.at + 2]
+        if not following:
+            raise PatternError("Trailing backslash")
+        if not self.extended and following == "{":
+            self._interval(_BASIC_INTERVAL)
+            return
+        self.at += 2
+        if following.isdigit() and following != "0":
+            raise HardError(
+                f"the back reference `\\{following}` in the pattern `{self.source}`: "
+                "patterns are evaluated in linear time, without back references"
+            )
+        if not self.extended and following in "()|":
+            self._structure(following)
+        elif not self.extended and following in "+?":
+            self._repeat(following)
+        elif following in _OF_GNU:
+            self._add(_OF_GNU[following], repeats=following in "wWsS")
+        elif following.isalnum() or following in "`'":
+            raise self._unsupported()
+        else:
+            self._add(re2.escape(following))
+
+    def _structure(self, mark: str) -> None:
+        if mark == "(":
+            self.groups += 1
+            if self.groups > _MOST_GROUPS:
+                raise self._unsupported()
+            self.opened.append(len(self.found))
+            self._add("(?:", repeats=False)
+        elif mark == "|":
+            self._add("|", repeats=False)
+        elif self.opened:
+            start = self.opened.pop()
+            self.found.append(")")
+            self.atom = start
+        elif self.extended:
+            # GNU grep takes a lone `)` for itself.
+            self._add(r"\)")
+        else:
+            raise PatternError("Unmatched ) or \\)")
+
+    def _repeat(self, mark: str) -> None:
+        if self.atom < 0:
+            if self.extended and not self.source[: self.at - 1].rstrip("^(|"):
+                # GNU grep passes over a repetition of nothing.
+                return
+            self._add(re2.escape(mark))
+            return
+        self._repeated(mark)
+
+    def _repeated(self, mark: str) -> None:
+        """Repeat the last atom, in brackets, so that `a*?` is an optional `a*`."""
+        whole = "".join(self.found[self.atom :])
+        del self.found[self.atom :]
+        self.found.append(f"(?:{whole}{mark})")
+
+    def _interval(self, form: Any) -> None:
+        found = form.match(self.source, self.at)
+        if found is None or not (found[1] or found[2]):
+            if not self.extended:
+                raise PatternError("Invalid content of \\{\\}")
+            self.at += 1
+            self._add(r"\{")
+            return
+        if len(found[1]) > _DIGITS or len(found[3]) > _DIGITS:
+            raise self._unsupported()
+        self.at = found.end()
+        if self.atom < 0:
+            raise self._unsupported()
+        if found[3] and int(found[1] or 0) > int(found[3]):
+            raise PatternError("Invalid content of \\{\\}")
+        self._repeated(f"{{{found[1] or 0}{found[2]}{found[3]}}}")
+
+    def _bracket(self) -> None:
+        """Add a bracket expression, in which a backslash is itself and `]` may come first."""
+        at = self.at + 1
+        negated = self.source[at : at + 1] == "^"
+        at += negated
+        parts: list[str] = []
+        while True:
+            mark = self.source[at : at + 1]
+            if not mark:
+                raise PatternError("Unmatched [, [^, [:, [., or [=")
+            if mark == "]" and parts:
+                break
+            if self.source[at : at + 2] == "[:":
+                end = self.source.find(":]", at + 2)
+                name = self.source[at + 2 : end]
+                if end < 0 or name not in _CLASSES:
+                    raise PatternError("Invalid character class name")
+                parts.append(f"[:{name}:]")
+                at = end + 2
+                continue
+            if self.source[at : at + 2] in {"[.", "[="}:
+                raise self._unsupported()
+            dash = mark == "-" and parts and self.source[at + 1 : at + 2] not in {"]", ""}
+            parts.append("-" if dash else re2.escape(mark))
+            at += 1
+        self.at = at + 1
+        self._add(f"[{'^' if negated else ''}{''.join(parts)}]")
+
+
+_DIGITS = 4
