@@ -1,6 +1,8 @@
 """`equal`: two sets of policies → cases of what they mention → the same or not."""
 
+import json
 import time
+from collections.abc import Sequence
 
 from kyvsim.api.equal_sides import ground_of, why
 from kyvsim.api.inputs import ApplyInputs, read_inputs
@@ -10,8 +12,10 @@ from kyvsim.evidence.verdict import Bench, evidence_of
 from kyvsim.languages import compile_policies
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.files import Source
+from kyvsim.model.coverage import Ratio
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.evidence import Evidence
+from kyvsim.model.evidence import Answer, Evidence, SideReached
+from kyvsim.model.policy import Policy
 
 
 class EqualInputs(NamedTuple):
@@ -25,6 +29,10 @@ class EqualInputs(NamedTuple):
     """After how many cases to stop at the latest."""
     seconds: float = 8
     """After which time."""
+    first_only: bool = False
+    """Whether one counterexample is enough."""
+    needs_cases: bool = False
+    """Whether cases are wanted even where both sides are identical."""
 
 
 class Comparison(NamedTuple):
@@ -51,10 +59,30 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     if any(one.severity is Severity.ERROR for one in said):
         return Comparison(None, tuple(dict.fromkeys(said)))
     old, new = (one.policies for one in read)
+    is_identical = _contents(old) == _contents(new)
+    if is_identical and not inputs.needs_cases:
+        return Comparison(_identical(old, new), tuple(dict.fromkeys(said)))
     space = ground.space((*old, *new))
     pair = ground.pair(old, new)
-    budget = Budget(inputs.cases, inputs.seconds, time.process_time)
+    budget = Budget(inputs.cases, inputs.seconds, time.process_time, inputs.first_only)
     tried = Search(pair, space, ground.options.kinds, budget).run(ground.given)
     bench = Bench(pair, ground.quick_pair(old, new), why(old, ground), why(new, ground))
     evidence = evidence_of(tried, space, bench)
+    if is_identical:
+        # Whatever the cases did not reach is the same on both sides.
+        evidence = evidence._replace(answer=Answer.EQUAL, reasons=(), identical=True)
     return Comparison(evidence, tuple(dict.fromkeys(said)), tried.cases)
+
+
+def _contents(policies: Sequence[Policy]) -> list[str]:
+    """Return what policies consist of, in an order of its own: files and comments do not count."""
+    return sorted(json.dumps(one.document.data, sort_keys=True, default=str) for one in policies)
+
+
+def _identical(old: Sequence[Policy], new: Sequence[Policy]) -> Evidence:
+    """Return the evidence on two sides that are identical: nothing has to be tried."""
+    sides = (
+        SideReached(tuple(f"{one.kind} {one.key}" for one in some), 0, Ratio(0, 0), ())
+        for some in (old, new)
+    )
+    return Evidence(Answer.EQUAL, 0, 0, 0, (), (), (), (), *sides, identical=True)

@@ -14,6 +14,7 @@ from kyvsim.evidence.existing import missing_targets
 from kyvsim.evidence.pair import Pair
 from kyvsim.evidence.side import Marks, Side, Surroundings
 from kyvsim.evidence.space import Space, space_of
+from kyvsim.evidence.subresources import with_option_types
 from kyvsim.evidence.verdict import Why
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json
@@ -64,7 +65,7 @@ class Ground(NamedTuple):
         return self._pair(*sides)
 
     def _pair(self, old: Side, new: Side) -> Pair:
-        return Pair(old, new, self.surroundings, type_finder(self.options.kinds))
+        return Pair(old, new, self.surroundings, with_option_types(type_finder(self.options.kinds)))
 
     def _followed(self, policies: tuple[Policy, ...]) -> Side:
         marks, tally = Marks(), Tally()

@@ -12,6 +12,8 @@ from kyvsim.model.examples import Doing, Example, Examples
 from kyvsim.model.policy import Policy
 
 _CASES = 20000
+_PATIENCE = 1500
+"""So many cases in a row without anything new: what is still missing cannot be shown."""
 
 
 def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = None) -> Examples:
@@ -40,7 +42,7 @@ def _of_policy(
     """Return the examples of one policy: it is held against none at all."""
     space = ground.space((policy,))
     pair = ground.pair((policy,), ())
-    budget = Budget(_CASES, seconds, time.process_time)
+    budget = Budget(_CASES, seconds, time.process_time, compares=False, patience=_PATIENCE)
     tried = Search(pair, space, ground.options.kinds, budget).run(ground.given)
     wanted = tuple(doings(pair.old.points()))
     return examples(wanted, tried.cases, ground.quick_pair((policy,), ()))

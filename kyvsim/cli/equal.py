@@ -1,5 +1,6 @@
 """`kyvsim equal`: whether two sets of policies do the same."""
 
+import os
 import sys
 from collections.abc import Mapping
 
@@ -105,6 +106,8 @@ def command(call: declared.Call, /, **options: Any) -> int:
     if options["old"] == options["new"] == "-":
         text = "standard input (-) can be OLD or NEW, not both"
         raise declared.UsageError(text, call)
+    if _is_one_path(options["old"], options["new"]):
+        raise declared.UsageError(_SAME.format(options["old"]), call)
     if folder and "-" in {options["old"], options["new"]}:
         text = "--write-tests needs policies that a test can name, not -"
         raise declared.UsageError(text, call)
@@ -119,6 +122,17 @@ def command(call: declared.Call, /, **options: Any) -> int:
         sides = (("old", (options["old"],)), ("new", (options["new"],)))
         write_tests(folder, *manifests(found.tried), sides)
     return status
+
+
+_SAME = (
+    "OLD and NEW are the same path, {}: name the other version, or pass it on standard input, "
+    "such as `git show HEAD:FILE | kyvsim equal - FILE`"
+)
+
+
+def _is_one_path(old: str, new: str) -> bool:
+    """Return whether both sides are read from the same place, however that is written."""
+    return "-" not in {old, new} and os.path.realpath(old) == os.path.realpath(new)
 
 
 _READ = (
@@ -145,7 +159,13 @@ def _inputs(options: Mapping[str, Any]) -> EqualInputs:
         now=options["now"],
     )
     sides = ((options["old"],), (options["new"],))
-    return EqualInputs(*sides, shared, options["max_cases"], options["seconds"])
+    return EqualInputs(
+        *sides,
+        shared,
+        options["max_cases"],
+        options["seconds"],
+        needs_cases=bool(options["write_tests"]),
+    )
 
 
 def _show(found: Comparison, chosen: Chosen, files: ReportFiles) -> int:

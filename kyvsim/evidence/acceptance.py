@@ -1,20 +1,22 @@
 """Whether an API server would hand an object to policies as it is."""
 
-from collections.abc import Iterator
+import re
 from functools import cache
 
-from kyvsim.evidence.known_fields import problems
+from kyvsim.cel.libraries.formats import is_label
+from kyvsim.evidence.known_fields import is_moment, is_possible, is_quantity, problems
 from kyvsim.evidence.types import type_at, type_of
-from kyvsim.kube.discovery import is_namespaced
+from kyvsim.kube.discovery import is_builtin, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
-from kyvsim.kube.quantity import parse_quantity
-from kyvsim.patch.merge_types import FindType, Type, find_type, resolve
+from kyvsim.model.mention import Hole, Way
+from kyvsim.patch.merge_types import NUMERIC, UNTYPED, FindType, Type, find_type, resolve
 from kyvsim.patch.typed_values import misfits
 from kyvsim.sim.server.typed import as_typed
 from kyvsim.sim.server.validation import problems_of
 
-_AMOUNTS = frozenset({"limits", "requests"})
+_KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
+_API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9][a-z0-9]*")
 
 
 def is_accepted(obj: Json, find: FindType) -> bool:
@@ -31,11 +33,40 @@ def is_accepted(obj: Json, find: FindType) -> bool:
         return False
     if not key.name or as_typed(obj) != obj or _has_null(obj):
         return False
+    group = split_api_version(key.api_version)[0]
+    if kind is not None and is_builtin(group, key.kind) and not _has_values(kind, obj, ()):
+        return False
     return (
-        not any(problems(obj))
+        _KIND.fullmatch(key.kind) is not None
+        and _API_VERSION.fullmatch(key.api_version) is not None
+        and not any(problems(obj))
         and not any(problems_of(obj))
-        and all(map(_is_quantity, _amounts(obj)))
     )
+
+
+def _has_values(kind: Type, value: Json, way: Way) -> bool:
+    """Return whether numbers, quantities and times have values that an API server reads.
+
+    The types say of a quantity or a time only that it is a scalar, of an IntOrString that it may be
+    anything, and of a number nothing but that.
+    """
+    if value.__class__ is dict and kind.mapping is not None:
+        fields = kind.mapping.fields
+        return all(
+            ref is None or _has_values(resolve(ref), one, (*way, name))
+            for name, one in value.items()
+            for ref in (fields.get(name, kind.mapping.others),)
+        )
+    if value.__class__ is list and kind.sequence is not None:
+        inner = resolve(kind.sequence.element)
+        return all(_has_values(inner, one, (*way, Hole.ELEMENT)) for one in value)
+    if kind.scalar == NUMERIC:
+        return value.__class__ is int and is_possible(way, value)
+    if kind.scalar != UNTYPED or way[:1] == ("metadata",):
+        return True
+    if kind.mapping is not None:
+        return value.__class__ in {str, int} and is_possible(way, value)
+    return value.__class__ is str and (is_moment(way) or is_quantity(value))
 
 
 @cache
@@ -50,7 +81,10 @@ def _metadata() -> Type:
 
 def _lies_well(key: ObjectKey) -> bool:
     """Return whether an object is in no namespace where its kind is for the whole cluster."""
-    return not key.namespace or is_namespaced(split_api_version(key.api_version)[0], key.kind)
+    if not key.namespace:
+        return True
+    group = split_api_version(key.api_version)[0]
+    return is_namespaced(group, key.kind) and is_label(key.namespace)
 
 
 def _is_named(kind: Type, value: Json) -> bool:
@@ -73,21 +107,3 @@ def _has_null(value: Json) -> bool:
     if value.__class__ is list:
         return any(map(_has_null, value))
     return value is None
-
-
-def _amounts(value: Json) -> Iterator[Json]:
-    """Yield what is asked for of resources."""
-    if value.__class__ is dict:
-        for name, inner in value.items():
-            if name in _AMOUNTS and inner.__class__ is dict:
-                yield from inner.values()
-            else:
-                yield from _amounts(inner)
-    elif value.__class__ is list:
-        for one in value:
-            yield from _amounts(one)
-
-
-def _is_quantity(value: Json) -> bool:
-    """Return whether it is an amount in the form in which an API server hands it on: a text."""
-    return value.__class__ is str and parse_quantity(value) is not None

@@ -28,6 +28,10 @@ class Case(NamedTuple):
     """Other objects of the cluster, and what registries tell of images: made for look-ups."""
     given: bool = False
     """Whether somebody gave the object, rather than having it made."""
+    part: str = ""
+    """The subresource that is asked for, such as `exec`; the object is what is sent to it."""
+    parent: tuple[str, str, str] | None = None
+    """Group, version and kind of what the subresource belongs to."""
     odd: bool = False
     """Whether it has values of types that nothing speaks for."""
 
@@ -39,6 +43,7 @@ class Case(NamedTuple):
             and self.user == STRANGER
             and not self.namespace_labels
             and not self.there
+            and not self.part
         )
 
     @property
@@ -51,5 +56,7 @@ class Case(NamedTuple):
             self.user,
             dict(self.namespace_labels),
             self.there,
+            self.part,
+            self.parent,
         )
         return json.dumps(told, sort_keys=True, default=str)

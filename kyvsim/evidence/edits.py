@@ -2,9 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from kyvsim.evidence.known_fields import is_possible, needed, other_key, usual, usual_entries
+from kyvsim.evidence.known_fields import (
+    is_possible,
+    needed,
+    other_key,
+    rivals,
+    usual,
+    usual_entries,
+)
 from kyvsim.evidence.types import new_element, suits, type_at
-from kyvsim.evidence.values import ODD, samples
+from kyvsim.evidence.values import ODD, samples, wildcards
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
@@ -65,10 +72,15 @@ def _set_values(root: Type | None, way: Way, values: Sequence[Json]) -> Iterator
 
 def _written(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[Json, ...]:
     """Return the values for a place that policies write for it, or those that are usual there."""
-    found = (*samples(values), *usual(way))
+    found = (*samples(values), *usual(way), *_wild(way, values))
     at = type_at(root, way) if root else None
     is_served = bool(values) and any(suits(at, one) for one in found)
     return found if is_served else (*found, *_typical(at, way))
+
+
+def _wild(way: Way, values: Sequence[Json]) -> Iterator[str]:
+    """Return texts with wildcards for the elements of a list, and for what is inside of them."""
+    return wildcards(values) if Hole.ELEMENT in way else iter(())
 
 
 def _set_odd(way: Way) -> Iterator[tuple[Way, Json]]:
@@ -78,7 +90,8 @@ def _set_odd(way: Way) -> Iterator[tuple[Way, Json]]:
 
 def _fits(at: Type | None, way: Way, value: Json) -> bool:
     """Return whether an API server would take a value at a way, as far as is known."""
-    return suits(at, value) and (value.__class__ is not str or is_possible(way, value))
+    checked = {str, int} if at is not None else {str}
+    return suits(at, value) and (value.__class__ not in checked or is_possible(way, value))
 
 
 def _typical(at: Type | None, way: Way) -> list[Json]:
@@ -86,7 +99,7 @@ def _typical(at: Type | None, way: Way) -> list[Json]:
     if at is None:
         return ["a"]
     if at.scalar and at.mapping is None:
-        return [value for value in ("a", "1", 1, True, False) if suits(at, value)]
+        return [value for value in ("a", "1", 1, True, False) if _fits(at, way, value)]
     if at.sequence:
         name = next((one for one in reversed(way) if isinstance(one, str)), "")
         return [[new_element(name, len(way), at)]]
@@ -222,7 +235,8 @@ def _walk(value: Json, way: Way, change: _Change, here: _Here) -> Json:
     inner = _walk(found.get(key, _ABSENT), rest, change, here.below(step, key))
     if inner is _ABSENT:
         return {one: kept for one, kept in found.items() if one != key} if key in found else value
-    return {**found, key: inner}
+    ousted = rivals(here.name, key) if here.type is not None else frozenset()
+    return {**{one: kept for one, kept in found.items() if one not in ousted}, key: inner}
 
 
 def _in_list(value: Json, rest: Way, change: _Change, here: _Here) -> Json:

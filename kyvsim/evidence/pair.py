@@ -13,8 +13,10 @@ from kyvsim.model.evidence import Difference, Limit
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_types import FindType
 from kyvsim.sim.server.defaults import with_defaults
+from kyvsim.sim.server.validation import problems_of
 
-_CONTROLLER = "ReplicationController"
+UNDERIVED = "ReplicationController"
+"""The controller for which nothing is derived from policies in CEL."""
 
 
 class Verdicts(NamedTuple):
@@ -71,9 +73,7 @@ class Pair:
         found = verdicts.difference
         if found is None:
             return None
-        accepted = is_accepted(case.object, self.find) and all(
-            is_accepted(one, self.find) for one in case.there if not is_image(one)
-        )
+        accepted = self._is_accepted(case)
         refusals = tuple(
             frozenset(one.status for one in effect.said) - {"pass", "skip"} for effect in verdicts
         )
@@ -85,6 +85,14 @@ class Pair:
         if limit is None and self._agrees_on_defaults(case):
             limit = Limit.DEFAULTS
         return Finding(found, accepted, limit, refusals)
+
+    def _is_accepted(self, case: Case) -> bool:
+        """Return whether an API server would take all objects of a case, and the change of one."""
+        there = (one for one in case.there if not is_image(one))
+        old = () if case.old is None else (case.old,)
+        if not all(is_accepted(one, self.find) for one in (case.object, *old, *there)):
+            return False
+        return not (old and any(problems_of(case.object, case.old)))
 
     def _limit(self, case: Case, verdicts: Verdicts, found: Difference) -> Limit | None:
         if any(effect.unanswered for effect in verdicts):
@@ -134,7 +142,7 @@ class Pair:
 
     def _derives_less(self, case: Case, verdicts: Verdicts) -> bool:
         """Return whether it is that one side has nothing for a ReplicationController."""
-        if text_field(case.object, "kind") != _CONTROLLER:
+        if text_field(case.object, "kind") != UNDERIVED:
             return False
         pod = unwrapped(case.object)
         silent = [effect for effect in verdicts if not effect.said]

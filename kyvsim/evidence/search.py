@@ -7,6 +7,7 @@ many cases that is enough. What is left is tried as long as the budget lasts, an
 not.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from enum import IntEnum
@@ -17,9 +18,10 @@ from kyvsim.evidence.answers import Answers
 from kyvsim.evidence.case import Case
 from kyvsim.evidence.edits import Edit, edits
 from kyvsim.evidence.pair import Finding, Pair, Verdicts
-from kyvsim.evidence.seeds import CONTROLLERS, POD, smallest, wrapped
+from kyvsim.evidence.seeds import CONTROLLERS, POD, KindName, smallest, wrapped
 from kyvsim.evidence.side import Effect
 from kyvsim.evidence.space import Space
+from kyvsim.evidence.subresources import smallest_requests
 from kyvsim.evidence.types import keys_meant, leads_somewhere, of_one_shape, type_of
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.gvk import split_api_version
@@ -40,6 +42,10 @@ class Budget(NamedTuple):
     """Tells seconds that pass."""
     first_only: bool = False
     """Whether one difference that counts is enough."""
+    compares: bool = True
+    """Whether differences are looked for at all, rather than only what policies do."""
+    patience: int | None = None
+    """After so many cases of which none is the first of its sort to stop; None for never."""
 
 
 class Disagreement(NamedTuple):
@@ -69,10 +75,15 @@ class Tried(NamedTuple):
     """One of each sort."""
     finished: bool
     """Whether the budget was enough for an answer."""
+    one_sided: tuple[str, ...]
+    """Kinds on which only one side acts, though no difference that counts shows it."""
     ended: bool
     """Whether it was enough for all that there was to be tried."""
 
 
+_MOST_IN_PAIRS = 16
+"""How many changes of a place are tried as what was there before an update, or is after it."""
+_CASES_A_LOOK = 16
 _MANY = 5000
 """After so many cases those that are like others need not all be tried for an answer."""
 
@@ -121,6 +132,9 @@ class Search:
         self._harmless: dict[str, Json] = {}
         """By kind an object that both sides let pass."""
         self._found: dict[tuple[object, ...], Disagreement] = {}
+        self._kinds_told: defaultdict[str, _KindTold] = defaultdict(_KindTold)
+        self._last_first = 0
+        """How many cases there were when one was the first of its sort."""
         self._finished = False
         """Whether enough was tried of what a cluster can come to."""
         self._ended = False
@@ -145,29 +159,54 @@ class Search:
             answered=(self._answered[0], self._answered[1]),
             disagreements=tuple(self._found.values()),
             finished=self._ended or (self._finished and len(self._known) >= _MANY),
+            one_sided=tuple(one.kind for one in self._one_sided()),
             ended=self._ended,
         )
 
     def _go(self, given: Sequence[Json]) -> None:
-        for obj in given:
-            self._try(Case(obj, user=self._space.user, given=True))
-        for kind in self._space.kinds:
-            self._try(Case(smallest(kind, self._kinds), user=self._space.user))
+        for case in self._openings(given):
+            self._try(case._replace(user=self._space.user))
         first = self._kept[:]
         for case, turn in self._growing():
-            self._finished |= turn is _Turn.REST
-            if turn is not _Turn.REST:
-                for one in (*self._controllers(case), *self._requests(case)):
-                    self._try(one)
-            chosen = self._edits(case.object)[0]
-            if turn is _Turn.MATTERING:
-                chosen = [one for one in chosen if id(one) in self._mattering]
-            self._change(case, chosen)
-            self._change_answers(case, turn)
+            if turn is _Turn.REST:
+                self._round_off()
+            self._grow(case, turn, in_pairs=case in first)
+        self._round_off()
         # What suits no type comes last, and on the first objects only: clusters do not see it.
-        self._finished = True
         for case in first:
             self._change(case._replace(odd=True), self._edits(case.object)[1])
+
+    def _grow(self, case: Case, turn: _Turn, *, in_pairs: bool) -> None:
+        """Try a case with other requests, and with what is due of its changes."""
+        if turn is not _Turn.REST:
+            for one in (*self._controllers(case), *self._requests(case)):
+                self._try(one)
+        chosen = self._edits(case.object)[0]
+        if turn is _Turn.MATTERING:
+            chosen = [one for one in chosen if id(one) in self._mattering]
+        self._change(case, chosen)
+        self._change_answers(case, turn)
+        if turn is _Turn.OPENING:
+            self._change_updates(case, in_pairs=in_pairs)
+
+    def _round_off(self) -> None:
+        """Try, once, what needs to be known of other cases first: then it is enough for an answer.
+
+        What comes behind it are changes that mattered nowhere.
+        """
+        if self._finished:
+            return
+        self._update_leading()
+        if self._budget.compares:
+            self._seek_one_sided()
+        self._finished = True
+
+    def _openings(self, given: Sequence[Json]) -> Iterator[Case]:
+        """Yield the cases to begin with: what is given, and the smallest of each kind."""
+        yield from (Case(obj, given=True) for obj in given)
+        yield from (Case(smallest(kind, self._kinds)) for kind in self._space.kinds)
+        for part in self._space.parts:
+            yield from smallest_requests(part, self._kinds)
 
     def _growing(self) -> Iterator[tuple[Case, _Turn]]:
         """Yield the creations that are kept, and other requests that open something.
@@ -188,6 +227,69 @@ class Search:
                 continue
             if self._try(case._replace(object=changed, given=False)):
                 self._mattering.add(id(edit))
+
+    def _change_updates(self, case: Case, *, in_pairs: bool) -> None:
+        """Try updates that change just what policies compare with how it was before.
+
+        `in_pairs` says whether to try each value with each other one: before, and after.
+        """
+        if case.part or case.operation is Operation.DELETE or not self._space.updates:
+            return
+        update = case._replace(operation=Operation.UPDATE, given=False)
+        root = type_of(case.object, self._pair.find)
+        for way in self._space.updates:
+            if not leads_somewhere(root, way):
+                continue
+            some = edits(root, way, self._space.places.get(way, ()))[0][:_MOST_IN_PAIRS]
+            made = [one for one in (edit(case.object) for edit in some) if one.__class__ is dict]
+            states = [case.object, *(one for one in made if one is not case.object)]
+            for place, old in enumerate(states):
+                for now in states if in_pairs or not place else states[:1]:
+                    self._try(update._replace(object=now, old=old))
+
+    def _update_leading(self) -> None:
+        """Try all other requests for the objects that were the first to be answered in their way.
+
+        By now there is a harmless object, if there is any: updates lead to it and away from it.
+        """
+        for case in self._leading[:]:
+            if case.operation is not Operation.CREATE or case.part:
+                continue
+            for one in self._requests(case):
+                self._try(one)
+            harmless = self._harmless.get(object_key(case.object).kind)
+            if harmless is not None:
+                update = case._replace(operation=Operation.UPDATE, object=harmless, given=False)
+                self._try(update._replace(old=case.object))
+
+    def _seek_one_sided(self) -> None:
+        """Try more on controllers that only one side ever had something to say about.
+
+        A first object may be one on which it makes no difference, or that defaults excuse.
+        """
+        for kind in self._one_sided():
+            name, of = kind.kind, (kind.group, kind.kind)
+            if of not in CONTROLLERS:
+                continue
+            pods = [one for one in self._kept if _is_new_pod(one)]
+            for case in (*pods, *self._changed_pods(pods)):
+                if self._kinds_told[name].differs:
+                    break
+                self._try(case._replace(object=wrapped(case.object, kind), given=False))
+
+    def _changed_pods(self, pods: Iterable[Case]) -> Iterator[Case]:
+        for case in pods:
+            for edit in self._edits(case.object)[0]:
+                changed = edit(case.object)
+                if changed is not case.object and changed.__class__ is dict and "spec" in changed:
+                    yield case._replace(object=changed)
+
+    def _one_sided(self) -> list[KindName]:
+        """Return the kinds on which one side acts, while the other has nothing to say.
+
+        Without those for which a difference that counts is known.
+        """
+        return [one for one in self._space.kinds if self._kinds_told[one.kind].is_one_sided]
 
     def _change_answers(self, case: Case, turn: _Turn) -> None:
         """Try a case with other answers to what is looked up in it."""
@@ -222,9 +324,7 @@ class Search:
 
         These are of every kind where the Pod is the first that both sides answer in their way.
         """
-        key = object_key(case.object)
-        is_pod = (split_api_version(key.api_version)[0], key.kind) == POD
-        if not is_pod or case.operation is not Operation.CREATE:
+        if not _is_new_pod(case):
             return
         every = case in self._leading
         for kind in self._space.kinds:
@@ -235,12 +335,14 @@ class Search:
     def _requests(self, case: Case) -> Iterator[Case]:
         """Yield other requests for the object of a case, unless it is one for all controllers."""
         is_derived = object_key(case.object).kind in self._space.derived
-        if is_derived or case.operation is not Operation.CREATE:
+        if is_derived or not (case.operation is Operation.CREATE or case.part):
             return
         for user in self._space.users:
             yield case._replace(user=user, given=False)
         for labels in self._space.namespace_labels:
             yield case._replace(namespace_labels=labels, given=False)
+        if case.part:
+            return
         harmless = self._harmless.get(object_key(case.object).kind)
         for old in (case.object, *((harmless,) if harmless else ())):
             yield case._replace(operation=Operation.UPDATE, old=old, given=False)
@@ -251,8 +353,7 @@ class Search:
         identity = case.identity
         if identity in self._known:
             return False
-        if len(self._known) >= self._budget.cases or self._budget.clock() > self._ends:
-            raise _SpentError
+        self._spend()
         self._known.add(identity)
         reached, opened = self._pair.reached, self._pair.opened
         verdicts = self._pair.ask(case)
@@ -264,6 +365,7 @@ class Search:
         gain = self._pair.reached - reached
         if is_new or gain:
             opens = self._pair.opened > opened
+            self._last_first = len(self._known) if opens or is_new else self._last_first
             self._keep(case, verdicts, gain, opens=opens, is_new=is_new)
             self._leading += (case,) if is_new else ()
         if is_new or gain or case.there:
@@ -272,10 +374,20 @@ class Search:
                 self._try(answered)
         return bool(is_new or gain)
 
+    def _spend(self) -> None:
+        """Raise an error where the budget is spent; a clock is slow to ask for each case."""
+        count = len(self._known)
+        is_late = count % _CASES_A_LOOK == 0 and self._budget.clock() > self._ends
+        patience = self._budget.patience
+        is_idle = patience is not None and count - self._last_first > patience
+        if count >= self._budget.cases or is_late or is_idle:
+            raise _SpentError
+
     def _keep(
         self, case: Case, verdicts: Verdicts, gain: int, *, opens: bool, is_new: bool
     ) -> None:
-        is_creation = case.operation is Operation.CREATE
+        # What is sent to a subresource is never there before.
+        is_creation = case.operation is Operation.CREATE or bool(case.part)
         if is_creation or opens:
             comes_first = opens or (is_new and is_creation)
             is_sound = case.given or is_accepted(case.object, self._pair.find)
@@ -290,16 +402,47 @@ class Search:
         for number, effect in enumerate(verdicts):
             self._acted[number] += effect.acts
             self._answered[number] |= effect.answered
-            is_first = case.operation is Operation.CREATE and not self._let_pass[number]
+            is_first = not self._let_pass[number]
+            is_first &= case.operation is Operation.CREATE or bool(case.part)
             if is_first and not effect.denied:
                 self._let_pass[number] = is_accepted(case.object, self._pair.find)
-        finding = self._pair.finding(case, verdicts)
+        told = self._kinds_told[object_key(case.object).kind]
+        told.hear(verdicts)
+        finding = self._pair.finding(case, verdicts) if self._budget.compares else None
         if finding is not None:
+            told.differs |= finding.limit is None
             rules = tuple(_refusals(effect) for effect in verdicts)
             sort = (finding, rules, case.operation)
             self._found.setdefault(sort, Disagreement(case, finding))
             if self._budget.first_only and finding.limit is None:
                 raise _EnoughError
+
+
+class _KindTold:
+    """What both sides did with objects of one kind."""
+
+    def __init__(self) -> None:
+        self._spoke = [False, False]
+        self._acted = [False, False]
+        self.differs = False
+        """Whether there is a difference that counts."""
+
+    def hear(self, verdicts: Verdicts) -> None:
+        """Take what both do in a case."""
+        for number, effect in enumerate(verdicts):
+            self._spoke[number] |= bool(effect.said)
+            self._acted[number] |= effect.acts
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether one side acted, the other never had anything to say, and nothing shows that."""
+        return not self.differs and self._spoke.count(True) == 1 and any(self._acted)
+
+
+def _is_new_pod(case: Case) -> bool:
+    key = object_key(case.object)
+    is_pod = (split_api_version(key.api_version)[0], key.kind) == POD
+    return is_pod and case.operation is Operation.CREATE and not case.part
 
 
 class _SpentError(Exception):
@@ -311,7 +454,8 @@ class _EnoughError(Exception):
 
 
 def _statuses(effect: Effect) -> tuple[tuple[str, str, str], ...]:
-    return tuple((one.policy, one.rule, one.status) for one in effect.said)
+    """Return what rules said, each thing once: image rules say something of every image."""
+    return tuple(sorted({(one.policy, one.rule, one.status) for one in effect.said}))
 
 
 def _refusals(effect: Effect) -> tuple[tuple[str, str, str], ...]:

@@ -22,7 +22,13 @@ NAME = "a"
 NAMESPACE = "default"
 _POD_SPEC: Mapping[str, Json] = MappingProxyType({"containers": [{"name": "a", "image": "nginx"}]})
 _LABELS: Mapping[str, str] = MappingProxyType({"app": "a"})
-_USUAL = (("", "Pod"), ("", "ConfigMap"), ("", "Service"), ("apps", "Deployment"))
+_USUAL = (
+    ("", "Pod"),
+    ("", "ConfigMap"),
+    ("", "Service"),
+    ("apps", "Deployment"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+)
 """What stands for kinds that a wildcard leaves open."""
 _SPECS: Mapping[str, Json] = MappingProxyType(
     {
@@ -111,7 +117,7 @@ def kinds_meant(written: str, kinds: KindTable = NO_KINDS) -> Iterator[KindName]
         is_own = "*" not in group and not is_builtin_group(group)
         if is_own or not any(kind == one for _, one in every_kind(kinds)):
             known = [("" if group == "*" else group, kind)]
-    for one_group, one_kind in known[:4]:
+    for one_group, one_kind in known[: len(_USUAL)]:
         usual = preferred_version(one_group, one_kind, kinds)
         yield KindName(one_group, usual if "*" in version else version, one_kind)
 

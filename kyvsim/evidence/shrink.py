@@ -52,7 +52,7 @@ def shrunk(case: Case, shows: Callable[[Case], bool], probes_left: int) -> Case:
 
 def _smaller(case: Case) -> Iterator[Case]:
     """Yield cases that are a step simpler, those that leave out most first."""
-    if case.operation is not Operation.CREATE:
+    if case.operation is not Operation.CREATE and not case.part:
         yield case._replace(operation=Operation.CREATE, old=None)
     if case.user != STRANGER:
         yield case._replace(user=STRANGER)

@@ -1,6 +1,6 @@
 """One of the two sets of policies: what it does in a case, and what of it was reached."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kyvsim.compile import PolicySet
 from kyvsim.engine import World, evaluate
@@ -9,7 +9,8 @@ from kyvsim.evidence.bindings import bindings, with_roles
 from kyvsim.evidence.case import Case
 from kyvsim.evidence.lookups import Asked, AskedCluster, AskedImages
 from kyvsim.evidence.seeds import NAMESPACE
-from kyvsim.kube.discovery import crd_kinds, is_namespaced
+from kyvsim.evidence.subresources import details_of
+from kyvsim.kube.discovery import crd_kinds, is_namespaced, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, ObjectKey, object_key
@@ -93,8 +94,9 @@ class Marks:
         kind = step.kind
         if kind is StepKind.CONTEXT and step.answer is RuleStatus.ERROR:
             self.failed_entries += 1
-        # Which element it is makes no difference.
-        name = "" if step.name.startswith("[") else step.name
+        # Which element or which image it is makes no difference: else every new image would be new.
+        is_any = kind is StepKind.IMAGE or step.name.startswith("[")
+        name = "" if is_any else step.name
         part = (kind, step.place, name, step.text)
         if kind is StepKind.EXPRESSION:
             self._hold(part, step.answer)
@@ -175,7 +177,14 @@ class Surroundings:
             obj if deletes else old,
             namespace=namespace,
             user=user,
+            subresource=case.part,
+            parent_kind=case.parent,
+            details=self._details(case) if case.part else None,
         )
+
+    def _details(self, case: Case) -> Mapping[str, Json]:
+        group, _, kind = case.parent or ("", "", "")
+        return details_of(case, plural(group, kind, self._kinds))
 
     def _read(self, obj: Json) -> Json:
         meta = obj.get("metadata") if obj.__class__ is dict else None

@@ -6,6 +6,7 @@ from datetime import datetime
 from kyvsim.evidence.case import STRANGER
 from kyvsim.evidence.moments import moments
 from kyvsim.evidence.seeds import CONTROLLERS, NAMESPACE, POD, KindName, kinds_meant
+from kyvsim.evidence.subresources import Part, parts_meant
 from kyvsim.evidence.values import is_key, samples
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
@@ -39,8 +40,12 @@ class Space(NamedTuple):
     """Labels for the Namespace of the object."""
     asked: tuple[str, ...]
     """What is asked for besides object and request: `configMap`, `resource`, …"""
+    parts: tuple[Part, ...]
+    """Subresources that are named."""
     subresources: tuple[str, ...]
-    """Kinds that stand for a part of another object: these are not tried."""
+    """Those of which nobody knows what is sent to them: these are not tried."""
+    updates: frozenset[Way]
+    """Ways at which the object is looked at as it was before."""
 
 
 def space_of(mentions: Iterable[Mention], kinds: KindTable, now: datetime) -> Space:
@@ -50,6 +55,7 @@ def space_of(mentions: Iterable[Mention], kinds: KindTable, now: datetime) -> Sp
     written = _same_spelling(one for m in told if m.about is About.KIND for one in m.values)
     found = dict.fromkeys(kind for one in written for kind in kinds_meant(one, kinds))
     controllers = tuple(one for one in _controllers(found) if one not in found)
+    parts = {one: tuple(parts_meant(one, kinds)) for one in written if one.count("/") > 2}
     return Space(
         kinds=(*found, *controllers),
         derived=frozenset(one.kind for one in controllers),
@@ -60,7 +66,9 @@ def space_of(mentions: Iterable[Mention], kinds: KindTable, now: datetime) -> Sp
         users=tuple(dict.fromkeys(_users(told))),
         namespace_labels=tuple(_namespace_labels(told)),
         asked=tuple(sorted({str(m.way[0]) for m in told if m.about is About.WORLD})),
-        subresources=tuple(one for one in written if one.count("/") > 2),
+        parts=tuple(dict.fromkeys(part for some in parts.values() for part in some)),
+        subresources=tuple(one for one, some in parts.items() if not some),
+        updates=frozenset(m.way for m in told if m.about is About.OLD_OBJECT and m.way),
     )
 
 
@@ -73,7 +81,7 @@ def _same_spelling(written: Iterable[str]) -> tuple[str, ...]:
     parts = [one.split("/") for one in written]
     best: dict[str, str] = {}
     for _, _, kind, *_ in parts:
-        known = best.get(kind.lower(), "")
+        known = best.get(kind.lower(), kind)
         best[kind.lower()] = max(known, kind, key=lambda name: sum(map(str.isupper, name)))
     spelled = ("/".join((*some[:2], best[some[2].lower()], *some[3:])) for some in parts)
     return tuple(dict.fromkeys(spelled))

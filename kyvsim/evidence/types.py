@@ -104,6 +104,9 @@ def suits(found: Type | None, value: Json) -> bool:
         return found.mapping is not None
     if value.__class__ is list:
         return found.sequence is not None
+    if value.__class__ is bool and found.scalar == UNTYPED:
+        # Scalars of no type are quantities and times, unless anything at all may be there.
+        return found.mapping is not None
     return value.__class__ in _CLASSES.get(found.scalar, ())
 
 

@@ -30,6 +30,9 @@ _FORMS = tuple(
     )
 )
 """Parts of a regular expression, and what stands for them in a text, in this order."""
+_SEPARATOR = regex(r"[/:.@_-]")
+_MOST_WILD = 3
+"""So many of the texts that are written for a place are tried with wildcards in them."""
 _LONGEST = 256
 """Texts above this are no values that somebody compares with."""
 OTHER = "other"
@@ -54,6 +57,24 @@ def samples(written: Iterable[Json]) -> Iterator[Json]:
         yield first
         beside += others
     yield from beside
+
+
+def wildcards(written: Iterable[Json]) -> Iterator[str]:
+    """Yield texts with wildcards that match what is written: `*`, `nodes/*`, `*/proxy`, `ge?`.
+
+    Rules take a text of an object for a pattern where operators match in both directions (AnyIn and
+    the like), and lists of objects do have wildcards: verbs and resources of roles, hosts.
+    """
+    parts = (flat for one in written for flat in (one if one.__class__ is list else (one,)))
+    texts = [one for one in parts if one.__class__ is str and 0 < len(one) <= _LONGEST]
+    plain = [one for one in dict.fromkeys(texts) if not has_wildcard(one)][:_MOST_WILD]
+    if plain:
+        yield "*"
+    for text in plain:
+        # What is cut off ends where people cut names.
+        heads = [text[: one.end()] for one in _SEPARATOR.finditer(text)] or [text[:1]]
+        tails = [text[one.start() :] for one in _SEPARATOR.finditer(text)] or [text[1:]]
+        yield from (f"{heads[-1]}*", f"*{tails[0]}", f"{text[:-1]}?")
 
 
 def _near(value: Json) -> list[Json]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from kyvsim.evidence.case import STRANGER, Case
-from kyvsim.evidence.pair import Pair
+from kyvsim.evidence.pair import UNDERIVED, Pair
 from kyvsim.evidence.search import Disagreement, Tried
 from kyvsim.evidence.shrink import shrunk
 from kyvsim.evidence.side import Effect, Side
@@ -175,14 +175,14 @@ def _reasons(tried: Tried, space: Space, pair: Pair) -> Iterator[str]:
     if not tried.finished:
         cases = "1 case" if tried.total == 1 else f"{tried.total} cases"
         yield f"the limit of time or cases came after {cases}: there are more"
-    for name, side in (("old", pair.old), ("new", pair.new)):
-        for point in side.points():
-            missing = _unseen(point)
-            if missing:
-                yield f"{missing} ({name})"
+    sides = (("old", pair.old), ("new", pair.new))
+    unseen = ((name, _unseen(point)) for name, side in sides for point in side.points())
+    yield from (f"{missing} ({name})" for name, missing in unseen if missing)
     for name, passed in zip(("old", "new"), tried.let_pass, strict=True):
         if not passed:
             yield f"nothing that an API server would take was let pass ({name})"
+    kinds = (kind for kind in tried.one_sided if kind != UNDERIVED)
+    yield from (f"only one side acts on {kind}, and nothing that shows it counts" for kind in kinds)
     if not any(tried.acted):
         yield "neither did anything in any case"
     in_vain = any(one.finding.limit is Limit.UNANSWERED for one in tried.disagreements)

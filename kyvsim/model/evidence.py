@@ -132,4 +132,6 @@ class Evidence(NamedTuple):
     """What no case looks at."""
     old: SideReached
     new: SideReached
+    identical: bool = False
+    """Whether both sides consist of the same policies."""
     diagnostics: tuple[Diagnostic, ...] = ()

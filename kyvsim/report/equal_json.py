@@ -26,6 +26,7 @@ def evidence_json(evidence: Evidence) -> Json:
     """Return evidence as data."""
     return {
         "answer": evidence.answer.value,
+        "identical": evidence.identical,
         "cases": evidence.cases,
         "given": evidence.given,
         "denied": evidence.denied,

@@ -29,6 +29,8 @@ def render(found: Equality) -> Iterator[str]:
 
 def _lines(evidence: Evidence) -> Iterator[str]:
     yield headline(evidence)
+    if evidence.identical and not evidence.cases:
+        return
     yield from _side("old", evidence.old)
     yield from _side("new", evidence.new)
     for reason in evidence.reasons:

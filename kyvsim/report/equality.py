@@ -34,4 +34,6 @@ def _facts(evidence: Evidence) -> tuple[Fact, ...]:
 
 
 def _equal_text(evidence: Evidence) -> str:
+    if evidence.identical:
+        return "equal (identical policies)"
     return "equal" if evidence.answer is Answer.EQUAL else ""

@@ -28,6 +28,8 @@ def headline(evidence: Evidence) -> str:
     answer = evidence.answer.value
     if evidence.answer is Answer.EQUAL and any(one.limit in _UNSEEN for one in evidence.limited):
         answer = "equal on objects that an API server would take"
+    if evidence.identical:
+        return f"{answer}: old and new are identical"
     given = f", {evidence.given} of them given" if evidence.given else ""
     return f"{answer}: {counted(evidence.cases, 'case')}{given}, {evidence.denied} denied"
 

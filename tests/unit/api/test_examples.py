@@ -6,6 +6,7 @@ import pytest
 
 from kyvsim.api.examples import make_examples
 from kyvsim.api.inputs import ApplyInputs
+from kyvsim.evidence.search import Search
 from kyvsim.load.files import Source
 
 MATCH = {"any": [{"resources": {"kinds": ["Pod"]}}]}
@@ -83,3 +84,21 @@ def test_what_cannot_be_used_is_told(data):
     found = made(data)
     assert found.found == ()
     assert found.diagnostics
+
+
+def test_an_image_rule_takes_no_more_cases_than_another_one(monkeypatch):
+    # Every image said something new once: cases grew with the images, and the budget was spent.
+    entry = {"imageReferences": ["ghcr.io/acme/*"], "failureAction": "Enforce"}
+    keys = {"entries": [{"keys": {"publicKeys": "k8s://ns/key"}}]}
+    rule = {"verifyImages": [{**entry, "attestors": [keys]}]}
+    totals = []
+
+    class Counted(Search):
+        def run(self, given):
+            tried = super().run(given)
+            totals.append(tried.total)
+            return tried
+
+    monkeypatch.setattr("kyvsim.api.examples.Search", Counted)
+    made(policy(rule))
+    assert 0 < totals[0] < 1500

@@ -72,3 +72,15 @@ def test_standard_input_is_one_side_only(kyvsim):
     status, _, err = kyvsim("equal", "-", SAME, "--write-tests", "somewhere")
     assert status == 2
     assert "not -" in err
+
+
+def test_one_path_on_both_sides_is_a_mistake(kyvsim, tmp_path):
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(Path(SAME).read_text(encoding="utf-8"), encoding="utf-8")
+    for other in (str(copy), f"{tmp_path}/./copy.yaml"):
+        status, _, err = kyvsim("equal", str(copy), other)
+        assert status == 2
+        assert "OLD and NEW are the same path" in err
+    status, out, _ = kyvsim("equal", SAME, str(copy))
+    assert status == 0
+    assert "old and new are identical" in out

@@ -47,6 +47,16 @@ def changed(**spec):
         {"containers": [{"name": "a", "image": "b", "resources": {"limits": {"cpu": "much"}}}]},
         {"containers": [{"name": "a", "image": "b", "resources": {"limits": {"cpu": 1}}}]},
         {"volumes": [{"name": "a", "hostPath": {}}]},
+        {"volumes": [{"name": "a", "emptyDir": {"sizeLimit": False}}]},
+        {"volumes": [{"name": "a", "emptyDir": {"sizeLimit": "-1Gi"}}]},
+        {"containers": [{"name": "a", "image": "b", "resources": {"limits": {"memory": "-1"}}}]},
+        {"containers": [{"name": "a", "image": "b", "startupProbe": {}}]},
+        {"containers": [{"name": "a", "image": "b", "lifecycle": {"preStop": {}}}]},
+        {"containers": [{"name": "a", "image": "b", "ports": [{"containerPort": 70000}]}]},
+        {"containers": [{"name": "a", "image": "b", "env": [{"name": "A", "valueFrom": {}}]}]},
+        {"nodeSelector": {"disk": "*"}},
+        {"terminationGracePeriodSeconds": -1},
+        {"tolerations": [{"operator": "Like"}]},
     ],
     ids=repr,
 )
@@ -61,6 +71,11 @@ def test_what_no_server_hands_on_is_told_apart(spec):
         {"restartPolicy": "Never"},
         {"containers": [{"name": "a", "image": "b", "resources": {"limits": {"cpu": "500m"}}}]},
         {"volumes": [{"name": "a", "hostPath": {"path": "/a"}}]},
+        {"volumes": [{"name": "a", "emptyDir": {"sizeLimit": "1Gi"}}]},
+        {"containers": [{"name": "a", "image": "b", "startupProbe": {"httpGet": {"port": 80}}}]},
+        {"containers": [{"name": "a", "image": "b", "ports": [{"containerPort": 8080}]}]},
+        {"nodeSelector": {"disk": "ssd"}},
+        {"priority": -5},
     ],
     ids=repr,
 )
@@ -82,6 +97,8 @@ def test_a_controller_of_a_pod_leads_back_to_it(group, kind):
         (KindName("", "v1", "Namespace"), {"name": "a", "namespace": "b"}),
         (KindName("example.com", "v1", "Odd"), {"name": "a", "namespace": 1}),
         (KindName("example.com", "v1", "Odd"), {"name": "a", "labels": {"b": True}}),
+        (KindName("", "v1", "ConfigMap"), {"name": "a", "labels": {"b": "*"}}),
+        (KindName("", "v1", "ConfigMap"), {"name": "a", "namespace": "A_b"}),
     ],
     ids=str,
 )
@@ -120,3 +137,8 @@ def test_templates_have_metadata_where_a_server_hands_them_on(key):
     assert found_at(whole, CONTROLLERS[key].way) == {"metadata": {}, "spec": POD["spec"]}
     assert with_template_metadata(whole) is whole
     assert with_template_metadata(POD) is POD
+
+
+@pytest.mark.parametrize(("api_version", "kind"), [("v1", ""), ("v1", "pod"), ("", "Pod")])
+def test_what_has_no_kind_is_no_object(api_version, kind):
+    assert not is_accepted({**POD, "apiVersion": api_version, "kind": kind}, find_type)

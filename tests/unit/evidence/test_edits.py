@@ -148,3 +148,37 @@ def test_where_nobody_knows_types_the_first_way_says_what_is_a_list():
     listed, mapped = ("spec", "data", Hole.ELEMENT, "a"), ("spec", "data", Hole.KEY)
     assert [*of_one_shape([listed, mapped, ("spec", "b")])] == [listed, ("spec", "b")]
     assert [*of_one_shape([mapped, listed])] == [mapped]
+
+
+def test_of_parts_that_exclude_each_other_one_is_left():
+    container = ("spec", "containers", Hole.ELEMENT)
+    probe = {"tcpSocket": {"port": 80}}
+    obj = {**POD, "spec": {"containers": [{"name": "a", "image": "b", "startupProbe": probe}]}}
+    way = (*container, "startupProbe", "httpGet", "port")
+    made = [_at(one, way[:-2]) or {} for one in results(way, [8080], obj=obj)]
+    assert {"httpGet": {"port": 8080}} in made
+    assert not any({"httpGet", "tcpSocket"} <= one.keys() for one in made)
+
+
+@pytest.mark.parametrize(
+    ("way", "value"),
+    [
+        (("metadata", "labels", "a"), "*"),
+        (("spec", "volumes", Hole.ELEMENT, "emptyDir", "sizeLimit"), "-1Gi"),
+        (("spec", "containers", Hole.ELEMENT, "ports", Hole.ELEMENT, "containerPort"), 0),
+    ],
+)
+def test_what_an_api_server_refuses_comes_last(way, value):
+    plain, odd = edits(TYPE, way, [value])
+    assert plain
+    assert any(_at(edit(POD), way) == value for edit in odd)
+    assert not any(_at(edit(POD), way) == value for edit in plain)
+
+
+def _at(value, way):
+    for step in way:
+        if step is Hole.ELEMENT:
+            value = value[0] if isinstance(value, list) and value else None
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return value

@@ -25,10 +25,13 @@ def test_a_guessed_kind_is_spelled_as_it_is_elsewhere():
     assert {one.kind for one in found} == {"PodSecurityPolicy"}
 
 
-def test_subresources_are_told_and_not_tried():
-    space = space_of([Mention(About.KIND, (), ("*/v1/Pod/exec",))], {}, NOW)
-    assert space.kinds == ()
-    assert space.subresources == ("*/v1/Pod/exec",)
+def test_subresources_are_tried_as_far_as_it_is_known_what_is_sent_to_them():
+    written = ("*/v1/Pod/exec", "*/v1/Pod/log", "apps/v1/Deployment/scale", "*/*/*/*")
+    space = space_of([Mention(About.KIND, (), written)], {}, NOW)
+    assert KindName("", "v1", "Pod") not in space.kinds
+    assert space.subresources == ("*/v1/Pod/log",)
+    found = {(one.kind.kind, one.name) for one in space.parts}
+    assert {("Pod", "exec"), ("Pod", "eviction"), ("Deployment", "scale")} <= found
 
 
 def test_users_are_those_that_are_named():

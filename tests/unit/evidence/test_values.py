@@ -2,8 +2,9 @@ import re
 
 import pytest
 
-from kyvsim.evidence.values import samples
+from kyvsim.evidence.values import samples, wildcards
 from kyvsim.kube.text_pattern import compile_text_pattern
+from kyvsim.kube.wildcard import matches
 
 PATTERNS = [
     "registry.example.com/*",
@@ -66,3 +67,11 @@ def test_regular_expressions_give_texts_that_match(expression):
 
 def test_texts_of_numbers_give_numbers_too():
     assert 1000 in [*samples(["1000"])]
+
+
+def test_texts_with_wildcards_match_what_is_written():
+    found = [*wildcards(["nodes/proxy", ["get"], "bad*", 1])]
+    assert found[0] == "*"
+    assert {"nodes/*", "*/proxy", "nodes/prox?", "g*", "ge?"} <= set(found)
+    assert all(matches(one, "nodes/proxy") or matches(one, "get") for one in found)
+    assert [*wildcards(["*", 1, None])] == []
