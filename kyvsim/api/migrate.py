@@ -3,6 +3,7 @@
 Codes: KV280 nothing to convert. KV281 two policies become one of the same name.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from kyvsim.api.system import own_system
@@ -75,12 +76,16 @@ def _nothing_to_convert() -> Diagnostic:
 
 
 def _clashes(conversions: Iterable[Conversion]) -> Iterator[Diagnostic]:
-    """Yield the policies that become one of a name that another one becomes already."""
-    owners: dict[tuple[str, str, str], Policy | PolicyException] = {}
+    """Yield the policies that become one of a name that another one becomes already.
+
+    What is in different folders is for different clusters, or there twice in the first place.
+    """
+    owners: dict[tuple[str, str, str, str], Policy | PolicyException] = {}
     for one in conversions:
         for made in one.made:
             meta = made.data["metadata"]
-            key = (made.data["kind"], meta.get("namespace", ""), meta["name"])
+            folder = os.path.dirname(one.policy.document.file)
+            key = (made.data["kind"], meta.get("namespace", ""), meta["name"], folder)
             owner = owners.setdefault(key, one.policy)
             if owner is not one.policy:
                 text = (

@@ -7,10 +7,12 @@ from kyvsim.api.inputs import ApplyInputs
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
 from kyvsim.load.files import Source
-from kyvsim.model.evidence import Evidence
+from kyvsim.model.evidence import Answer, Evidence
 from kyvsim.model.migration import Conversion, Migration
 from kyvsim.model.policy import Policy
 from kyvsim.report.object_yaml import to_yaml
+
+_BRIEF_CASES, _BRIEF_SECONDS = 300, 1.0
 
 
 def with_evidence(migration: Migration, resources: tuple[str, ...], seconds: float) -> Migration:
@@ -24,6 +26,23 @@ def with_evidence(migration: Migration, resources: tuple[str, ...], seconds: flo
         for pair in pairs
     )
     return migration._replace(evidence=found)
+
+
+def with_counterexamples(migration: Migration) -> Migration:
+    """Return a migration with evidence where a brief look finds a difference, and none elsewhere.
+
+    The look goes no further than small objects with few changes: what it does not find is not
+    checked. An error on an ordinary object is among the first things that it meets.
+    """
+    pairs = list(zip(migration.conversions, migration.texts, strict=True))
+    found = (
+        _evidence(_told(pair, pairs), (), _BRIEF_SECONDS, _BRIEF_CASES)
+        if pair[0].is_whole and pair[1]
+        else None
+        for pair in pairs
+    )
+    shown = (one if one and one.answer is Answer.COUNTEREXAMPLE else None for one in found)
+    return migration._replace(evidence=tuple(shown))
 
 
 _Pair: TypeAlias = tuple[Conversion, str]
@@ -46,7 +65,10 @@ def _told(pair: _Pair, pairs: Sequence[_Pair]) -> _Told:
     return _Told(tuple(one for one in pairs if one[0].policy.key in named), (pair,))
 
 
-def _evidence(told: _Told, resources: tuple[str, ...], seconds: float) -> Evidence | None:
+def _evidence(
+    told: _Told, resources: tuple[str, ...], seconds: float, cases: int = 0
+) -> Evidence | None:
+    """Return the evidence on a pair; `cases` bounds a brief look, which ends with what it finds."""
     inputs = EqualInputs(
         old=tuple(map(_before, told.policies)),
         new=tuple(map(_after, told.policies)),
@@ -56,7 +78,10 @@ def _evidence(told: _Told, resources: tuple[str, ...], seconds: float) -> Eviden
             exceptions=tuple(text(one) for one in told.exceptions for text in (_before, _after)),
         ),
         seconds=seconds,
+        needs_cases=True,
     )
+    if cases:
+        inputs = inputs._replace(cases=cases, first_only=True)
     return compare(inputs).evidence
 
 

@@ -5,11 +5,11 @@ import sys
 from collections.abc import Callable, Iterable
 
 from kyvsim.api.migrate import migrate
-from kyvsim.api.migrate_evidence import with_evidence
+from kyvsim.api.migrate_evidence import with_counterexamples, with_evidence
 from kyvsim.api.suite_update import FileText
 from kyvsim.cli import declared
 from kyvsim.cli.closing import say_remarks
-from kyvsim.cli.golden_files import write_files
+from kyvsim.cli.golden_files import check_place, write_files
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.output_files import file_name
 from kyvsim.cli.overwriting import reader_of, refuse_existing, refuse_read
@@ -52,7 +52,8 @@ _AUTO = "auto"
     "--output",
     metavar="DIR",
     type=declared.PathText(is_written=True),
-    help="Write a file for each policy there, all or none; the policies are not shown then.",
+    help="Write a file for each policy there, below the same folders as it was found in, all or "
+    "none; the policies are not shown then.",
 )
 @declared.option(
     "--kind",
@@ -69,7 +70,8 @@ _AUTO = "auto"
 @declared.option(
     "--check",
     is_flag=True,
-    help="Compare each policy with what becomes of it, by cases, as kyvsim equal does.",
+    help="Compare each policy with what becomes of it, by cases, as kyvsim equal does. Without it "
+    "only a few cases are tried, and what they do not show is not checked.",
 )
 @list_option(
     "-r", "--resource", "--resources", help="With --check, manifests to try, too.", paths=True
@@ -98,6 +100,8 @@ def command(call: declared.Call, /, **options: Any) -> int:
             migration = migrate(paths, given, walking, kind)
             if options["check"]:
                 migration = with_evidence(migration, options["resource"], options["seconds"])
+            else:
+                migration = with_counterexamples(migration)
         say_remarks(migration.diagnostics)
         _show(migration, chosen.shown, options, reader_of(options, call))
         files.fill(FORMATS[name].write(migration) for name, _ in chosen.files)
@@ -114,28 +118,38 @@ def _show(
     texts = list(_texts(migration, partial=options["partial"]))
     folder = options["output"]
     if folder:
-        files = [FileText(_path(folder, name), text, folder) for name, text in texts]
+        files = [
+            FileText(
+                os.path.join(folder, _place(one, options["paths"]), f"{name}.yaml"), text, folder
+            )
+            for one, name, text in texts
+        ]
         _write(files, options, reads)
     if folder or not FORMATS[shown].for_people:
         write_out(FORMATS[shown].write(migration), FORMATS[shown].media)
         return
-    write_out(["---\n".join(text for _, text in texts)], YAML)
+    write_out(["---\n".join(text for *_, text in texts)], YAML)
     for line in "".join(FORMATS[shown].write(migration)).rstrip("\n").split("\n"):
         say(line)
 
 
-def _texts(migration: Migration, *, partial: bool) -> Iterable[tuple[str, str]]:
-    """Yield name and text of what is made of each policy that is converted as far as wanted."""
+def _texts(migration: Migration, *, partial: bool) -> Iterable[tuple[str, str, str]]:
+    """Yield each policy that is converted as far as wanted: its file, its name, what is made."""
     for one, text in zip(migration.conversions, migration.texts, strict=True):
         if one.is_whole or (partial and text):
-            yield file_name(one.policy.key.replace("/", "-")), text
+            yield one.policy.document.file, file_name(one.policy.key.replace("/", "-")), text
         elif text:
             why = "some of its rules cannot be converted (--partial writes the others)"
             say(safe_line(f"{one.policy.key}: not written: {why}"))
 
 
-def _path(folder: str, name: str) -> str:
-    return os.path.join(folder, f"{name}.yaml")
+def _place(file: str, paths: Iterable[str]) -> str:
+    """Return the folder of a file below the one of the given folders that it was found in."""
+    for path in paths:
+        if file.startswith(os.path.join(path, "")):
+            found = os.path.relpath(os.path.dirname(file), path)
+            return "" if found == os.curdir else found
+    return ""
 
 
 def _write(files: list[FileText], options: dict[str, Any], reads: Callable[[str], bool]) -> None:
@@ -147,11 +161,13 @@ def _write(files: list[FileText], options: dict[str, Any], reads: Callable[[str]
     refuse_read(paths, reads)
     if not options["force"]:
         refuse_existing(paths)
-    folder = options["output"]
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write to {folder}: {error.strerror}") from None
+    for file in files:
+        check_place(file)
+    for folder in dict.fromkeys((options["output"], *map(os.path.dirname, paths))):
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot write to {folder}: {error.strerror}") from None
     write_files(files)
     for file in files:
         say(safe_line(f"wrote {file.path}"))

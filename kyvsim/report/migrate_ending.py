@@ -29,9 +29,11 @@ def _evidence_facts(migration: Migration) -> tuple[Fact, ...]:
     answers = [one.answer for one in migration.evidence if one is not None]
     others = answers.count(Answer.COUNTEREXAMPLE)
     uncovered = answers.count(Answer.NOT_COVERED)
+    unchecked = sum(one.is_whole and found is None for one, found in migration.pairs)
     equal = answers.count(Answer.EQUAL)
     return (
         weighing("counterexamples", others, f"{counted(others, 'policy')} with a counterexample"),
         weighing("notCovered", uncovered, f"{counted(uncovered, 'policy')} not covered"),
         informing("equal", equal, f"{equal} equal"),
+        informing("notChecked", unchecked, f"{counted(unchecked, 'policy')} not checked (--check)"),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.model.evidence import Answer
+from kyvsim.model.evidence import Answer, Evidence
 from kyvsim.model.migration import Conversion, Migration, Outcome, RuleOutcome
 from kyvsim.report.equal_text import render as render_evidence
 from kyvsim.report.equality import Equality
@@ -12,7 +12,7 @@ from kyvsim.report.style import safe_line
 def render(migration: Migration) -> Iterator[str]:
     """Yield the lines of each policy."""
     for conversion, evidence in migration.pairs:
-        yield from _policy(conversion)
+        yield from _policy(conversion, _checked(evidence))
         if evidence is not None:
             told = list(render_evidence(Equality(evidence, ())))
             shown = told[:1] if evidence.answer is Answer.EQUAL else told
@@ -20,19 +20,26 @@ def render(migration: Migration) -> Iterator[str]:
         yield "\n"
 
 
-def _policy(conversion: Conversion) -> Iterator[str]:
+def _checked(evidence: Evidence | None) -> str:
+    """Return what is to be said of rules that are converted: whether that was checked."""
+    if evidence is None:
+        return " (not checked)"
+    return " (see the counterexample)" if evidence.answer is Answer.COUNTEREXAMPLE else ""
+
+
+def _policy(conversion: Conversion, checked: str) -> Iterator[str]:
     policy = conversion.policy
     yield f"{safe_line(f'{policy.kind} {policy.key} ({policy.document.file})')}\n"
     for one in conversion.rules:
-        yield from _rule(one)
+        yield from _rule(one, "" if one.outcome is Outcome.REFUSED else checked)
     for made in conversion.made:
         data = made.data
         why = f" (`{made.wanted}` is no name for a policy)" if made.wanted else ""
         yield f"  -> {safe_line(str(data['kind']))} {safe_line(data['metadata']['name'] + why)}\n"
 
 
-def _rule(one: RuleOutcome) -> Iterator[str]:
-    yield f"  {safe_line(one.rule)}: {one.outcome.value}\n"
+def _rule(one: RuleOutcome, checked: str) -> Iterator[str]:
+    yield f"  {safe_line(one.rule)}: {one.outcome.value}{checked}\n"
     if one.outcome is Outcome.REFUSED:
         yield f"    {safe_line(f'{one.location}: {one.path}')}\n"
         yield f"    {safe_line(one.reason)}\n"

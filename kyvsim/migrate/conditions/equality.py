@@ -25,9 +25,14 @@ def equals_read(key: Value, value: Value) -> Test:
     """Return the test that a key equals what is read; data of the cluster may hold wildcards."""
     if not value.is_looked_up:
         return Relation(key.tight(RELATION + 1), "==", value.tight(RELATION + 1))
+    return fits_read(key.tight(), value.tight())
+
+
+def fits_read(text: str, pattern: str) -> Test:
+    """Return the test that a text fits a wildcard text that is read; both bind tightly."""
     # Between \Q and \E nothing has a meaning but the two wildcards.
-    sign = rf"{value.tight()}.replace('*', '\\E.*\\Q').replace('?', '\\E.\\Q')"
-    return Plain(rf"{key.tight()}.matches('^\\Q' + {sign} + '\\E$')")
+    sign = rf"{pattern}.replace('*', '\\E.*\\Q').replace('?', '\\E.\\Q')"
+    return Plain(rf"{text}.matches('^\\Q' + {sign} + '\\E$')")
 
 
 def not_equals(key: Value, value: Value) -> Test:

@@ -8,7 +8,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import range_ends
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.light.typed import Final
-from kyvsim.migrate.conditions.equality import equals_read
+from kyvsim.migrate.conditions.equality import equals_read, fits_read
 from kyvsim.migrate.desk import name_for_element
 from kyvsim.migrate.expressions import (
     RELATION,
@@ -34,8 +34,13 @@ from kyvsim.migrate.scalars import amount_test
 from kyvsim.migrate.values import Value
 from kyvsim.migrate.wildcards import like, like_one
 
-_ROLE_FIELDS: Final = frozenset({"verbs", "resources", "apiGroups", "resourceNames"})
-"""Fields of roles, in which a `*` stands for everything."""
+_WILD_FIELDS: Final = frozenset(
+    {"verbs", "resources", "apiGroups", "resourceNames", "host", "hosts", "args", "command"}
+)
+"""Fields whose texts may hold wildcards: rules take what they hold for patterns, too.
+
+upstream: pkg/engine/variables/operator/anyin.go, which matches in both directions
+"""
 
 _Holds = Callable[[Value], Test]
 
@@ -157,10 +162,13 @@ def _in_range(one: Value, text: str) -> Test:
 def _among_texts(one: Value, texts: list[str]) -> Test:
     if is_number(one.types) and all(map(str.isdecimal, texts)):
         return Relation(one.text, "in", f"[{', '.join(texts)}]")
-    if one.noun in _ROLE_FIELDS and not any(map(has_wildcard, texts)):
-        listed = ", ".join(map(quoted, [*texts, "*"]))
-        return Relation(_as_text(one), "in", f"[{listed}]")
-    return some(like_one(_as_text(one), texts))
+    found = like_one(_as_text(one), texts)
+    plain = [text for text in texts if not has_wildcard(text)]
+    if one.noun in _WILD_FIELDS and plain and is_text(one.types):
+        listed = ", ".join(map(quoted, plain))
+        found = [test for test in found if not isinstance(test, Relation)]
+        found.insert(0, Each(f"[{listed}]", "text", fits_read("text", one.tight()), "exists"))
+    return some(found)
 
 
 def _as_text(one: Value) -> str:
@@ -182,6 +190,6 @@ def _among_read(one: Value, value: Value) -> Test:
         return _in_text(one, value) if value.is_looked_up else equals_read(one, value)
     listed = value.or_else([]) if is_list(value.types) else _listed(value)
     found = Relation(text, "in", listed)
-    if value.noun in _ROLE_FIELDS:
-        return some([found, Relation("'*'", "in", listed)])
+    if value.noun in _WILD_FIELDS and is_text(element_of(value.types)):
+        return Each(listed, "pattern", fits_read(one.tight(), "pattern"), "exists")
     return found

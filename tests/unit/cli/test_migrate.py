@@ -1,12 +1,14 @@
 """`kyvsim migrate -o`: all files or none, and nothing overwritten without a word."""
 
 import errno
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from kyvsim.cli.main import main
+from kyvsim.migrate import convert
 from kyvsim.migrate.names import object_name
 
 POLICY = """\
@@ -155,3 +157,54 @@ def test_a_kind_that_nothing_becomes_is_told_with_those_there_are(migrate, tmp_p
     status, _, said = migrate("policies.yaml", "--kind", "ClusterPolicy")
     assert status == 2
     assert "'ClusterPolicy' is not one of 'auto', 'ValidatingPolicy'" in said
+
+
+def test_folders_stay_as_they_are_and_may_have_policies_of_one_name(migrate, tmp_path):
+    for folder in ("in/a", "in/b/c"):
+        (tmp_path / folder).mkdir(parents=True)
+        policies(tmp_path / folder, "same")
+    policies(tmp_path / "in", "top")
+    status, _, said = migrate("in", "-o", "made")
+    assert status == 0
+    assert "KV281" not in said
+    found = sorted(
+        str(path.relative_to(tmp_path / "made")) for path in tmp_path.glob("made/**/*.yaml")
+    )
+    assert found == ["a/same.yaml", "b/c/same.yaml", "top.yaml"]
+
+
+def test_a_link_in_the_folder_does_not_lead_out_of_it(migrate, tmp_path):
+    (tmp_path / "in/a").mkdir(parents=True)
+    policies(tmp_path / "in/a", "same")
+    (tmp_path / "made").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "made/a").symlink_to(tmp_path / "elsewhere")
+    status, _, said = migrate("in", "-o", "made")
+    assert status == 2
+    assert "outside made" in said
+    assert not any((tmp_path / "elsewhere").iterdir())
+
+
+def test_what_is_not_compared_is_not_called_converted_alone(migrate, tmp_path):
+    policies(tmp_path, "one")
+    _, _, said = migrate("policies.yaml")
+    assert "team: converted (not checked)" in said
+    assert "1 policy not checked (--check)" in said
+    _, _, said = migrate("policies.yaml", "--check", "--seconds", "600")
+    assert "not checked" not in said
+
+
+def test_an_error_on_an_ordinary_object_is_found_without_check(migrate, tmp_path, monkeypatch):
+    policies(tmp_path, "one")
+
+    def broken(policy, *others):
+        made = convert(policy, *others)
+        data = json.loads(json.dumps(made.made[0].data))
+        data["spec"]["validations"][0]["expression"] = "object.data.size() < 5"
+        return made._replace(made=(made.made[0]._replace(data=data), *made.made[1:]))
+
+    monkeypatch.setattr("kyvsim.api.migrate.convert", broken)
+    status, _, said = migrate("policies.yaml")
+    assert status == 1
+    assert "(see the counterexample)" in said
+    assert "1 policy with a counterexample" in said

@@ -50,11 +50,31 @@ EXPRESSIONS = [
         "!object.spec.nodeName.contains('gpu')",
     ),
 ]
+WILD_LISTS = [
+    (
+        {"key": "nodes/proxy", "operator": "AnyIn"},
+        "{{ request.object.rules[].resources[] || `[]` }}",
+        "'nodes/proxy'.matches(",
+    ),
+    (
+        {"key": "{{ request.object.rules[].verbs[] || `[]` }}", "operator": "AnyIn"},
+        ["get", "list"],
+        "['get', 'list'].exists(text,",
+    ),
+]
 
 
 @pytest.mark.parametrize(("one", "wanted"), EXPRESSIONS, ids=str)
 def test_expressions(one, wanted, expression):
     assert expression(deny(one)) == wanted
+
+
+@pytest.mark.parametrize(("one", "value", "wanted"), WILD_LISTS, ids=str)
+def test_wildcards_that_lists_of_an_object_hold_are_patterns(one, value, wanted, expression):
+    match = {"any": [{"resources": {"kinds": ["ClusterRole"]}}]}
+    found = expression(deny({**one, "value": value}, match=match))
+    assert wanted in found
+    assert ".replace('*', '\\\\E.*\\\\Q')" in found
 
 
 NUMBERS = ("GreaterThan", "GreaterThanOrEquals", "LessThan", "LessThanOrEquals")
