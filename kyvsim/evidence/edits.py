@@ -80,7 +80,7 @@ def _written(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[Json,
 
 def _wild(way: Way, values: Sequence[Json]) -> Iterator[str]:
     """Return texts with wildcards for the elements of a list, and for what is inside of them."""
-    return wildcards(values) if Hole.ELEMENT in way else iter(())
+    return wildcards(values or ("a",)) if Hole.ELEMENT in way else iter(())
 
 
 def _set_odd(way: Way) -> Iterator[tuple[Way, Json]]:

@@ -7,7 +7,7 @@ and "Possible enum values" of the types in k8s.io/api.
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.cel.libraries.formats import format_problems
+from kyvsim.cel.libraries.formats import format_problems, is_subdomain
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.quantity import parse_quantity
@@ -83,6 +83,9 @@ _AT_LEAST_ONE = frozenset(
 )
 _HIGHEST_PORT = 65535
 _HIGHEST: Mapping[str, int] = MappingProxyType({"weight": 100, "defaultMode": 0o777, "mode": 0o777})
+_HOST_WAYS = frozenset({("spec", "rules", "host"), ("spec", "tls", "hosts")})
+"""Of an Ingress: names of hosts, of which the first part may be a wildcard."""
+_HOSTS = ("a.example.com", "*.example.com")
 _PORT_WAYS = frozenset({("targetPort",)})
 """Numbers, or names of ports."""
 _LONGEST_PORT = 15
@@ -179,9 +182,14 @@ def other_key(key: str) -> str:
     return _OTHER_AMOUNTS.get(key, "other")
 
 
+def names_of(way: Way) -> tuple[str, ...]:
+    """Return the names of the fields on a way."""
+    return tuple(one for one in way if not isinstance(one, Hole))
+
+
 def words(way: Way) -> tuple[str, ...] | None:
     """Return the texts that may stand at a way; None where it may be any."""
-    names = tuple(one for one in way if not isinstance(one, Hole))
+    names = names_of(way)
     return _WORDS.get(names[-1:]) or _WORDS.get(names[-2:])
 
 
@@ -203,6 +211,8 @@ def _is_text(way: Way, text: str) -> bool:
         return is_quantity(text)
     if _is_label(way):
         return not format_problems("labelValue", text)
+    if names_of(way) in _HOST_WAYS:
+        return is_subdomain(text.removeprefix("*."))
     if way[-1:] in _PORT_WAYS:
         return text.isascii() and text.isalnum() and text.islower() and len(text) <= _LONGEST_PORT
     return not _is_image(way) or _is_reference(text)
@@ -259,6 +269,8 @@ def usual(way: Way) -> tuple[str, ...]:
     """Return a few texts that an API server takes at a way; () where nothing is known."""
     if _is_amount(way):
         return _QUANTITIES
+    if names_of(way) in _HOST_WAYS:
+        return _HOSTS
     return _IMAGES if _is_image(way) else (words(way) or ())[:3]
 
 

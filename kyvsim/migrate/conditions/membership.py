@@ -191,5 +191,10 @@ def _among_read(one: Value, value: Value) -> Test:
     listed = value.or_else([]) if is_list(value.types) else _listed(value)
     found = Relation(text, "in", listed)
     if value.noun in _WILD_FIELDS and is_text(element_of(value.types)):
-        return Each(listed, "pattern", fits_read(one.tight(), "pattern"), "exists")
+        # The order makes no difference here, and a sorted list may lose the type of its elements.
+        listed = listed.removesuffix(".sort()")
+        fits = [fits_read(one.tight(), "pattern")]
+        if one.noun in _WILD_FIELDS:
+            fits.append(fits_read("pattern", one.tight()))
+        return Each(listed, "pattern", some(fits), "exists")
     return found
