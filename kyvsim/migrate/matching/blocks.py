@@ -1,7 +1,11 @@
 """Whole match and exclude blocks → constraints and match conditions of a policy."""
 
+from collections.abc import Iterable
+
+from kyvsim.kube.discovery import every_kind, is_namespaced
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.migrate.desk import Desk
@@ -140,7 +144,11 @@ def _only(block: Block, steps: Steps, one: Json) -> tuple[dict[str, Json], Test]
     selectors: dict[str, Json] = {}
     left_out = _CONSTRAINED
     if resources.get("namespaceSelector") is not None:
-        selectors["namespaceSelector"] = resources["namespaceSelector"]
+        if _lie_in_namespaces(resources.get("kinds") or ("*",)):
+            selectors["namespaceSelector"] = resources["namespaceSelector"]
+        else:
+            # A constraint also takes what is in no namespace, which a rule leaves out.
+            left_out -= {"namespaceSelector"}
     wild = _is_wild(resources.get("selector"))
     if block.names is DELETED and wild:
         raise _wild_labels(steps)
@@ -148,8 +156,22 @@ def _only(block: Block, steps: Steps, one: Json) -> tuple[dict[str, Json], Test]
         block = block._replace(names=EITHER)
     if block.names is not ADMITTED and resources.get("selector") is not None and not wild:
         selectors["objectSelector"] = resources["selector"]
-        left_out = _CONSTRAINED | {"selector"}
+        left_out |= {"selector"}
     return selectors, every(_tests(block, steps, one, left_out))
+
+
+def _lie_in_namespaces(kinds: Iterable[str]) -> bool:
+    """Return whether all objects of kinds lie in namespaces, as far as the kinds are known."""
+    named = map(parse_kind_selector, kinds)
+    return not any(
+        has_wildcard(one.kind) or not is_namespaced(group, one.kind)
+        for one in named
+        for group in (_groups(one.kind) or (one.group,))
+    )
+
+
+def _groups(kind: str) -> list[str]:
+    return [group for group, known in every_kind() if known == kind]
 
 
 def _filters(block: Json) -> list[tuple[Steps, Json]]:

@@ -150,6 +150,11 @@ def filter_tests(
         )
         if given and field not in left_out:
             if field == "namespaceSelector" and _may_be_namespaces(resources):
+                if _names_wildcards(resources) and names is not AT_REST:
+                    # A rule with a namespaceSelector is about no Namespace.
+                    tests.append(Relation(names.kind, "!=", "'Namespace'"))
+                    tests.append(convert(resources[field], names))
+                    continue
                 raise NotConvertible(
                     "a namespaceSelector for Namespaces themselves has no twin in CEL",
                     "split the rule: one for Namespaces",
@@ -166,6 +171,11 @@ def _may_be_namespaces(resources: Json) -> bool:
     """Return whether a filter may be about Namespaces, whose labels a namespaceSelector leaves."""
     kinds = [parse_kind_selector(one).kind for one in resources.get("kinds") or ("*",)]
     return any(matches(kind, "Namespace") for kind in kinds)
+
+
+def _names_wildcards(resources: Json) -> bool:
+    kinds = [parse_kind_selector(one).kind for one in resources.get("kinds") or ("*",)]
+    return "Namespace" not in kinds
 
 
 def _user_tests(one: Json, desk: Desk) -> list[Test]:

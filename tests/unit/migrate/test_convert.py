@@ -197,7 +197,12 @@ def test_cel_stays_as_it_is(converted):
             {
                 "exclude": {
                     "any": [
-                        {"resources": {"kinds": ["*"], "namespaceSelector": {"matchLabels": {}}}}
+                        {
+                            "resources": {
+                                "kinds": ["Namespace"],
+                                "namespaceSelector": {"matchLabels": {}},
+                            }
+                        }
                     ]
                 }
             },
@@ -235,3 +240,17 @@ def test_no_variable_holds_an_optional(converted):
     texts = [one["expression"] for one in made["spec"]["variables"]]
     assert not [text for text in texts if "optional.of(" in text or text.endswith(".?team")]
     assert texts == ["object.metadata.?labels.?team.orValue(null)"]
+
+
+def test_a_namespace_selector_takes_nothing_that_is_in_no_namespace(converted):
+    selector = {"matchLabels": {"frozen": "yes"}}
+    body = labelled()
+    body["match"] = {"any": [{"resources": {"kinds": ["*"], "namespaceSelector": selector}}]}
+    _, (made,) = converted(body, background=False)
+    assert "namespaceSelector" not in made["spec"]["matchConstraints"]
+    tests = " ".join(one["expression"] for one in made["spec"]["matchConditions"])
+    assert "request.kind.kind != 'Namespace'" in tests
+    assert "request.?namespace.orValue('') != ''" in tests
+    body["match"] = {"any": [{"resources": {"kinds": ["Pod"], "namespaceSelector": selector}}]}
+    _, (made,) = converted(body, background=False)
+    assert made["spec"]["matchConstraints"]["namespaceSelector"] == selector
