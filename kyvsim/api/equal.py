@@ -81,8 +81,20 @@ def _contents(policies: Sequence[Policy]) -> list[str]:
 
 def _identical(old: Sequence[Policy], new: Sequence[Policy]) -> Evidence:
     """Return the evidence on two sides that are identical: nothing has to be tried."""
-    sides = (
+    before, after = (
         SideReached(tuple(f"{one.kind} {one.key}" for one in some), 0, Ratio(0, 0), ())
         for some in (old, new)
     )
-    return Evidence(Answer.EQUAL, 0, 0, 0, (), (), (), (), *sides, identical=True)
+    return Evidence(
+        Answer.EQUAL,
+        cases=0,
+        given=0,
+        denied=0,
+        counterexamples=(),
+        limited=(),
+        reasons=(),
+        untried=(),
+        old=before,
+        new=after,
+        identical=True,
+    )

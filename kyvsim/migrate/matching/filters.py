@@ -142,7 +142,7 @@ def filter_tests(
 
     Raises NotConvertible with the path from the filter.
     """
-    tests = []
+    tests: list[Test] = []
     resources = one.get("resources") or {}
     for field, convert in _RESOURCES.items():
         given = resources.get(field) or (
