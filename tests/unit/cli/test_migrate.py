@@ -104,10 +104,10 @@ def test_none_is_written_where_one_cannot_be(migrate, tmp_path, monkeypatch):
             made.append(sorted(path.name for path in (tmp_path / "made").iterdir()))
         replace(temporary, place)
 
-    def refuse(path, flags, mode=0o777):
-        if ".two.yaml" in str(path):
+    def refuse(path, flags, mode=0o777, **options):
+        if "two.yaml" in str(path):
             raise OSError(errno.ENOSPC, "No space left on device")
-        return opened(path, flags, mode)
+        return opened(path, flags, mode, **options)
 
     opened = os.open
     monkeypatch.setattr(os, "replace", full)

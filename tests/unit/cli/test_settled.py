@@ -147,7 +147,7 @@ def test_what_is_wrong_is_told_with_its_place(project, kyvsim, text, told):
         ('[tool.kyvsim]\nexclud = "a"\n', "../pyproject.toml:2:1: error KV095"),
         ("[tool.kyvsim.apply]\n  tabel = true\n", "../pyproject.toml:2:3: error KV095"),
         ("[tool]\nkyvsim = 1\n# tool.kyvsim", "error KV094: `kyvsim` must be a table"),
-        ("[tool.kyvsim\n", "../pyproject.toml: error KV094: cannot be read"),
+        ("[tool.kyvsim\n", "../pyproject.toml:1:13: error KV094: cannot be read"),
     ],
 )
 def test_what_is_wrong_in_toml_is_told(project, kyvsim, text, told):
