@@ -35,6 +35,7 @@ class Created(NamedTuple):
 
     files: tuple[FileText, ...]
     row_count: int
+    """How many rows `kyvsim test` counts in the manifest."""
     remarks: tuple[str, ...]
     """What a person should know of the rows, and what happens now that they can't say."""
     diagnostics: tuple[Diagnostic, ...]
@@ -60,7 +61,7 @@ def create_test(creation: Creation) -> Created:
         FileText(os.path.join(creation.folder, name), text, creation.folder)
         for name, text in texts.items()
     )
-    return result._replace(files=files, row_count=len(found.rows), remarks=found.remarks)
+    return result._replace(files=files, row_count=found.row_count, remarks=found.remarks)
 
 
 def _manifest(creation: Creation) -> Manifest:

@@ -129,7 +129,9 @@ def _text(files: tuple[str, ...], held: Iterable[_Held]) -> Iterator[str]:
 def _shown(value: Any) -> str:
     if isinstance(value, list):
         return safe_line(", ".join(value)) or '""'
-    return "" if value is None else safe_line(str(value))
+    if value is None:
+        return ""
+    return safe_line(value if isinstance(value, str) else json.dumps(value))
 
 
 def _json(files: tuple[str, ...], held: Iterable[_Held]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """What one end of a scenario has otherwise than another."""
 
+import json
 from collections.abc import Iterator
 
 from kyvsim.kube.lasting import lasting
@@ -87,8 +88,9 @@ def _short(value: Json) -> str:
     if value is None:
         return "absent"
     if value.__class__ in {dict, list}:
-        return f"{len(value)} entries"
-    return f"`{value}`"
+        return "1 entry" if len(value) == 1 else f"{len(value)} entries"
+    # As YAML writes it: `true`, and a text without quotes.
+    return f"`{value if isinstance(value, str) else json.dumps(value)}`"
 
 
 def orders_text(found: Interleavings) -> str:

@@ -122,5 +122,7 @@ def _file(name: str) -> str:
 
 
 def _shown(value: object) -> object:
-    """Return a value as a template puts it out: text that is safe to show."""
+    """Return a value as a template puts it out: safe to show, a boolean as YAML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return value if isinstance(value, Markup) else log_safe(str(value))

@@ -30,6 +30,8 @@ class Scaffold(NamedTuple):
     """The expected objects by the name of their file."""
     remarks: tuple[str, ...]
     """What a person should know of the rows, and what happens now that they can't say."""
+    row_count: int
+    """How many rows `kyvsim test` counts: an entry has one for each of its resources."""
 
 
 class _Now(NamedTuple):
@@ -62,7 +64,9 @@ def scaffold(
     for policy in (one.policy.key for one in inputs.policies.policies):
         if policy not in heard:
             remarks.append(f"{policy}: no row, since it says nothing of these resources")
-    return Scaffold(_grouped(kept), _files(kept), tuple(dict.fromkeys(remarks)))
+    rows = _grouped(kept)
+    count = sum(sum(1 for _ in judge_row(row, known, bench)) for row in rows)
+    return Scaffold(rows, _files(kept), tuple(dict.fromkeys(remarks)), count)
 
 
 def _doubts(one: _Now) -> Iterator[str]:

@@ -40,6 +40,15 @@ def test_objects_are_missing_further_or_different():
     ]
 
 
+def test_values_are_written_as_in_yaml():
+    usual = ended(config_map("a", on=True, size=None, list=[1]))
+    other = ended(config_map("a", on=False, size=1.5, list=[]))
+    fields = (
+        "data.on `false`, not `true`; data.size `1.5`, not absent; data.list 0 entries, not 1 entry"
+    )
+    assert told(usual, other) == [("differs", f"ConfigMap shop/a: {fields}")]
+
+
 def test_what_a_server_writes_anew_is_no_difference():
     first, second = config_map("a"), config_map("a")
     second["metadata"] |= {"uid": "v", "resourceVersion": "9"}
