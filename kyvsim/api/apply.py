@@ -36,7 +36,7 @@ from kyvsim.languages.idle.runs import (
     without_payloads,
 )
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING
+from kyvsim.light.typed import TYPE_CHECKING, TypeAlias
 from kyvsim.load.mistaken import only_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.model.budget import to_follow
@@ -45,8 +45,8 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Clock, ClusterView
 from kyvsim.model.probe import Follower
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus, Stage
-from kyvsim.model.source import Document
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
+from kyvsim.model.source import Document, Path
 from kyvsim.report.course import Course
 from kyvsim.report.run import Explain, Run
 from kyvsim.report.summary import Row
@@ -78,14 +78,21 @@ def open_application(
     return run._replace(responses=course.watching(found), course=course, explain=explain)
 
 
+_Explained: TypeAlias = tuple[tuple[str, str, str, Path], tuple[Phase, RuleStatus, str]]
+"""A result of a response: its rule, and what it says."""
+
+
 def explaining(
     inputs: ApplyInputs, read: ReadInputs, cluster: ClusterView | None = None
 ) -> Explain:
     """Return what explains single results, of which it must be asked while they are told.
 
-    What it needs is loaded and compiled when it is first asked.
+    What it needs is loaded and compiled when it is first asked. Several formats show the same
+    failures: those of the response that was read last are explained once.
     """
     ask: list[Explain] = []
+    last: list[EngineResponse] = []
+    known: dict[_Explained, RuleExplanation | None] = {}
 
     def explain(response: EngineResponse, row: Row) -> "RuleExplanation | None":
         if not ask:
@@ -94,7 +101,17 @@ def explaining(
             told = _options(inputs._replace(budget=to_follow(inputs.budget)), read)
             sound = told._replace(admitted=True)  # or there would be no results
             ask.append(compile_explain(sound, world_of(read, cluster), read.payloads))
-        return ask[0](response, row)
+        if not last or last[0] is not response:
+            last[:] = [response]
+            known.clear()
+        policy, result = row.policy, row.result
+        key = (
+            (policy.kind, policy.key, result.rule.name, result.rule.path),
+            (result.phase, result.status, result.message),
+        )
+        if key not in known:
+            known[key] = ask[0](response, row)
+        return known[key]
 
     return explain
 

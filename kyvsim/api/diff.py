@@ -56,6 +56,8 @@ def _compared(old: Run, new: Run, seen: Seen, *, words: bool) -> Iterator[Resour
     """Yield what differs of each resource; nothing where one of the sets could not be applied."""
     if not (old.applied and new.applied):
         return
-    difference = compile_differences((old.policies, new.policies), seen, words=words)
+    difference = compile_differences(
+        (old.policies, new.policies), seen, (old.explain, new.explain), words=words
+    )
     for one, other in zip(old.responses, new.responses, strict=True):
         yield difference(one, other)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from kyvsim.api.apply import Compiled, Sample, compiled_for, responses_of, run_of
+from kyvsim.api.apply import Compiled, Sample, compiled_for, explaining, responses_of, run_of
 from kyvsim.api.explain_places import with_places
 from kyvsim.api.explain_record import Recorder, explained_rules
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
@@ -83,7 +83,7 @@ def open_explanation(inputs: ApplyInputs, asked: Wanted, stdin: bytes | None = N
     course = Course(audit_warn=inputs.audit_warn)
     found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
     objects = _explained(course.watching(found), compiled, recorder, asked)
-    return Explaining(run._replace(course=course), objects)
+    return Explaining(run._replace(course=course, explain=explaining(inputs, read)), objects)
 
 
 def _explained(

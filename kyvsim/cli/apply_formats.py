@@ -120,7 +120,7 @@ def teller(chosen: Chosen, options: Mapping[str, Any]) -> Teller | None:
 
 def _writings(run: Run, chosen: Chosen, options: Mapping[str, Any]) -> list[Writing]:
     begun = [FORMATS[chosen.shown].write(run, look_of(chosen, options))]
-    plain = _plain_look(options)
+    plain = _plain_look(options)._replace(in_file=True)
     return begun + [FORMATS[name].write(run, plain) for name, _ in chosen.files]
 
 

@@ -1,4 +1,4 @@
-"""What is said around results: remarks, input errors once more below long ones, the last line."""
+"""What is said around results: remarks about inputs, and the last line."""
 
 import sys
 import time
@@ -8,26 +8,8 @@ from kyvsim.cli.streams import is_terminal, say, shown_width, write_out
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ending import Ending
-from kyvsim.report.ending import ending_line, errors_again
+from kyvsim.report.ending import ending_line
 from kyvsim.report.look import Look
-
-_SCREEN = 24
-"""Lines that a terminal is sure to show at once."""
-
-
-class LineCount:
-    """Counts the lines of a report while its pieces pass by."""
-
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def watching(self, pieces: Iterable[str]) -> Iterator[str]:
-        """Yield the pieces, counting."""
-        for piece in pieces:
-            self.count += piece.count("\n")
-            yield piece
 
 
 def say_remarks(remarks: Iterable[Diagnostic]) -> None:
@@ -43,13 +25,6 @@ def say_remarks(remarks: Iterable[Diagnostic]) -> None:
 
         for one in told:
             say(remark_text(one))
-
-
-def remind(diagnostics: Iterable[Diagnostic], lines: LineCount) -> None:
-    """Say input errors once more where the results have moved them off the screen."""
-    if lines.count > _SCREEN:
-        for line in errors_again(diagnostics):
-            say(line)
 
 
 class ClosingLook(NamedTuple):

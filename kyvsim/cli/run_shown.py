@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from kyvsim.cli.closing import ClosingLook, LineCount, close, remind, say_remarks
+from kyvsim.cli.closing import ClosingLook, close, say_remarks
 from kyvsim.cli.streams import write_out
 from kyvsim.cli.walking import say_left_out, say_looked_at
 from kyvsim.light.named_tuple import NamedTuple
@@ -43,19 +43,28 @@ def show_run(
     status.
     """
     run = _on_terms(run, options)
-    say_remarks(_told(run.diagnostics, options))
+    errors, others = _parted(run.diagnostics)
+    # A long view moves what stands above it off the screen, so its reader finds errors below it.
+    below = errors if view.for_people else ()
+    say_remarks(_told(others if view.for_people else run.diagnostics, options))
     if options.get("verbose"):
         say_looked_at(run.policies)
     say_left_out(run.left_out, options)
-    lines = LineCount()
-    write_out(lines.watching(pieces_of(run)), view.media)
+    write_out(pieces_of(run), view.media)
+    say_remarks(below)
     finish(run)
     say_remarks(_told(run.last_remarks(), options))
     ending = run_ending(run)
-    if view.for_people:
-        remind(run.diagnostics, lines)
     close(ending, on_stdout=view.for_people, closing=view.closing)
     return ending.status
+
+
+def _parted(
+    remarks: tuple[Diagnostic, ...],
+) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
+    """Return the errors, and all other remarks."""
+    errors = tuple(one for one in remarks if one.severity is Severity.ERROR)
+    return errors, tuple(one for one in remarks if one.severity is not Severity.ERROR)
 
 
 def _told(remarks: tuple[Diagnostic, ...], options: Mapping[str, Any]) -> tuple[Diagnostic, ...]:

@@ -86,19 +86,30 @@ def _empty(place: str, is_folder: bool) -> Diagnostic:
     return Diagnostic("KV009", Severity.ERROR, text, Location(place))
 
 
+_MOST_KNOWN = 256
+"""So many places of a document are remembered."""
+
+
 class PlaceFinder:
     """Finds positions in a part of a text: what `Document.locate` is, one for each document."""
 
-    __slots__ = ("_name", "_of")
+    __slots__ = ("_known", "_name", "_of")
 
     def __init__(self, name: str, of: Excerpt) -> None:
         self._name = name
         self._of = of
+        # Every failure of a rule looks up the same few places of its policy.
+        self._known: dict[Path, Location] = {}
 
     def __call__(self, path: Path) -> Location:
         """Return the position of the node at a path."""
-        line, column = find_position(self._of.text, path)
-        return Location(self._name, line + self._of.line - 1, column)
+        found = self._known.get(path)
+        if found is None:
+            line, column = find_position(self._of.text, path)
+            found = Location(self._name, line + self._of.line - 1, column)
+            if len(self._known) < _MOST_KNOWN:
+                self._known[path] = found
+        return found
 
     def line(self, number: int) -> str:
         """Return the line of the file with a number, "" for one that is not of this part."""

@@ -22,7 +22,7 @@ class Said(NamedTuple):
     """Where in the object a check failed; "" where that is not known."""
     rule_place: Location
     failed_place: Location | None
-    """The same in the manifest."""
+    """Where in the manifest it failed, at least where the object is; None where it did not."""
 
 
 class Direction(StrEnum):

@@ -46,8 +46,6 @@ class Fact(NamedTuple):
     """What the closing line says of it; "" where it says nothing."""
     verdict: Verdict = Verdict.PASSED
     """What it alone makes of the run."""
-    detail: str = ""
-    """The same at length, where a view for people has a line for it."""
 
 
 class Ending(NamedTuple):

@@ -62,8 +62,6 @@ class ToldRow(NamedTuple):
     at: tuple[int, int] = (0, 0)
     """Line and column of what failed in the object, where they were looked for."""
     kind_of_policy: str = ""
-    called: str = ""
-    """What views call the rule, where its name behind that of its policy does not say it."""
     own: str = ""
     """What of the message the policy says itself."""
     reasons: tuple[ToldReason, ...] = ()

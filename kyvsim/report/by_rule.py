@@ -6,7 +6,7 @@ from kyvsim.light.typed import Final
 from kyvsim.report.run import Run
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.summary import Summary
-from kyvsim.report.view_rows import behind, rule_title
+from kyvsim.report.view_rows import behind
 from kyvsim.report.wrapped import Sheet, wrapped
 
 _COLUMN: Final = 7
@@ -54,7 +54,7 @@ def _by_title(run: Run) -> dict[str, Summary]:
 
 def _titles(run: Run) -> Mapping[tuple[object, ...], str]:
     return {
-        (policy.kind, policy.key, rule.path): rule_title(policy, rule)
+        (policy.kind, policy.key, rule.path): behind(policy.key, rule.name)
         for policy in run.policies
         for rule in policy.rules
     }

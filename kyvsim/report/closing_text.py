@@ -1,10 +1,10 @@
-"""The end of a view for people: what of the input was no good, and how the run ended."""
+"""The end of a view for people: how the run ended."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.model.ending import Ending, Verdict
-from kyvsim.report.wrapped import Sheet, wrapped
+from kyvsim.report.wrapped import Sheet
 
 _LOOKS: Mapping[Verdict, str] = MappingProxyType(
     {
@@ -20,17 +20,10 @@ _LOOKS: Mapping[Verdict, str] = MappingProxyType(
 def closing_lines(ending: Ending, sheet: Sheet, seconds: float | None = None) -> Iterator[str]:
     """Yield the lines that say how a run ended, in the words of the closing line.
 
-    What is told at length stands before it. `seconds` is how long the run took; it is told where
+    `seconds` is how long the run took; it is told where
     nobody compares two runs.
     """
-    told: list[str] = []
-    for fact in ending.ranked:
-        if fact.detail:
-            yield from _named(
-                "input", "error", wrapped(fact.detail, _room("input", sheet), ""), sheet
-            )
-        elif fact.text:
-            told.append(fact.text)
+    told = [fact.text for fact in ending.ranked if fact.text]
     if seconds is not None:
         told.append(f"{seconds:.1f} s")
     told.append(f"exit status {ending.status}")

@@ -19,7 +19,7 @@ from kyvsim.report.diff_words import (
 )
 from kyvsim.report.ending import ending_line
 from kyvsim.report.look import Look
-from kyvsim.report.markdown_text import markdown_text, table_line
+from kyvsim.report.markdown_text import markdown_lines, markdown_text, table_line
 from kyvsim.report.subject import title
 
 _COLUMNS = ("verdict", "object", "rule", "said")
@@ -48,7 +48,7 @@ def _rows(found: ResourceDifference, *, detailed: bool) -> Iterator[str]:
     name = "<br>".join(filter(None, (markdown_text(title(found.resource)), place)))
     for one in found.verdicts:
         if is_told(one, detailed=detailed):
-            said = "<br>".join(map(markdown_text, verdict_lines(one)))
+            said = "<br>".join(map(markdown_lines, verdict_lines(one)))
             rule = markdown_text(rule_name(one.policy, one.rule))
             yield table_line((markdown_text(arrow(one.results)), name, rule, said))
     for obj in found.objects:

@@ -20,9 +20,12 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleStatus
 from kyvsim.model.source import Path
 from kyvsim.report.changes import Change, generated, mutations, patched_targets
+from kyvsim.report.finding import finding_of
 from kyvsim.report.json_text import whole_numbers
-from kyvsim.report.places import failed_place, resource_place, rule_place
+from kyvsim.report.places import resource_place, rule_place
+from kyvsim.report.run import Explain
 from kyvsim.report.summary import Row, compile_rows
+from kyvsim.report.text_blocks import QUIET
 
 _RowKey: TypeAlias = tuple[str, str, str]
 """Policy, rule and phase: by these two sets are put beside each other."""
@@ -72,11 +75,16 @@ class Seen:
 
 
 def compile_differences(
-    policies: tuple[Iterable[Policy], Iterable[Policy]], seen: Seen, *, words: bool
+    policies: tuple[Iterable[Policy], Iterable[Policy]],
+    seen: Seen,
+    explain: tuple[Explain, Explain],
+    *,
+    words: bool,
 ) -> Callable[[EngineResponse, EngineResponse], ResourceDifference]:
     """Return a function that compares responses of two sets of policies, and counts what it sees.
 
-    With `words` other messages and paths of the same verdict are a difference, too.
+    With `words` other messages and paths of the same verdict are a difference, too. `explain`
+    explains failures of each set that differ.
     """
     rows_of = compile_rows(audit_warn=False)
     by_key = tuple({one.key: one for one in some} for some in policies)
@@ -98,16 +106,34 @@ def compile_differences(
         verdicts = []
         for key in dict.fromkeys((*before, *after)):
             for pair in zip_longest(before.get(key, ()), after.get(key, ())):
-                found = _verdict(key, pair, (old, new), by_key)
+                found = _verdict(key, pair, by_key)
                 _count_exceptions(pair, found.results, seen)
                 if _differs(found, seen, words=words):
-                    verdicts.append(found)
+                    verdicts.append(_placed(found, pair, (old, new), explain))
         objects = tuple(_objects(old, new))
         for one in objects:
             seen.objects[one.effect] += 1
         return ResourceDifference(new.trigger, resource_place(new), tuple(verdicts), objects)
 
     return difference
+
+
+def _placed(
+    found: VerdictDifference,
+    pair: tuple[Row | None, Row | None],
+    responses: tuple[EngineResponse, EngineResponse],
+    explain: tuple[Explain, Explain],
+) -> VerdictDifference:
+    """Return a difference with the places in the manifest to which `apply` points, too."""
+    sides = [
+        said._replace(failed_place=finding_of(row, response, ask).location)
+        if said and row and row.status not in QUIET
+        else said
+        for said, row, response, ask in zip(
+            (found.old, found.new), pair, responses, explain, strict=True
+        )
+    ]
+    return found._replace(old=sides[0], new=sides[1])
 
 
 def _differs(found: VerdictDifference, seen: Seen, *, words: bool) -> bool:
@@ -142,11 +168,10 @@ def _words(said: Said | None) -> tuple[str, ...]:
 def _verdict(
     key: _RowKey,
     pair: tuple[Row | None, Row | None],
-    responses: tuple[EngineResponse, ...],
     by_key: tuple[Mapping[str, Policy], ...],
 ) -> VerdictDifference:
     policy, rule, phase = key
-    old, new = (_said(row, one) for row, one in zip(pair, responses, strict=True))
+    old, new = map(_said, pair)
     found = VerdictDifference(policy, rule, phase, old, new)
     before, after = pair
     if before and not after:
@@ -163,7 +188,7 @@ def _missing(row: Row, others: Mapping[str, Policy]) -> Missing:
     return Missing.MATCH if any(one.name == own for one in other.rules) else Missing.RULE
 
 
-def _said(row: Row | None, response: EngineResponse) -> Said | None:
+def _said(row: Row | None) -> Said | None:
     if row is None:
         return None
     found = row.result
@@ -173,7 +198,7 @@ def _said(row: Row | None, response: EngineResponse) -> Said | None:
         note=found.note,
         path=found.path,
         rule_place=rule_place(row),
-        failed_place=failed_place(response.document, found.path) if found.path else None,
+        failed_place=None,
     )
 
 

@@ -3,16 +3,12 @@
 The words stand here, so that every command says the same thing in the same way.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
-from kyvsim.report.style import counted, safe_line
-
-_LIST_LIMIT = 10
-"""How many input errors are told again at the end."""
-_MESSAGE_LIMIT = 100
+from kyvsim.report.style import counted
 
 
 def ending_line(ending: Ending) -> str:
@@ -32,11 +28,10 @@ def ending_json(ending: Ending) -> Json:
 
 
 def error_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
-    """Return how many errors there are about inputs, and where the first one is."""
+    """Return how many errors there are about inputs; each is reported beside the results."""
     errors = [one for one in diagnostics if one.severity is Severity.ERROR]
-    number = f"{counted(len(errors), 'error')} in {_inputs(errors)}"
-    fact = weighing("inputErrors", len(errors), f"{number} {_first(errors)}", Verdict.INCOMPLETE)
-    return fact._replace(detail=f"{number}{_first_whole(errors)}") if errors else fact
+    text = f"{counted(len(errors), 'error')} in {_inputs(errors)}"
+    return weighing("inputErrors", len(errors), text, Verdict.INCOMPLETE)
 
 
 def warning_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
@@ -63,32 +58,3 @@ def weighing(key: str, number: int, text: str, verdict: Verdict = Verdict.FAILED
 def _inputs(remarks: list[Diagnostic]) -> str:
     files = {one.location.file if one.location else "" for one in remarks}
     return counted(len(files), "input")
-
-
-def _first(remarks: list[Diagnostic]) -> str:
-    """Return place and code of the first remark, in brackets."""
-    if not remarks:
-        return ""
-    one = remarks[0]
-    named = f"{one.location} {one.code}" if one.location else one.code
-    return safe_line(f"(first: {named})" if len(remarks) > 1 else f"({named})")
-
-
-def _first_whole(remarks: list[Diagnostic]) -> str:
-    """Return the first remark, shortened, behind what counts them."""
-    one = remarks[0]
-    place = f"{one.location} " if one.location else ""
-    return f"{', first' * (len(remarks) > 1)}: {place}{one.code} {one.message}"
-
-
-def errors_again(diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
-    """Yield the errors about inputs once more, each shortened to a line; no more than a few."""
-    errors = [one for one in diagnostics if one.severity is Severity.ERROR]
-    if errors:
-        yield "Said above, before the results:"
-    for one in errors[:_LIST_LIMIT]:
-        line = safe_line(str(one))
-        room = len(line) - len(safe_line(one.message)) + _MESSAGE_LIMIT
-        yield f"  {line}" if len(line) <= room else f"  {line[: room - 1].rstrip()}…"
-    if len(errors) > _LIST_LIMIT:
-        yield f"  and {counted(len(errors) - _LIST_LIMIT, 'further error')}"

@@ -43,8 +43,7 @@ class Findings(NamedTuple):
         checked = Fact("policies", self.policies, text, verdict)
         aside = left_out_fact(len(frozenset(self.left_out)))
         remarks = self.diagnostics
-        # The first error is not told once more: errors are what all of it is about.
-        errors = error_fact(remarks)._replace(detail="")
+        errors = error_fact(remarks)
         fixable = sum(one.fix is not None for one in remarks)
         hint = informing("fixable", fixable, f"{fixable} fixable (--fix)")
         facts = errors, checked, aside, warning_fact(remarks)

@@ -16,15 +16,17 @@ from kyvsim.report.cleanup import Deletions, schedule_entry
 from kyvsim.report.collisions import Collisions, collision_entry
 from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json
+from kyvsim.report.finding import finding_of
 from kyvsim.report.idempotence import repeat_entries
 from kyvsim.report.json_text import to_json, without_comma
 from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.look import Look
 from kyvsim.report.places import location_json, resource_place, rule_place
-from kyvsim.report.run import Run, Unparted
+from kyvsim.report.run import Explain, Run, Unparted
 from kyvsim.report.run_ending import figures, run_ending
 from kyvsim.report.subject import category_of, identity, severity_of
 from kyvsim.report.summary import Row, compile_rows, silent_rows
+from kyvsim.report.text_blocks import QUIET
 from kyvsim.report.writing import Lists, Writing
 
 _REMEMBERED: Final = 4096
@@ -97,7 +99,7 @@ def _compile_results(
 
     Without `books` there must be nothing that goes there: it raises Unparted.
     """
-    rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text()
+    rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text(run.explain)
 
     def results(response: EngineResponse) -> str:
         _note(response, books)
@@ -136,11 +138,11 @@ def _on_demand(
         yield "collisions", found
 
 
-def _compile_row_text() -> Callable[[Row, EngineResponse], str]:
+def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
     """Return a function that writes a row; what rows of one rule or one object share is kept."""
     heads: dict[tuple[int, str, Phase], str] = {}
     quote = json.encoder.encode_basestring_ascii
-    last: list[Json] = [None, None, ""]
+    last: list[Json] = [None, None, "", ""]
     shared: dict[tuple[int, int], tuple[RuleResult, str, str]] = {}
 
     def around(row: Row) -> tuple[RuleResult, str, str]:
@@ -167,9 +169,11 @@ def _compile_row_text() -> Callable[[Row, EngineResponse], str]:
                 shared[place] = found
         if last[0] is not row.resource or last[1] is not response:
             where = json.dumps(location_json(resource_place(response)))
-            name = json.dumps(identity(row.resource))
-            last[:] = row.resource, response, f'{name}, "location": {where}'
-        return f"{found[1]}{last[2]}{found[2]}"
+            last[:] = row.resource, response, json.dumps(identity(row.resource)), where
+        where = last[3]
+        if row.status not in QUIET:
+            where = json.dumps(location_json(finding_of(row, response, explain).location))
+        return f'{found[1]}{last[2]}, "location": {where}{found[2]}'
 
     return text
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from kyvsim import __version__
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.source import Location
 from kyvsim.report.findings import Findings
 from kyvsim.report.look import Look
 from kyvsim.report.sarif_log import LEVELS, SCHEMA, physical_location
@@ -23,13 +24,23 @@ def render(findings: Findings, _look: Look) -> Iterator[str]:
             }
         },
         "columnKind": "unicodeCodePoints",
-        "results": [_result(entry, codes.index(entry.code)) for entry in findings.diagnostics],
+        "results": [
+            _result(entry, codes.index(entry.code), _end(findings, entry))
+            for entry in findings.diagnostics
+        ],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     yield json.dumps(log, indent=2) + "\n"
 
 
-def _result(entry: Diagnostic, index: int) -> Json:
+def _end(findings: Findings, entry: Diagnostic) -> Location | None:
+    """Return where what a finding is about ends; None where its line is not known."""
+    line, column = findings.end_of(entry)
+    place = entry.location
+    return place._replace(line=line, column=column) if place and column > place.column else None
+
+
+def _result(entry: Diagnostic, index: int, end: Location | None) -> Json:
     result = {
         "ruleId": entry.code,
         "ruleIndex": index,
@@ -37,5 +48,5 @@ def _result(entry: Diagnostic, index: int) -> Json:
         "message": {"text": entry.message},
     }
     if entry.location:
-        result["locations"] = [{"physicalLocation": physical_location(entry.location)}]
+        result["locations"] = [{"physicalLocation": physical_location(entry.location, end)}]
     return result

@@ -42,5 +42,7 @@ class Look(NamedTuple):
     """Columns of a line that is wrapped."""
     on_terminal: bool = False
     """Whether people read it as it is written, and no program behind a pipe does."""
+    in_file: bool = False
+    """Whether it goes to a file, while standard output shows what rules found."""
     say: Callable[[str], None] = _unsaid
     """Takes what a document for programs has no place for."""

@@ -13,6 +13,11 @@ def markdown_text(text: str) -> str:
     return safe_line(text).translate(_ESCAPED)
 
 
+def markdown_lines(text: str) -> str:
+    """Return a text of several lines as a cell of a table has it."""
+    return "<br>".join(map(markdown_text, text.split("\n")))
+
+
 def table_line(cells: tuple[str, ...]) -> str:
     """Return a line of a table; the cells are Markdown."""
     return f"| {' | '.join(cells)} |\n"

@@ -5,6 +5,9 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document, Location
 from kyvsim.report.summary import Row
 
+_MOST_SLASHES = 8
+"""So many pieces of a path are tried as one key; label keys have one slash at most."""
+
 
 def resource_place(response: EngineResponse) -> Location | None:
     """Return where a response's object is written, or None for one that no manifest holds."""
@@ -19,24 +22,38 @@ def rule_place(row: Row) -> Location:
 def failed_place(document: Document | None, path: str) -> Location | None:
     """Return the position of the deepest node along `path` that the input has; None for none.
 
-    A path that starts at no field of the input does not start at its root (a rule of a foreach
-    checks one element): it has no place.
+    A path that starts at no field of the input has no place.
     """
     names = path.strip("/").split("/")
     if document is None or _member(document.data, names[0]) is None:
         return None
     steps: list[str | int] = []
     node: Json = document.data
-    for name in names:
+    while names:
+        # Keys such as `example.com/team` have slashes of their own, and the path escapes none.
+        length = next(
+            (
+                n
+                for n in range(1, min(len(names), _MOST_SLASHES) + 1)
+                if _has(node, "/".join(names[:n]))
+            ),
+            1,
+        )
+        name = "/".join(names[:length])
         step: str | int = int(name) if node.__class__ is list and name.isdecimal() else name
         steps.append(step)
         node = _member(node, step)
+        names = names[length:]
     return document.locate(tuple(steps))
 
 
 def location_json(place: Location | None) -> dict[str, Json]:
     """Return a place as data; for none its file is "" and its line and column are 0."""
     return (place or Location(""))._asdict()
+
+
+def _has(node: Json, name: str) -> bool:
+    return node.__class__ is dict and name in node
 
 
 def _member(node: Json, step: str | int) -> Json:

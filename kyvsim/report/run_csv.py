@@ -4,15 +4,11 @@ import csv
 import io
 
 from kyvsim.light.typed import Final
-from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
+from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.look import Look
-from kyvsim.report.places import failed_place, resource_place, rule_place
 from kyvsim.report.run import Run
-from kyvsim.report.run_findings import compile_findings
 from kyvsim.report.style import safe_text
-from kyvsim.report.subject import category_of, identity, severity_of
-from kyvsim.report.summary import Row
 from kyvsim.report.writing import Writing
 
 _COLUMNS: Final = (
@@ -33,7 +29,7 @@ def begin(run: Run, look: Look) -> Writing:
     rows_of = compile_findings(run, look._replace(detailed=True))
     return Writing(
         head=lambda: (_lines([_COLUMNS]),),
-        row=lambda response: _lines([_cells(one, response) for one in rows_of(response)]),
+        row=lambda response: _lines([_cells(one) for one in rows_of(response)]),
         tail=lambda _: (),
     )
 
@@ -49,17 +45,15 @@ def _plain(text: str) -> str:
     return f"'{shown}" if shown.startswith(_FORMULA) else shown
 
 
-def _cells(row: Row, response: EngineResponse) -> tuple[str, ...]:
-    found = row.result
-    place = failed_place(response.document, found.path) if found.path else None
+def _cells(one: Finding) -> tuple[str, ...]:
     return (
-        *(row.status, row.policy.key, found.rule.name, found.phase.value),
-        *(severity_of(row.policy), category_of(row.policy)),
-        *identity(row.resource).values(),
-        *_place(place or resource_place(response)),
-        found.path,
-        *_place(rule_place(row)),
-        *(found.message, found.note),
+        *(one.result, one.policy, one.rule, one.row.result.phase.value),
+        *(one.severity, one.category),
+        *one.resource.values(),
+        *_place(one.location),
+        one.path,
+        *_place(one.rule_location),
+        *(one.message, one.note),
     )
 
 

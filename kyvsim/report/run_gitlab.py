@@ -8,20 +8,11 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.diagnostic_issues import diagnostic_issues
+from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
 from kyvsim.report.gitlab_issue import issue, weight_word
 from kyvsim.report.json_text import without_comma
 from kyvsim.report.look import Look
 from kyvsim.report.run import Run
-from kyvsim.report.run_findings import (
-    check_of,
-    compile_findings,
-    compile_fingerprints,
-    place_of,
-    told_of,
-    weight,
-)
-from kyvsim.report.subject import severity_of
-from kyvsim.report.summary import Row
 from kyvsim.report.writing import Lists, Writing
 
 _WEIGHTS: Mapping[str, str] = MappingProxyType(
@@ -35,14 +26,13 @@ def begin(run: Run, look: Look) -> Writing:
     fingerprint = compile_fingerprints()
     is_begun = False
 
-    def issue_of(row: Row, response: EngineResponse) -> Json:
-        own = fingerprint(row, response)
-        told = (check_of(row), told_of(row))
-        return issue(told, _weight(row), place_of(row, response), own)
+    def issue_of(one: Finding) -> Json:
+        told = (one.shown_check, one.shown_summary)
+        return issue(told, _weight(one), one.place, fingerprint(one))
 
     def row(response: EngineResponse) -> str:
         nonlocal is_begun
-        texts = [json.dumps(issue_of(one, response)) for one in findings(response)]
+        texts = [json.dumps(issue_of(one)) for one in findings(response)]
         is_begun = is_begun or bool(texts)
         return ",\n  ".join(("", *texts))
 
@@ -54,7 +44,7 @@ def begin(run: Run, look: Look) -> Writing:
     return Writing(head=lambda: ("[",), row=row, tail=tail, skipped=1)
 
 
-def _weight(row: Row) -> str:
+def _weight(one: Finding) -> str:
     """Return how heavy a finding is: as its policy says where it fails, else as its status says."""
-    said = severity_of(row.policy) if weight(row) is Severity.ERROR else ""
-    return _WEIGHTS.get(said) or weight_word(weight(row))
+    said = one.severity if one.weight is Severity.ERROR else ""
+    return _WEIGHTS.get(said) or weight_word(one.weight)

@@ -11,21 +11,21 @@ from types import MappingProxyType
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any, Final
 from kyvsim.model.explanation import ObjectExplanation
-from kyvsim.model.result import BaselineState, EngineResponse
+from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.changes import generated, mutations, patched_targets
 from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.explain_nodes import ExplainedRule, explained_rule
+from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.look import Look
 from kyvsim.report.object_diff import marked_yaml
 from kyvsim.report.object_yaml import yaml_lines
 from kyvsim.report.page import ending_of, kept, page, part
 from kyvsim.report.page_table import Counted, Table, table_of
-from kyvsim.report.places import resource_place, rule_place
+from kyvsim.report.places import resource_place
 from kyvsim.report.run import Run
 from kyvsim.report.run_ending import figures, run_ending
-from kyvsim.report.run_findings import compile_findings, name_of, place_of, said_of
-from kyvsim.report.subject import severity_of, short_title, title
+from kyvsim.report.subject import short_title, title
 from kyvsim.report.summary import NO_RESULT, Row
 from kyvsim.report.text_blocks import header
 from kyvsim.report.text_objects import author_of
@@ -49,8 +49,8 @@ _COUNTS: Final = "counts"
 _MOST_OBJECTS: Final = 20
 
 
-class _Finding(NamedTuple):
-    """A row."""
+class _ShownFinding(NamedTuple):
+    """A finding as the page shows it."""
 
     status: str
     """One of _STATUSES."""
@@ -84,7 +84,7 @@ class _Object(NamedTuple):
     kind: str
     namespace: str
     place: Location | None
-    findings: tuple[_Finding, ...]
+    findings: tuple[_ShownFinding, ...]
     changes: tuple[_Change, ...]
 
 
@@ -129,18 +129,18 @@ def values_of(run: Run, look: Look, lists: Lists) -> dict[str, Any]:
     }
 
 
-def _status(row: Row) -> str:
-    return _KNOWN if row.result.baseline is BaselineState.UNCHANGED else row.status
+def _status(one: Finding) -> str:
+    return _KNOWN if one.is_known else one.result
 
 
-def _told(row: Row) -> str:
-    if row.status == NO_RESULT:
+def _told(one: Finding) -> str:
+    if one.result == NO_RESULT:
         return "no result"
-    return f"{row.status}, {_KNOWN}" if _status(row) == _KNOWN else row.status
+    return f"{one.result}, {_KNOWN}" if one.is_known else one.result
 
 
-def _counted(row: Row, title_: str) -> str:
-    return json.dumps((name_of(row), severity_of(row.policy), title_, _status(row)))
+def _counted(one: Finding, title_: str) -> str:
+    return json.dumps((one.shown_name, one.severity, title_, _status(one)))
 
 
 def _tables(counts: Iterable[str], statuses: Sequence[str]) -> Iterator[Table]:
@@ -154,7 +154,7 @@ def _tables(counts: Iterable[str], statuses: Sequence[str]) -> Iterator[Table]:
 
 def _object(
     response: EngineResponse,
-    rows: Sequence[Row],
+    rows: Sequence[Finding],
     changes: tuple[_Change, ...],
     explained: ObjectExplanation | None,
 ) -> _Object:
@@ -165,23 +165,23 @@ def _object(
         kind=str(trigger.get("kind") or "") if trigger.__class__ is dict else "",
         namespace=str(meta.get("namespace") or "") if meta.__class__ is dict else "",
         place=resource_place(response),
-        findings=tuple(_finding(one, response, explained) for one in rows),
+        findings=tuple(_shown(one, explained) for one in rows),
         changes=changes,
     )
 
 
-def _finding(row: Row, response: EngineResponse, explained: ObjectExplanation | None) -> _Finding:
-    return _Finding(
-        status=_status(row),
-        told=_told(row),
-        looks=LOOKS.get(_status(row), ""),
-        policy=row.policy.key,
-        rule=name_of(row),
-        severity=severity_of(row.policy),
-        said=said_of(row),
-        place=place_of(row, response),
-        rule_place=rule_place(row),
-        why=_why(row, explained) if explained else None,
+def _shown(one: Finding, explained: ObjectExplanation | None) -> _ShownFinding:
+    return _ShownFinding(
+        status=_status(one),
+        told=_told(one),
+        looks=LOOKS.get(_status(one), ""),
+        policy=one.policy,
+        rule=one.shown_name,
+        severity=one.severity,
+        said=one.shown_text,
+        place=one.place,
+        rule_place=one.rule_location,
+        why=_why(one.row, explained) if explained else None,
     )
 
 

@@ -5,14 +5,12 @@ from collections.abc import Iterator, Mapping
 
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.junit_xml import attributes, escaped
 from kyvsim.report.look import Look
-from kyvsim.report.places import rule_place
 from kyvsim.report.run import Run
-from kyvsim.report.run_findings import compile_findings, is_known, place_of, said_of
 from kyvsim.report.style import safe_text
 from kyvsim.report.subject import title
-from kyvsim.report.summary import Row
 from kyvsim.report.writing import Lists, Writing
 
 
@@ -25,7 +23,7 @@ def begin(run: Run, look: Look) -> Writing:
     rows_of = compile_findings(run, look._replace(detailed=True))
 
     def row(response: EngineResponse) -> str:
-        cases = [(_outcome(one), _case(one, response)) for one in rows_of(response)]
+        cases = [(_outcome(one), _case(one)) for one in rows_of(response)]
         return "".join(_suite(title(response.trigger), cases)) if cases else ""
 
     def tail(_: Lists) -> Iterator[str]:
@@ -48,33 +46,33 @@ def _suite(name: str, cases: list[tuple[str, str]]) -> Iterator[str]:
     yield "  </testsuite>\n"
 
 
-def _outcome(row: Row) -> str:
+def _outcome(one: Finding) -> str:
     """Return the status that a case has: one that is known has passed, and says so."""
-    return "pass" if is_known(row) else row.status
+    return "pass" if one.is_known else one.result
 
 
-def _case(row: Row, response: EngineResponse) -> str:
-    about = {"name": row.result.rule.name or row.policy.name, "classname": row.policy.key}
+def _case(one: Finding) -> str:
+    about = {"name": one.rule or one.definition.name, "classname": one.policy}
     head = f"    <testcase{attributes(_safe(about))}"
-    told = _told(row, response)
+    told = _told(one)
     return f"{head}>\n      {told}\n    </testcase>\n" if told else f"{head}/>\n"
 
 
-def _told(row: Row, response: EngineResponse) -> str:
+def _told(one: Finding) -> str:
     """Return the element that tells how a case ended; "" for one that only passed."""
-    said = said_of(row)
-    outcome = _outcome(row)
+    said = one.shown_text
+    outcome = _outcome(one)
     if outcome in {"fail", "error"}:
         element = "failure" if outcome == "fail" else "error"
-        where = f"at {place_of(row, response)}\nrule: {rule_place(row)}"
-        about = attributes({"message": said, "type": row.status})
+        where = f"at {one.place}\nrule: {one.rule_location}"
+        about = attributes({"message": said, "type": one.result})
         text = escaped(f"{said}\n{safe_text(where)}")
         return f"<{element}{about}>{text}</{element}>"
     if outcome == "skip":
         return f"<skipped{attributes({'message': said})}/>"
-    if row.status == "pass" and not row.result.note:
+    if one.result == "pass" and not one.note:
         return ""
-    return f"<system-out>{escaped(f'{row.status}: {said}')}</system-out>"
+    return f"<system-out>{escaped(f'{one.result}: {said}')}</system-out>"
 
 
 def _input_case(text: str) -> str:

@@ -2,16 +2,12 @@
 
 from collections.abc import Iterator
 
-from kyvsim.model.result import EngineResponse
 from kyvsim.report.ending import ending_line
+from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.look import Look
-from kyvsim.report.markdown_text import markdown_text, table_line
-from kyvsim.report.places import rule_place
+from kyvsim.report.markdown_text import markdown_lines, markdown_text, table_line
 from kyvsim.report.run import Run
 from kyvsim.report.run_ending import counts_line, run_ending
-from kyvsim.report.run_findings import compile_findings, name_of, place_of, said_of
-from kyvsim.report.subject import title
-from kyvsim.report.summary import Row
 from kyvsim.report.writing import Lists, Writing
 
 _COLUMNS = ("result", "object", "rule", "message")
@@ -32,14 +28,14 @@ def begin(run: Run, look: Look) -> Writing:
 
     return Writing(
         head=lambda: (),
-        row=lambda response: "".join(_line(one, response) for one in findings(response)),
+        row=lambda response: "".join(_line(one) for one in findings(response)),
         tail=tail,
         lead=head,
     )
 
 
-def _line(row: Row, response: EngineResponse) -> str:
-    found = (title(row.resource), str(place_of(row, response)), name_of(row), str(rule_place(row)))
+def _line(one: Finding) -> str:
+    found = (one.shown_title, str(one.place), one.shown_name, str(one.rule_location))
     name, place, rule, rule_at = map(markdown_text, found)
-    said = markdown_text(said_of(row))
-    return table_line((row.status, f"{name}<br>{place}", f"{rule}<br>{rule_at}", said))
+    said = markdown_lines(one.shown_text)
+    return table_line((one.result, f"{name}<br>{place}", f"{rule}<br>{rule_at}", said))

@@ -12,23 +12,12 @@ from kyvsim import __version__
 from kyvsim.kube.objects import Json
 from kyvsim.model.ending import Verdict
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
 from kyvsim.report.look import Look
-from kyvsim.report.places import rule_place
 from kyvsim.report.run import Run
 from kyvsim.report.run_ending import run_ending
-from kyvsim.report.run_findings import (
-    check_of,
-    compile_findings,
-    compile_fingerprints,
-    name_of,
-    place_of,
-    told_of,
-    weight_by_itself,
-)
 from kyvsim.report.sarif_log import LEVELS, SCHEMA, notification, physical_location
 from kyvsim.report.style import safe_line, safe_text
-from kyvsim.report.subject import category_of, severity_of, title
-from kyvsim.report.summary import Row
 from kyvsim.report.writing import Writing
 
 _KINDS: Mapping[str, str] = MappingProxyType({"pass": "pass", "skip": "notApplicable"})
@@ -47,10 +36,10 @@ def begin(run: Run, look: Look) -> Writing:
     def row(response: EngineResponse) -> str:
         texts = []
         for one in findings(response):
-            check = check_of(one)
+            check = one.shown_check
             if check not in rules:
                 rules[check] = _rule(one)
-            texts.append(json.dumps(result_of(one, response)))
+            texts.append(json.dumps(result_of(one)))
         return ",\n  ".join(("", *texts))
 
     opening = {"$schema": SCHEMA, "version": "2.1.0"}
@@ -74,16 +63,20 @@ def _tail(run: Run, rules: Mapping[str, Json]) -> Iterator[str]:
     yield f',\n"invocations": [{json.dumps(invocation)}]}}]}}\n'
 
 
-def _rule(row: Row) -> Json:
+def _rule(one: Finding) -> Json:
     """Return what is to be known of a rule: its policy's words about itself."""
-    policy = row.policy
-    named = _text(policy.annotations.get("policies.kyverno.io/title")) or name_of(row)
+    policy = one.definition
+    named = _text(policy.annotations.get("policies.kyverno.io/title")) or one.shown_name
     described = _text(policy.annotations.get("policies.kyverno.io/description"))
-    found: dict[str, Json] = {"id": check_of(row), "shortDescription": {"text": named}}
+    found: dict[str, Json] = {
+        "id": one.shown_check,
+        "shortDescription": {"text": named},
+        "helpUri": one.documentation,
+    }
     if described:
         found["fullDescription"] = {"text": described}
         found["help"] = {"text": described}
-    category, severity = category_of(policy), severity_of(policy)
+    category, severity = one.category, one.severity
     properties: dict[str, Json] = {"tags": [safe_line(category)]} if category else {}
     if severity:
         properties["severity"] = severity
@@ -92,38 +85,38 @@ def _rule(row: Row) -> Json:
     return {**found, "properties": properties} if properties else found
 
 
-def _compile_result() -> Callable[[Row, EngineResponse], Json]:
-    """Return a function that makes a result of a row."""
+def _compile_result() -> Callable[[Finding], Json]:
+    """Return a function that makes a result of a finding."""
     fingerprint = compile_fingerprints()
 
-    def result(row: Row, response: EngineResponse) -> Json:
-        level = LEVELS[weight_by_itself(row)]
+    def result(one: Finding) -> Json:
+        level = LEVELS[one.weight_by_itself]
         silent = level == "note"
-        rule = {"physicalLocation": physical_location(rule_place(row))}
-        name = safe_line(title(row.resource))
+        rule = {"physicalLocation": physical_location(one.rule_location)}
+        name = one.shown_title
         return {
-            "ruleId": check_of(row),
-            "kind": _KINDS.get(row.status, "review") if silent else "fail",
+            "ruleId": one.shown_check,
+            "kind": _KINDS.get(one.result, "review") if silent else "fail",
             "level": "none" if silent else level,
-            **_baseline_state(row),
-            "message": {"text": told_of(row)},
+            **_baseline_state(one),
+            "message": {"text": one.shown_summary},
             "locations": [
                 {
-                    "physicalLocation": physical_location(place_of(row, response)),
+                    "physicalLocation": physical_location(one.place, one.end),
                     "logicalLocations": [{"fullyQualifiedName": name, "kind": "resource"}],
                 }
             ],
-            "relatedLocations": [{**rule, "message": {"text": f"rule {name_of(row)}"}}],
-            "partialFingerprints": {"kyvsim/v1": fingerprint(row, response)},
-            "properties": {"result": row.status, "path": row.result.path},
+            "relatedLocations": [{**rule, "message": {"text": f"rule {one.shown_name}"}}],
+            "partialFingerprints": {"kyvsim/v1": fingerprint(one)},
+            "properties": {"result": one.result, "path": one.path},
         }
 
     return result
 
 
-def _baseline_state(row: Row) -> dict[str, Json]:
+def _baseline_state(one: Finding) -> dict[str, Json]:
     """Return how a failure stands to the baseline of the run, where it has one."""
-    state = row.result.baseline
+    state = one.row.result.baseline
     return {"baselineState": state.value} if state else {}
 
 

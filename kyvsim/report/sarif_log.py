@@ -16,14 +16,19 @@ LEVELS: Mapping[Severity, str] = MappingProxyType(
 )
 
 
-def physical_location(place: Location) -> dict[str, Json]:
-    """Return a place as a `physicalLocation`; its region is left out where the line is unknown."""
+def physical_location(place: Location, end: Location | None = None) -> dict[str, Json]:
+    """Return a place as a `physicalLocation`; its region is left out where the line is unknown.
+
+    With `end` the region ends there, exclusive: SARIF counts the end column so.
+    """
     place = place.in_repository()
     found: dict[str, Json] = {"artifactLocation": {"uri": _uri(place.file)}}
     if place.line:
         region = {"startLine": place.line}
         if place.column:
             region["startColumn"] = place.column
+        if end and place.column:
+            region |= {"endLine": end.line, "endColumn": end.column}
         found["region"] = region
     return found
 

@@ -1,7 +1,28 @@
 """Names of objects, and what policies say of themselves, as reports show them."""
 
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.policy import SEVERITIES, Policy
+
+_DOCUMENTATION = frozenset({"documentation", "documentation-url", "docs", "url"})
+_KUBERNETES = "https://kubernetes.io/docs/reference/access-authn-authz"
+_PAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "ValidatingPolicy": "validating-policy/",
+        "MutatingPolicy": "mutating-policy/",
+        "GeneratingPolicy": "generating-policy/",
+        "DeletingPolicy": "deleting-policy/",
+        "ImageValidatingPolicy": "image-validating-policy/",
+        "CleanupPolicy": "cleanup-policy/",
+        "ClusterCleanupPolicy": "cleanup-policy/",
+        "ValidatingAdmissionPolicy": f"{_KUBERNETES}/validating-admission-policy/",
+        "MutatingAdmissionPolicy": f"{_KUBERNETES}/mutating-admission-policy/",
+    }
+)
+"""Pages on kinds of policies: below Kyverno's, or a whole address."""
 
 
 def title(obj: Json) -> str:
@@ -46,6 +67,23 @@ def category_of(policy: Policy) -> str:
     """Return the category that a policy counts itself among, or ""."""
     said = policy.annotations.get("policies.kyverno.io/category")
     return said if said.__class__ is str else ""
+
+
+def documentation_of(policy: Policy) -> str:
+    """Return the address of a policy's documentation: its own, or that of its kind.
+
+    Kyverno knows no annotation for it. Whatever its prefix is, one named `documentation`,
+    `documentation-url`, `docs` or `url` counts if its value is a web address.
+    """
+    for key, value in policy.annotations.items():
+        if key.rpartition("/")[2].lower() in _DOCUMENTATION and _is_address(value):
+            return str(value)
+    page = _PAGES.get(policy.kind.removeprefix("Namespaced"), "cluster-policy/")
+    return page if _is_address(page) else f"https://kyverno.io/docs/policy-types/{page}"
+
+
+def _is_address(value: Json) -> bool:
+    return isinstance(value, str) and bool(re.fullmatch(r"https?://[!-~]+", value))
 
 
 def _generated_name(obj: Json) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kyvsim.model.mutants import Mutants
 from kyvsim.model.suite import SuiteOutcome
-from kyvsim.report.markdown_text import markdown_text, table_line
+from kyvsim.report.markdown_text import markdown_lines, markdown_text, table_line
 from kyvsim.report.mutants_text import change_text, score_line
 from kyvsim.report.suite_rows import cells, columns
 from kyvsim.report.suite_run import Sight, shown_rows, summary_line
@@ -16,7 +16,7 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     yield table_line(names)
     yield table_line(("---",) * len(names))
     for number, (_, row) in enumerate(shown_rows(outcome, sight), 1):
-        yield table_line(tuple(map(markdown_text, cells(number, row, sight))))
+        yield table_line(cells(number, row, sight, markdown_lines))
     yield f"\n{summary_line(outcome)}\n"
     if outcome.mutants is not None:
         yield from _mutants(outcome.mutants)

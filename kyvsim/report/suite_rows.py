@@ -1,5 +1,7 @@
 """Rows of tests as cells of a table."""
 
+from collections.abc import Callable
+
 from kyvsim.model.suite import RowOutcome
 from kyvsim.report.style import safe_line
 from kyvsim.report.suite_run import Sight
@@ -14,12 +16,14 @@ def columns(sight: Sight) -> tuple[str, ...]:
     return _COLUMNS if sight.detailed else _COLUMNS[:-1]
 
 
-def cells(number: int, row: RowOutcome, sight: Sight) -> tuple[str, ...]:
-    """Return the cells of a row, each on one line and safe to show."""
+def cells(
+    number: int, row: RowOutcome, sight: Sight, shown: Callable[[str], str] = safe_line
+) -> tuple[str, ...]:
+    """Return the cells of a row as a function shows them: each on one line and safe to show."""
     texts = [str(number), row.policy, row.rule, row.resource, row.result, reason(row)]
     if sight.detailed:
         texts.append(row.message)
-    return tuple(map(safe_line, texts))
+    return tuple(map(shown, texts))
 
 
 def reason(row: RowOutcome) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.collisions import Collisions, collision_lines
+from kyvsim.report.finding import compile_field_places
 from kyvsim.report.ledger import Ledger, needs_of
 from kyvsim.report.look import Look
 from kyvsim.report.need_order import NeedOrder, Piece
@@ -73,7 +74,7 @@ def _compile_pieces(run: Run, look: Look) -> Callable[[EngineResponse], Iterator
     """Return what yields the text of a response, with the needs of its object in their place."""
     paint = painter(colours=look.colours)
     rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(look))
-    block = verdict_block(paint, detailed=look.detailed)
+    block = verdict_block(paint, compile_field_places(run, look))
 
     def pieces(response: EngineResponse) -> Iterator[Piece]:
         verdicts = block(response, rows_of(response))

@@ -50,11 +50,11 @@ def untold(look: Look) -> frozenset[str]:
 
 
 def verdict_block(
-    paint: Paint, *, detailed: bool
+    paint: Paint, at: Callable[[Row, EngineResponse], Location | None]
 ) -> Callable[[EngineResponse, Iterable[Row]], str]:
-    """Return a function that tells rows, each with the place of its rule in the policy.
+    """Return a function that shows rows, each with the place of its rule in the policy.
 
-    With `detailed` failures have the place in the input that failed as well.
+    `at` returns the place in the manifest that is shown with a row, None for none.
     """
 
     @once_a_rule
@@ -63,17 +63,12 @@ def verdict_block(
         place = str(row.policy.document.locate(rule.path))
         return verdict_heading((row.status, row.policy.key, rule.name), place, paint)
 
-    def tell(row: Row, response: EngineResponse) -> str:
-        said = (row.result.message, row.result.note)
-        if not detailed:
-            return heading(row) + verdict_lines(said, None, paint)
-        from kyvsim.report.places import failed_place  # noqa: PLC0415 — for details only
-
-        at = failed_place(response.document, row.result.path)
-        return heading(row) + verdict_lines(said, at, paint)
-
     def block(response: EngineResponse, rows: Iterable[Row]) -> str:
-        told = [tell(row, response) for row in (*rows, *silent_rows(response))]
+        told = [
+            heading(row)
+            + verdict_lines((row.result.message, row.result.note), at(row, response), paint)
+            for row in (*rows, *silent_rows(response))
+        ]
         return "".join([*told, "\n"]) if told else ""
 
     return block

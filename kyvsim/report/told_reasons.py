@@ -20,8 +20,12 @@ def told_reasons(row: Row, response: EngineResponse, explain: Explain) -> tuple[
     document = response.document
     explained = explain(response, row)
     reasons = reasons_of(explained, row.result) if explained else ()
+    at = failed_place(document, row.result.path)
     if not reasons:
-        reasons = (Reason("", None, failed_place(document, row.result.path)),)
+        reasons = (Reason("", None, at),)
+    elif at is not None and len(reasons) == 1:
+        # The result names the field, and formats that explain nothing point there.
+        reasons = (reasons[0]._replace(seen_at=at),)
     return tuple(_told(one, row, document) for one in reasons)
 
 

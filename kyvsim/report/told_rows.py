@@ -13,9 +13,10 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.partial import ToldRow
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
+from kyvsim.report.finding import finding_of
 from kyvsim.report.json_text import to_json
 from kyvsim.report.look import Look, Show
-from kyvsim.report.places import failed_place, location_json, rule_place
+from kyvsim.report.places import location_json, rule_place
 from kyvsim.report.run import Explain
 from kyvsim.report.style import painter
 from kyvsim.report.subject import category_of, severity_of, title
@@ -26,9 +27,9 @@ from kyvsim.report.text_blocks import (
     verdict_heading,
     verdict_lines,
 )
-from kyvsim.report.told_reasons import reason_lines, told_reasons
+from kyvsim.report.told_reasons import reason_lines
 from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of_result, to_line
-from kyvsim.report.view_rows import Said, behind, message_lines, row_title, word_of
+from kyvsim.report.view_rows import Said, behind, with_message, word_of
 from kyvsim.report.wrapped import Sheet, sheet_of
 
 
@@ -42,7 +43,7 @@ def compile_told_rows(
     reasons: another one is never told in full.
     """
     rows_of = compile_rows(audit_warn=audit_warn, untold=frozenset() if everything else QUIET)
-    place_of, title_of = once_a_rule(rule_place), once_a_rule(row_title)
+    place_of = once_a_rule(rule_place)
     seen = Seen()
 
     def rows(responses: Iterable[EngineResponse]) -> Iterator[ToldRow]:
@@ -52,12 +53,14 @@ def compile_told_rows(
                 continue
             about = _about(cluster, number, response)
             for row in wanted:
-                told = _called(_told(about, row, place_of(row)), title_of(row))
-                if told.result not in QUIET and seen.is_new(alike(told)):
-                    told = told._replace(reasons=told_reasons(row, response, explain))
-                path = row.result.path if everything else ""
-                at = failed_place(response.document, path) if path else None
-                yield told._replace(at=(at.line, at.column)) if at else told
+                told = _told(about, row, place_of(row))
+                first = told.result not in QUIET and seen.is_new(alike(told))
+                if first or everything:
+                    finding = finding_of(row, response, explain, with_reasons=first)
+                    at = finding.location or about.place
+                    told = told._replace(at=(at.line, at.column))
+                    told = told._replace(reasons=finding.reasons) if first else told
+                yield told
 
     return rows
 
@@ -106,10 +109,6 @@ def _told(about: _About, row: Row, place: Location) -> ToldRow:
     return told if about.title == _title(told) else told._replace(title=about.title)
 
 
-def _called(row: ToldRow, title: str) -> ToldRow:
-    return row if title == _rule(row) else row._replace(called=title)
-
-
 def alike(row: ToldRow) -> Kind:
     """Return what a row has in common with others, as the view of `apply` tells results apart."""
     rule = (row.result, row.kind_of_policy, _rule(row))
@@ -117,7 +116,7 @@ def alike(row: ToldRow) -> Kind:
 
 
 def _rule(row: ToldRow) -> str:
-    return row.called or behind(row.policy, row.rule)
+    return behind(row.policy, row.rule)
 
 
 def _title(row: ToldRow) -> str:
@@ -149,15 +148,12 @@ def _item(row: ToldRow, sheet: Sheet) -> Item:
     """Return a row as the view tells it: with its reasons, where it is to be told in full."""
     said = Said(word_of(row.result), _rule(row))
     if row.result in QUIET:
-        text = message_lines((row.own or row.message, row.note), sheet)
         kind = Kind("") if sheet.look.detailed else alike(row)
-        return Item(kind, said._replace(text=text))
+        return Item(kind, with_message(said, (row.own, row.message, row.note), sheet))
     if not row.reasons:
         return Item(alike(row), said, is_whole=False)
-    text = message_lines((row.own or row.message, row.note), sheet)
-    return Item(
-        alike(row), said._replace(text=text, places="".join(reason_lines(row.reasons, sheet)))
-    )
+    said = with_message(said, (row.own, row.message, row.note), sheet)
+    return Item(alike(row), said._replace(places="".join(reason_lines(row.reasons, sheet))))
 
 
 def _whole_text(rows: Iterable[ToldRow], look: Look) -> str:
@@ -166,7 +162,7 @@ def _whole_text(rows: Iterable[ToldRow], look: Look) -> str:
     for shown in _shown_objects(rows, look):
         pieces.append(resource_heading(_title(shown[0]), str(_place(shown[0])), paint))
         for row in shown:
-            at = Location(row.file, *row.at) if look.detailed and any(row.at) else None
+            at = _at(row) if look.detailed and _at(row) != _place(row) else None
             pieces.append(
                 verdict_heading(
                     (row.result, row.policy, row.rule), str(Location(*row.place)), paint
@@ -179,6 +175,11 @@ def _whole_text(rows: Iterable[ToldRow], look: Look) -> str:
 
 def _place(row: ToldRow) -> Location:
     return Location(row.file, row.line, row.column)
+
+
+def _at(row: ToldRow) -> Location:
+    """Return the place of what failed in the object of a row."""
+    return Location(row.file, *row.at) if any(row.at) else _place(row)
 
 
 def json_of(rows: Iterable[ToldRow]) -> tuple[str, list[str]]:
@@ -208,7 +209,7 @@ def _entry(row: ToldRow, resource: Json) -> Json:
         "category": row.category,
         "ruleLocation": location_json(Location(*row.place)),
         "resource": resource,
-        "location": location_json(_place(row)),
+        "location": location_json(_at(row)),
         "result": row.result,
         "message": row.message,
         **({"note": row.note} if row.note else {}),

@@ -12,7 +12,7 @@ from kyvsim.report.object_diff import changed_yaml, marked_yaml
 from kyvsim.report.object_yaml import yaml_lines
 from kyvsim.report.style import MARK_LOOKS, counted
 from kyvsim.report.subject import short_title
-from kyvsim.report.view_rows import Said, rule_title
+from kyvsim.report.view_rows import Said, behind
 from kyvsim.report.wrapped import INDENT, Sheet, clipped, wrapped
 
 _MOST_LINES: Final = 14
@@ -61,7 +61,7 @@ def changes_of(response: EngineResponse) -> Iterator[Changed]:
     before = response.trigger
     for answer in mutations(response):
         passed = [one.rule for one in answer.results if one.status is RuleStatus.PASS]
-        titles = dict.fromkeys(rule_title(answer.policy, one) for one in passed)
+        titles = dict.fromkeys(behind(answer.policy.key, one.name) for one in passed)
         name = ", ".join(titles) or answer.policy.key
         yield Changed("edit", name, "", before, answer.object)
         before = answer.object

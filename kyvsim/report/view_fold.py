@@ -195,8 +195,8 @@ class Fold:
         if not self._seen.is_new(kind) or not is_whole:
             return ""
         if kind.rule:
-            self._groups[kind] = _Group(said._replace(places=""))
-        return f"{self._head(said, said.size)}{said.text}{said.places}"
+            self._groups[kind] = _Group(said._replace(message="", places=""))
+        return f"{self._head(said, said.size)}{said.message or said.text}{said.places}"
 
     def _head(self, said: Said, end: str) -> str:
         return headline(said.word, said.name, end, self._sheet) if said.word else ""
@@ -213,7 +213,7 @@ class Fold:
         found = self._groups.get(kind) or self._others.get(kind.rule)
         if found is None:
             first = next(one for known, one in self._groups.items() if known.rule == kind.rule)
-            found = self._others[kind.rule] = _Group(first.said._replace(text=""))
+            found = self._others[kind.rule] = _Group(first.said._replace(text="", message=""))
         return found
 
     def lines(self) -> Iterator[str]:

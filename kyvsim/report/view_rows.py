@@ -23,6 +23,8 @@ class Said(NamedTuple):
     """What stands at the end of the line with its name."""
     text: str = ""
     """Lines on what holds for all that are alike."""
+    message: str = ""
+    """Lines that this one has in place of them: Kyverno's message can name a path, or an image."""
     places: str = ""
     """Lines on what is only of this one."""
 
@@ -32,23 +34,15 @@ def behind(policy: str, rule: str) -> str:
     return " / ".join(filter(None, (policy, rule)))
 
 
-def rule_title(policy: Policy, rule: Rule) -> str:
-    """Return a rule behind its policy; one that was derived is called as the written one is."""
-    written = next((one for one in policy.rules if one.path == rule.path), rule)
-    is_derived = bool(rule.variant) or not written.is_renamed(rule)
-    name = behind(policy.key, written.name if is_derived else rule.name)
-    return f"{name} (autogen)" if is_derived else name
-
-
 def written_title(policy: Policy, rule: Rule) -> str:
-    """Return what a rule is called with all that are derived from it, as tables count them."""
-    written = next((one for one in policy.rules if one.path == rule.path), None)
-    return rule_title(policy, written) if written else behind(policy.key, rule.name)
+    """Return the title under which tables count a rule: autogen's count with the written one."""
+    written = next((one for one in policy.rules if one.path == rule.path), rule)
+    return behind(policy.key, written.name)
 
 
 def row_title(row: Row) -> str:
-    """Return the title of the rule of a row."""
-    return rule_title(row.policy, row.result.rule)
+    """Return the title of the rule of a row, with the name that Kyverno reports."""
+    return behind(row.policy.key, row.result.rule.name)
 
 
 class TellRow(Protocol):
@@ -78,16 +72,15 @@ def compile_rows_told(run: Run, sheet: Sheet) -> TellRow:
         said = Said(word_of(row.status), title(row))
         if not whole:
             return said
-        text = message_lines((row.result.own or row.result.message, row.result.note), sheet)
+        result = row.result
+        said = with_message(said, (result.own, result.message, result.note), sheet)
         if row.status in QUIET or row.result.baseline is BaselineState.UNCHANGED:
-            return said._replace(text=text)
-        from kyvsim.report.told_reasons import (  # noqa: PLC0415 — where something failed
-            reason_lines,
-            told_reasons,
-        )
+            return said
+        from kyvsim.report.finding import finding_of  # noqa: PLC0415 — where something failed
+        from kyvsim.report.told_reasons import reason_lines  # noqa: PLC0415 — as above
 
-        lines = reason_lines(told_reasons(row, response, run.explain), sheet)
-        return said._replace(text=text, places="".join(lines))
+        finding = finding_of(row, response, run.explain, with_reasons=True)
+        return said._replace(places="".join(reason_lines(finding.reasons, sheet)))
 
     return told
 
@@ -95,6 +88,14 @@ def compile_rows_told(run: Run, sheet: Sheet) -> TellRow:
 def word_of(status: str) -> str:
     """Return how a status is told: those that need somebody's attention in capitals."""
     return status if status in QUIET | {NO_RESULT} else status.upper()
+
+
+def with_message(said: Said, texts: tuple[str, str, str], sheet: Sheet) -> Said:
+    """Return the same with a message: what the policy says itself of it, all of it, a note."""
+    own, message, note = texts
+    text = message_lines((own or message, note), sheet)
+    whole = message_lines((message, note), sheet)
+    return said._replace(text=text, message=whole if whole != text else "")
 
 
 def message_lines(texts: Iterable[str], sheet: Sheet) -> str:

@@ -37,6 +37,13 @@ def test_formats_in_files_are_what_they_are_on_standard_output(apply, tmp_path):
         assert (tmp_path / name).read_text() == apply(f"--output-format={name}")[1], name
 
 
+def test_manifests_in_a_file_print_no_failures_again(apply, tmp_path):
+    _, out, err = apply(*chosen(tmp_path, ["manifests"]))
+    assert err == ""
+    assert "  FAIL  " in out
+    assert "  fail  " in apply("--output-format", "manifests")[2]
+
+
 def test_views_in_files_end_with_the_closing_line_wherever_it_goes(apply, tmp_path):
     _, out, err = apply(*chosen(tmp_path, ["text", "table"]), "--output-format", "json")
     closing = err.splitlines()[-1]

@@ -322,7 +322,7 @@ def test_forms_of_a_rule_are_told_apart_wherever_they_come_up_first(
     text = "---\n".join((*pods(3), *deployments, *pods(9)))
     alone, one, two = both(given, kyvsim, monkeypatch, policies, text)
     assert alone == one == two
-    assert alone[1].count("  FAIL  owner (autogen)\n") == 2  # where it is told, and summed up
+    assert alone[1].count("  FAIL  autogen-owner\n") == 2  # where it is told, and summed up
     assert alone[1].count("  FAIL  owner\n") == 2
     assert parted == [True, True]
 

@@ -180,6 +180,13 @@ def test_with_both_options_a_baseline_only_shrinks(apply, baseline, files):
     assert "name: new" not in baseline.read_text()
 
 
+def test_a_note_is_on_a_line_of_its_own_in_markdown(apply, baseline):
+    del baseline
+    _, out, _ = apply("--baseline", "b.yaml", "--output-format", "markdown")
+    assert "<br>known: the baseline has it |" in out
+    assert "\\n" not in out
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

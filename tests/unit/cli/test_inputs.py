@@ -398,7 +398,7 @@ def test_a_chart_is_rendered_and_places_are_those_of_its_templates(folder, kyvsi
         ("one", "helm:web/templates/pod.yaml"),
         ("two", "helm:web/templates/pod.yaml"),
     ]
-    assert [one["location"]["line"] for one in results] == [1, 4]
+    assert [one["location"]["line"] for one in results] == [3, 6]
     assert (folder / "told").read_text() == "template web --values v.yaml\n"
 
 

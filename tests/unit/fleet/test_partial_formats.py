@@ -23,7 +23,7 @@ HEAD = Head(
     resources=2,
     counts=(
         Count("shop", "guard", "tag", "fail", 2, severity="high"),
-        Count("", "a", "b", "pass", 1, "a / b (autogen)"),
+        Count("", "a", "b", "pass", 1, "a / written"),
     ),
     objects=({"apiVersion": "v1", "kind": "Pod"},),
     remarks=(Diagnostic("KV006", Severity.ERROR, "odd", Location("east/ä.yaml", 3, 4), ("x",)),),
@@ -52,7 +52,7 @@ REASONS = (
     ToldReason("", Location("p.yaml", 9, 11)),
 )
 ROWS = (
-    ROW._replace(kind_of_policy="ClusterPolicy", called="guard / tag (autogen)", reasons=REASONS),
+    ROW._replace(kind_of_policy="ClusterPolicy", reasons=REASONS),
     ROW._replace(number=1, note="n", title="t", own="two", unchecked=("a", "b"), at=(4, 5)),
 )
 PARTIAL = Partial(HEAD, lines_of(ROWS))

@@ -37,7 +37,7 @@ def test_the_json_document(menagerie):
         "path": "/spec/priority/",
         "severity": "high",
         "category": "",
-        "location": {"file": "pods.yaml", "line": 1, "column": 3},
+        "location": {"file": "pods.yaml", "line": 3, "column": 3},
         "ruleLocation": {"file": "checks.yaml", "line": 4, "column": 3},
     }
     assert found["results"][3]["policy"] == "shop/own"

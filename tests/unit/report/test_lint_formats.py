@@ -34,8 +34,8 @@ def test_text():
         f"{'  KV012  first: a,b:c.yaml:3:5':<62}        1        -",
         f"{'  KV201  first: /p/q r.yaml:2:1':<62}        -        1",
         "",
-        "INCOMPLETE: 2 errors in 2 inputs (first: a,b:c.yaml:3:5 KV012) ·",
-        "            2 policy documents checked · 1 warning · exit status 2",
+        "INCOMPLETE: 2 errors in 2 inputs · 2 policy documents checked · 1 warning ·",
+        "            exit status 2",
     ]
 
 

@@ -3,7 +3,7 @@ import pytest
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.report.course import Course
-from kyvsim.report.ending import ending_json, ending_line, errors_again
+from kyvsim.report.ending import ending_json, ending_line
 from kyvsim.report.run import Terms
 from kyvsim.report.run_ending import counts_line, figures, run_ending
 from kyvsim.report.summary import Summary
@@ -73,15 +73,12 @@ def test_the_status_and_the_line_are_one_record(ending, summary, diagnostics, te
         (
             (Summary(3, 1), (BAD, BAD, WORSE)),
             {},
-            (
-                "INCOMPLETE: 3 errors in 2 inputs (first: a.yaml:3:5 KV001) · "
-                "1 of 4 results failed · 5 resources"
-            ),
+            "INCOMPLETE: 3 errors in 2 inputs · 1 of 4 results failed · 5 resources",
         ),
         (
             (Summary(), (BAD,)),
             {"applied": False},
-            "INCOMPLETE: 1 error in 1 input (a.yaml:3:5 KV001) · nothing was applied",
+            "INCOMPLETE: 1 error in 1 input · nothing was applied",
         ),
         (
             (Summary(), (), 5),
@@ -120,13 +117,3 @@ def test_unstable_mutations_are_counted_where_they_are_looked_for(make):
     assert figures(run)["notIdempotent"] == 2
     assert counts_line(run).endswith("skip: 0, not idempotent: 2")
     assert "not idempotent" not in counts_line(make.run(()))
-
-
-def test_errors_are_told_again_shortened_and_not_all():
-    assert list(errors_again([ODD])) == []
-    lines = list(errors_again([BAD, ODD, *[WORSE] * 14]))
-    assert lines[1] == "  a.yaml:3:5: error KV001: bad"
-    assert lines[2].endswith("…")
-    assert len(lines[2]) < 130
-    assert lines[-1] == "  and 5 further errors"
-    assert len(lines) == 12

@@ -18,13 +18,23 @@ def failing(make, name, message, **fields):
     return EngineResponse(pod, pod, (answer,), make.document(pod, "pods.yaml"))
 
 
-def test_failures_have_the_words_of_the_policy_and_the_place_of_the_rule(make):
+def test_failures_have_the_message_of_kyverno_and_the_place_of_the_rule(make):
     said = "validation error: tag needed. rule image failed at path /spec/"
     run = make.run([failing(make, "web", said, own="tag needed", path="/spec/")], resource_count=1)
     text = shown(run)
-    assert "  FAIL  checks / image\n        tag needed\n" in text
+    assert f"  FAIL  checks / image\n        {said}\n" in text
     assert "        pods.yaml:2:3\n        rule: checks.yaml:4:3\n" in text
-    assert "validation error" not in text
+
+
+def test_results_in_the_words_of_the_policy_are_alike_whatever_path_kyverno_adds(make):
+    said = "validation error: tag needed. rule image failed at path /spec/containers/{}/image/"
+    responses = [
+        failing(make, name, said.format(index), own="tag needed")
+        for index, name in enumerate(("web", "db", "cache"))
+    ]
+    text = shown(make.run(responses))
+    assert text.count("validation error: tag needed.") == 1
+    assert "        tag needed\n        the same for 2 more objects:" in text
 
 
 def test_a_message_without_words_of_the_policy_is_told_whole(make):

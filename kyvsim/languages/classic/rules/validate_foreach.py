@@ -113,7 +113,8 @@ def _compile_loop(
                 continue
             if outcome.status is not RuleStatus.PASS:
                 message = f"validation failure: {outcome.message}"
-                return outcome._replace(message=message), checked
+                # Its path begins at the element, and could be that of another field of the object.
+                return outcome._replace(message=message, path=""), checked
             checked += 1
         return None, checked
 

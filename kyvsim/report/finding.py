@@ -1,0 +1,230 @@
+"""One result as every format shows it: the same rule name, message and place everywhere.
+
+A format chooses what it shows of a finding and in which syntax. It never works out a place or a
+name by itself, so that an annotation, a table and the view for people point at the same line.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.policy import Policy
+from kyvsim.model.reason import ToldReason
+from kyvsim.model.result import BaselineState, EngineResponse
+from kyvsim.model.source import Document, Location
+from kyvsim.report.look import Look
+from kyvsim.report.places import failed_place, resource_place, rule_place
+from kyvsim.report.run import Explain, Run
+from kyvsim.report.source_excerpt import excerpt_of
+from kyvsim.report.style import safe_line, safe_text
+from kyvsim.report.subject import category_of, documentation_of, identity, severity_of, title
+from kyvsim.report.summary import Row, compile_rows, silent_rows
+from kyvsim.report.text_blocks import untold
+
+_WEIGHTS = MappingProxyType(
+    {"fail": Severity.ERROR, "error": Severity.ERROR, "warn": Severity.WARNING}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one rule found on one object.
+
+    Names and texts are Kyverno's to the letter; properties that start with `shown_` escape what
+    controls a terminal or turns the direction of text.
+    """
+
+    row: Row
+    document: Document | None
+    """The manifest of the object; None where no file holds it."""
+    location: Location | None
+    """The field that failed, or the object where no field is to blame; None without a manifest."""
+    reasons: tuple[ToldReason, ...] = ()
+    """Why it failed, where the rule was explained: the first of them is at `location`."""
+
+    @property
+    def policy(self) -> str:
+        """The name of the policy, behind its namespace if it has one."""
+        return self.row.policy.key
+
+    @property
+    def definition(self) -> Policy:
+        """The policy itself."""
+        return self.row.policy
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule in Kyverno's reports, such as `autogen-memory-limit`."""
+        return self.row.result.rule.name
+
+    @property
+    def result(self) -> str:
+        """The status: pass, fail, warn, error, skip, or none for a rule without a result."""
+        return self.row.status
+
+    @property
+    def message(self) -> str:
+        """Kyverno's message."""
+        return self.row.result.message
+
+    @property
+    def note(self) -> str:
+        """What kyvsim adds to it, or ""."""
+        return self.row.result.note
+
+    @property
+    def path(self) -> str:
+        """Where in the object a pattern failed, in Kyverno's notation, or ""."""
+        return self.row.result.path
+
+    @property
+    def severity(self) -> str:
+        """The severity that the policy gives itself, or ""."""
+        return severity_of(self.row.policy)
+
+    @property
+    def category(self) -> str:
+        """The category that the policy gives itself, or ""."""
+        return category_of(self.row.policy)
+
+    @property
+    def documentation(self) -> str:
+        """The address of the policy's documentation, or of kyvsim's page on findings."""
+        return documentation_of(self.row.policy)
+
+    @property
+    def resource(self) -> dict[str, str]:
+        """The apiVersion, kind, namespace and name of the object."""
+        return identity(self.row.resource)
+
+    @property
+    def rule_location(self) -> Location:
+        """Where the rule is written; for one that autogen derived, the rule it comes from."""
+        return rule_place(self.row)
+
+    @property
+    def place(self) -> Location:
+        """`location`, or where the rule is written: for formats that need a place."""
+        return self.location or self.rule_location
+
+    @property
+    def end(self) -> Location | None:
+        """Where the marked part of the line ends, exclusive; None where the line is not known."""
+        at, document = self.location, self.document
+        if at is None or document is None or not at.line:
+            return None
+        excerpt = excerpt_of(document.line(at.line), at.column)
+        return at._replace(column=at.column + len(excerpt.meant)) if excerpt else None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is a failure that the baseline of the run has."""
+        return self.row.result.baseline is BaselineState.UNCHANGED
+
+    @property
+    def weight(self) -> Severity:
+        """How much it weighs: what is no failure, or a known one, is information."""
+        return Severity.INFO if self.is_known else self.weight_by_itself
+
+    @property
+    def weight_by_itself(self) -> Severity:
+        """How much it would weigh without a baseline."""
+        return _WEIGHTS.get(self.row.status, Severity.INFO)
+
+    @property
+    def shown_title(self) -> str:
+        """The object as `namespace/Kind/name`."""
+        return safe_line(title(self.row.resource))
+
+    @property
+    def shown_name(self) -> str:
+        """`policy / rule`, or the policy alone where its rule has no name."""
+        return safe_line(" / ".join(filter(None, (self.policy, self.rule))))
+
+    @property
+    def shown_check(self) -> str:
+        """`policy/rule`, without blanks, as an identifier for programs."""
+        return safe_line("/".join(filter(None, (self.policy, self.rule))))
+
+    @property
+    def shown_text(self) -> str:
+        """The message, and the note on a line of its own."""
+        return safe_text("\n".join(filter(None, (self.message, self.note))))
+
+    @property
+    def shown_summary(self) -> str:
+        """The same behind the object that it is about."""
+        return f"{self.shown_title}: {self.shown_text or self.result}"
+
+
+def finding_of(
+    row: Row, response: EngineResponse, explain: Explain, *, with_reasons: bool = False
+) -> Finding:
+    """Return the finding of a row.
+
+    A pattern names the field that failed in its result; for other rules the failure is explained,
+    which evaluates the rule once more. `with_reasons` explains it in any case.
+    """
+    document = response.document
+    at = failed_place(document, row.result.path) if row.result.path else None
+    if row.status not in _WEIGHTS or (at is not None and not with_reasons):
+        return Finding(row, document, at or resource_place(response))
+    from kyvsim.report.told_reasons import told_reasons  # noqa: PLC0415 — where something failed
+
+    reasons = told_reasons(row, response, explain)
+    seen = next((one.seen_at for one in reasons if one.seen_at), None)
+    return Finding(row, document, at or seen or resource_place(response), reasons)
+
+
+def compile_field_places(run: Run, look: Look) -> Callable[[Row, EngineResponse], Location | None]:
+    """Return a function that returns the field that failed, with `look.detailed`.
+
+    It returns None where that is the whole object, whose place is shown above its results.
+    """
+
+    def field_place(row: Row, response: EngineResponse) -> Location | None:
+        if not look.detailed:
+            return None
+        found = finding_of(row, response, run.explain).location
+        return found if found != resource_place(response) else None
+
+    return field_place
+
+
+def compile_findings(run: Run, look: Look) -> Callable[[EngineResponse], Iterator[Finding]]:
+    """Return a function that yields the findings of a response that find fault, or have a note.
+
+    With `look.detailed` it yields all. Rules without a result come last.
+    """
+    rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(look))
+
+    def findings(response: EngineResponse) -> Iterator[Finding]:
+        for row in (*rows_of(response), *silent_rows(response)):
+            yield finding_of(row, response, run.explain)
+
+    return findings
+
+
+def compile_fingerprints() -> Callable[[Finding], str]:
+    """Return a function that gives a finding a name that it keeps when lines move.
+
+    It is made of the rule, the object, its file and the failing path. No two findings have the
+    same: where they agree in all that, they are counted.
+    """
+    seen: Counter[bytes] = Counter()
+
+    def fingerprint(one: Finding) -> str:
+        parts = [one.definition.kind, one.policy, one.rule, one.path]
+        file = one.document.locate(()).file if one.document else ""
+        parts += [file, *one.resource.values()]
+        own = hashlib.sha256(json.dumps(parts).encode()).digest()[:16]
+        seen[own] += 1
+        if seen[own] > 1:
+            own = hashlib.sha256(own + b"%d" % seen[own]).digest()[:16]
+        return own.hex()
+
+    return fingerprint
