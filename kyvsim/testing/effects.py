@@ -10,6 +10,7 @@ from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, patched_targets
+from kyvsim.report.log_commands import log_safe
 from kyvsim.report.run import Run
 from kyvsim.report.subject import title
 from kyvsim.report.summary import Row, compile_rows
@@ -92,7 +93,7 @@ def _check(application: Run) -> None:
     if not application.resource_count and not wrong:
         wrong.append("there is no resource")
     if wrong:
-        raise UnusableInputError("\n".join(wrong))
+        raise UnusableInputError(log_safe("\n".join(wrong)))
 
 
 def _effect(response: EngineResponse, rows_of: Callable[[EngineResponse], Iterator[Row]]) -> Effect:

@@ -86,6 +86,7 @@ def assert_golden(request: pytest.FixtureRequest) -> AssertGolden:
     def check(effects: "Iterable[Effect]", path: str | Path) -> None:
         __tracebackhide__ = True
         # Slow to import, and not wanted where pytest only has the plugin by chance.
+        from kyvsim.report.log_commands import log_safe  # noqa: PLC0415 — see above
         from kyvsim.testing import golden  # noqa: PLC0415 — see above
 
         file = request.path.parent / path
@@ -97,12 +98,12 @@ def assert_golden(request: pytest.FixtureRequest) -> AssertGolden:
         if request.config.getoption(_OPTION):
             golden.write_golden(found, file)
             request.node.stash.setdefault(_UPDATED, []).append(str(path))
-            shown = f"{path}: new" if is_new else f"{path}:\n{difference}"
+            shown = f"{path}: new" if is_new else log_safe(f"{path}:\n{difference}")
             request.node.add_report_section("call", "golden file", shown)
             return
         hint = f"run pytest {_OPTION} to write what is the case now"
         if is_new:
             pytest.fail(f"there is no golden file {path}: {hint}", pytrace=False)
-        pytest.fail(f"{path} says otherwise ({hint}):\n{difference}", pytrace=False)
+        pytest.fail(log_safe(f"{path} says otherwise ({hint}):\n{difference}"), pytrace=False)
 
     return check
