@@ -6,6 +6,7 @@ They end as the programs of GNU coreutils do where their arguments are wrong.
 import re
 from collections.abc import Callable
 from functools import partial
+from types import MappingProxyType
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl import kubectl
@@ -18,10 +19,12 @@ from kyvsim.kube.regexes import as_bytes
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any
 
-_ESCAPES = {"\\": "\\", "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_ESCAPES = MappingProxyType(
+    {"\\": "\\", "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+)
 _FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SPAN = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([smhd]?)")
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_SECONDS = MappingProxyType({"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400})
 _COMPILED = 3
 """Steps of making a pattern."""
 _DIGITS = 19

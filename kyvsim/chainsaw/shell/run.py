@@ -5,6 +5,7 @@ Source of the rules: POSIX, Shell Command Language, 2.6 to 2.9.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.shell.builtins import BUILTINS, ExitError, LeftLoopError
@@ -43,7 +44,7 @@ _OPTIONS_OF_FLAGS = (("e", "errexit"), ("u", "nounset"))
 
 _LONGEST_PATTERN = 1_000
 _ONE = 1
-_STREAMS = {"/dev/stdout": STDOUT, "/dev/stderr": STDERR}
+_STREAMS = MappingProxyType({"/dev/stdout": STDOUT, "/dev/stderr": STDERR})
 
 
 class KilledError(Exception):
