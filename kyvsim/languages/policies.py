@@ -13,6 +13,7 @@ from kyvsim.compile.remark import uncompiled
 from kyvsim.languages import cel, classic, cleanup, native
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.light.typed import TYPE_CHECKING
+from kyvsim.model.budget import BudgetError
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, PolicyReaders, Rule
 from kyvsim.model.ports import System
@@ -66,6 +67,7 @@ def _compile(
     language: Language, policy: Policy, options: CompileOptions
 ) -> tuple[CompiledPolicy | None, Diagnostics]:
     """Return a policy compiled, or None, with what is wrong with it or cannot be meant."""
+    options.system.meter.begin_resource()
     try:
         problems = () if options.admitted else language.check(policy, options)
         if problems:
@@ -90,8 +92,11 @@ def needs_request(policy: Policy) -> bool:
 
 def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
     """Return everything that can be said of a policy by itself."""
+    options.system.meter.begin_resource()
     try:
         return language_of(policy).lint(policy, options)
+    except BudgetError as error:
+        return (uncompiled(policy, error.cause),)  # `lint` has no option that sets a budget
     except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is that policy's error
         return (_faulted(policy, error),)
 

@@ -19,6 +19,8 @@ SHORT = 256
 """Characters that are not worth counting."""
 CHARACTERS = 8
 """A step."""
+STEPS_OF_AN_OBJECT = 50
+"""What a generated object takes: 3 KB and some fifty microseconds."""
 CEL_STEPS = 4
 """The steps of the language that take as long as one of ours."""
 
@@ -50,6 +52,11 @@ def to_follow(budget: Budget) -> Budget:
 class BudgetError(Exception):
     """Evaluation would take more than it may; nothing in an expression absorbs this."""
 
+    def __init__(self, cause: str, remedy: str = "") -> None:
+        super().__init__(f"{cause} ({remedy})" if remedy else cause)
+        self.cause = cause
+        """What happened, without the option that sets another limit: not every command has it."""
+
 
 class Meter:
     """Counts steps against a budget: what is at hand for the rule that is evaluated."""
@@ -70,7 +77,7 @@ class Meter:
         """Count steps that are about to be taken; raises BudgetError where they are too many."""
         self.left -= steps
         if self.left < 0:
-            raise BudgetError(self._told())
+            raise self._error()
 
     def spend_text(self, length: int) -> None:
         """Count a text that is about to be made or read; raises BudgetError."""
@@ -112,13 +119,12 @@ class Meter:
         self._run -= used
         self.given = self.left
 
-    def _told(self) -> str:
+    def _error(self) -> BudgetError:
         budget = self.budget
         name, limit = "rule", budget.rule
         if budget.resource and self.given == self._resource and self.given != budget.rule:
             name, limit = "resource", budget.resource
         elif budget.run and self.given == self._run and self.given != budget.rule:
             name, limit = "run", budget.run
-        return (
-            f"the budget of {limit:,} steps for a {name} is spent (--budget {name}=N sets another)"
-        )
+        cause = f"the budget of {limit:,} steps for a {name} is spent"
+        return BudgetError(cause, f"--budget {name}=N sets another")

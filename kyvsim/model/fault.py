@@ -5,10 +5,13 @@ error, with these words, and the run goes on. Nothing with a fault counts as pas
 """
 
 from kyvsim.kube.depth import MAX_DEPTH
+from kyvsim.model.budget import BudgetError
 
 
 def fault_text(error: Exception) -> str:
     """Return what to say of an exception that is no error of evaluation."""
+    if isinstance(error, BudgetError):
+        return str(error)
     if isinstance(error, RecursionError):
         return f"it is nested too deeply (more than {MAX_DEPTH} deep is not read)"
     if isinstance(error, MemoryError):

@@ -11,8 +11,12 @@ from kyvsim.languages.classic.advice.remark import nodes
 from kyvsim.languages.classic.checks import check_policy
 from kyvsim.languages.classic.checks.refusal import refuse
 from kyvsim.languages.classic.doubts import doubts_about
-from kyvsim.languages.classic.lower import lower_rule
-from kyvsim.languages.classic.policy import compile_policy
+from kyvsim.languages.classic.policy import (
+    RuleBudgetError,
+    compile_policy,
+    compile_rule,
+    exhausted,
+)
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
@@ -40,7 +44,10 @@ def _uncompiled(policy: Policy, options: CompileOptions) -> Iterator[Diagnostic]
     told = False
     for rule in policy.rules:
         try:
-            lower_rule(policy, rule, options)
+            compile_rule(policy, rule, options)
+        except RuleBudgetError as error:
+            told = True
+            yield exhausted(policy, rule, error.cause)
         except (QuerySyntaxError, ValueError) as error:
             told = True
             yield _refused(policy, rule, error)

@@ -12,9 +12,11 @@ from kyvsim.languages.classic.autogen import (
     ComputedRules,
     compute_rules,
 )
+from kyvsim.languages.classic.checks.refusal import refuse
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
 from kyvsim.light.once import once
 from kyvsim.light.typed import TYPE_CHECKING
+from kyvsim.model.budget import BudgetError
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage
@@ -34,16 +36,48 @@ def lower_policy(
         return compile_policy(policy, options), ()
     except (QuerySyntaxError, ValueError) as error:
         return None, (uncompiled(policy, error),)
+    except RuleBudgetError as error:
+        return None, (exhausted(policy, error.rule, str(error)),)
+
+
+class RuleBudgetError(BudgetError):
+    """Evaluating what is constant in a rule takes more than a rule may."""
+
+    def __init__(self, rule: Rule, error: BudgetError) -> None:
+        super().__init__(str(error))
+        self.rule = rule
+        self.cause = error.cause
+
+
+def exhausted(policy: Policy, rule: Rule, why: str) -> Diagnostic:
+    """Return that a rule cannot be compiled within the budget, at the rule.
+
+    KV190: an expression or another text of the policy cannot be read.
+    """
+    message = f"rule `{rule.name}` can't be compiled: {why}"
+    return refuse(policy, "KV190", message, rule.path)
+
+
+def compile_rule(policy: Policy, rule: Rule, options: CompileOptions) -> tuple[CompiledRule, ...]:
+    """Return a rule as closures, of which constants are evaluated on a budget of its own.
+
+    Raises what `lower_rule` raises, and RuleBudgetError.
+    """
+    options.system.meter.begin_rule()
+    try:
+        return lower_rule(policy, rule, options)
+    except BudgetError as error:
+        raise RuleBudgetError(rule, error) from error
 
 
 def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     """Return the policy as closures; its derived rules are made and compiled when one is met.
 
-    Raises what `lower_rule` raises.
+    Raises what `compile_rule` raises.
     """
     only = options.only
     computed = compute_rules(policy) if only is None else ComputedRules((only,))
-    lowered = {id(rule): lower_rule(policy, rule, options) for rule in computed.written}
+    lowered = {id(rule): compile_rule(policy, rule, options) for rule in computed.written}
 
     def every() -> "Lowered":
         derived = (one.rule for one in computed.derived)

@@ -1,5 +1,7 @@
 """A fault in one policy is that policy's error; the others are compiled all the same."""
 
+import re
+
 import pytest
 
 from kyvsim.api.system import own_system
@@ -9,6 +11,7 @@ from kyvsim.languages import policies as languages
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source
 from kyvsim.load.policy import load_policies
+from kyvsim.model.budget import Budget
 
 TEXT = """
 apiVersion: kyverno.io/v1
@@ -78,3 +81,55 @@ def test_a_document_that_cannot_be_read_costs_no_other():
     found, told = load_policies(documents(), readers)
     assert not found
     assert [(one.code, one.severity.value) for one in told] == [("KV010", "error")] * 2
+
+
+CONSTANT = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: heavy}
+spec:
+  rules:
+  - name: light
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: m, pattern: {metadata: {name: "?*"}}}
+  - name: heavy
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate:
+      message: m
+      deny: {conditions: {any: [{key: [%s], operator: AnyIn, value: [%s]}]}}
+""" % (", ".join(f"a{n}*" for n in range(1600)), ", ".join(f"b{n}*" for n in range(1600)))
+
+
+def heavy_policies():
+    found, problems = load_policies(parse_documents(Source("p.yaml", CONSTANT)), READERS)
+    assert not problems
+    return found
+
+
+def test_lint_reports_the_rule_whose_constants_take_more_than_the_budget():
+    (policy,) = heavy_policies()
+    told = languages.lint_policy(policy, CompileOptions(own_system()))
+    (said,) = [one for one in told if one.code == "KV190"]
+    assert str(said.location) == "p.yaml:10:5"
+    assert said.message == (
+        "rule `heavy` can't be compiled: the budget of 1,000,000 steps for a rule is spent"
+    )
+
+
+def test_compiling_reports_the_option_that_sets_another_budget():
+    compiled, (said,) = languages.compile_policies(heavy_policies(), CompileOptions(own_system()))
+    assert compiled.policies == ()
+    assert str(said.location) == "p.yaml:10:5"
+    assert "--budget rule=N" in said.message
+    assert "internal error" not in said.message
+
+
+def test_constants_of_each_policy_are_evaluated_on_a_budget_of_their_own():
+    budget = Budget(rule=3000, resource=3000)
+    text = "---".join(CONSTANT.replace("heavy", f"p{n}") for n in range(3))
+    few = re.sub(r"\[a0\*.*?\]", f"[{', '.join('a*' for _ in range(40))}]", text)
+    few = re.sub(r"\[b0\*.*?\]", f"[{', '.join('b*' for _ in range(40))}]", few)
+    found, _ = load_policies(parse_documents(Source("p.yaml", few)), READERS)
+    compiled, told = languages.compile_policies(found, CompileOptions(own_system(budget=budget)))
+    assert told == ()
+    assert len(compiled.policies) == 3
