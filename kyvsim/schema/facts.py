@@ -10,7 +10,7 @@ from functools import lru_cache
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json
 from kyvsim.kube.package_data import read_table
-from kyvsim.schema.node import NamedSchemas, Node
+from kyvsim.schema.node import NamedSchemas, Node, SchemaRef
 from kyvsim.schema.object_meta import OBJECT_META
 
 KYVERNO = "1.19.0"
@@ -19,6 +19,10 @@ RULES_GROUP, CEL_GROUP = "kyverno.io", "policies.kyverno.io"
 POLICY_GROUPS = (RULES_GROUP, CEL_GROUP)
 """The groups of what users write; the others are those of reports."""
 _NOT_WRITTEN = frozenset({"UpdateRequest"})
+_LOOPS = ("mutate", "validate")
+"""The parts of a rule whose `foreach` may have another one inside it."""
+_WITH_LOOPS = frozenset({"ClusterPolicy", "Policy"})
+_RULE = ("spec", "rules", "items")
 
 
 @lru_cache(maxsize=1)
@@ -29,7 +33,57 @@ def kyverno_facts() -> Json:
 
 @lru_cache(maxsize=1)
 def _named_schemas() -> NamedSchemas:
-    return NamedSchemas(kyverno_facts()["schemas"])
+    facts = kyverno_facts()
+    return NamedSchemas({**facts["schemas"], **_nested_loops(facts)})
+
+
+def _nested_loops(facts: Json) -> Mapping[str, Json]:
+    """Return a schema by name for each `foreach` in a `foreach`.
+
+    The definitions leave these to Kyverno, which reads them as it reads the outer ones, but for
+    fields that it does not know: those it leaves out. A policy that has something else there is
+    not accepted. upstream: api/kyverno/v1/wrappers.go
+    """
+    table = facts["schemas"]
+    root = facts["kinds"][RULES_GROUP]["ClusterPolicy"]["versions"]["v1"]["schema"]
+    found = {}
+    for block in _LOOPS:
+        words = _resolved(root, table)
+        for step in (*_RULE, block, "foreach", "items"):
+            words = _resolved(_inside(words, step), table)
+        properties = {**words["properties"], "foreach": _loops_name(block)}
+        words = {**words, "properties": properties, "x-kubernetes-preserve-unknown-fields": True}
+        found[_loops_name(block)] = {"type": "array", "items": words}
+    return found
+
+
+def _loops_name(block: str) -> str:
+    return f"{block} foreach foreach"
+
+
+def _resolved(ref: SchemaRef, table: Mapping[str, Mapping[str, Json]]) -> Mapping[str, Json]:
+    """Return a schema in words; a name that is none of the table's is a type."""
+    return table.get(ref) or {"type": ref} if isinstance(ref, str) else ref
+
+
+def _inside(words: Mapping[str, Json], step: str) -> SchemaRef:
+    ref: SchemaRef = words["items"] if step == "items" else words["properties"][step]
+    return ref
+
+
+def _replaced(
+    words: Mapping[str, Json],
+    path: tuple[str, ...],
+    ref: SchemaRef,
+    table: Mapping[str, Mapping[str, Json]],
+) -> Mapping[str, Json]:
+    """Return a schema with another one in place of the one that a path leads to."""
+    step, *further = path
+    inner = _resolved(_inside(words, step), table)
+    new = _replaced(inner, tuple(further), ref, table) if further else ref
+    if step == "items":
+        return {**words, "items": new}
+    return {**words, "properties": {**words["properties"], step: new}}
 
 
 def _versions(group: str, kind: str) -> Mapping[str, Json]:
@@ -78,7 +132,12 @@ def written_schema(name: str) -> Node:
         raise KeyError(name)
     required = sorted({*schema.words.get("required", ()), "metadata"})
     properties = {**schema.properties, "metadata": OBJECT_META}
-    return schema.named.node({**schema.words, "required": required, "properties": properties})
+    words: Mapping[str, Json] = {**schema.words, "required": required, "properties": properties}
+    if kind in _WITH_LOOPS and api_version.startswith(f"{RULES_GROUP}/"):
+        for block in _LOOPS:
+            path = (*_RULE, block, "foreach", "items", "foreach")
+            words = _replaced(words, path, _loops_name(block), schema.named.table)
+    return schema.named.node(words)
 
 
 def written_names() -> tuple[str, ...]:

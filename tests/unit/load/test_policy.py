@@ -275,3 +275,31 @@ def test_a_binding_loses_its_namespace_with_a_warning():
     written = {"apiVersion": NATIVE, "kind": kind, "metadata": IN_SHOP, "spec": spec}
     (found,), remarks = load_bindings([document(written)])
     assert (found.policy, [one.code for one in remarks]) == ("p", ["KV227"])
+
+
+@pytest.mark.parametrize("block", ["mutate", "validate"])
+@pytest.mark.parametrize(
+    ("inner", "place", "code", "wanted"),
+    [
+        ("x", ("foreach",), "KV013", "a list, not text"),
+        ({}, ("foreach",), "KV013", "a list, not a mapping"),
+        ([5], ("foreach", 0), "KV013", "a mapping, not a whole number"),
+        ([None], ("foreach", 0), "KV013", "a mapping, not null"),
+        ([{"list": 5}], ("foreach", 0, "list"), "KV013", "text, not a whole number"),
+        ([{"foreach": [{"foreach": 1}]}], ("foreach", 0) * 2 + ("foreach",), "KV013", "a list"),
+        ([{"context": "x"}], ("foreach", 0, "context"), "KV013", "a list, not text"),
+        ([{"list": "a", "unknown": 1}], (), "", ""),
+        (None, (), "", ""),
+    ],
+)
+def test_loops_in_loops_have_the_types_that_kyverno_reads(block, inner, place, code, wanted):
+    body = {"foreach": [{"list": "request.object.spec.a", "foreach": inner}]}
+    one = rule()
+    del one["validate"]
+    path = ("spec", "rules", 0, block, "foreach", 0, *place)
+    found, remarks = load(policy(spec={"rules": [{**one, block: body}]}))
+    assert [remark.code for remark in remarks] == [code] * bool(code)
+    assert bool(found) is not bool(code)
+    for remark in remarks:
+        assert remark.location.line == 1 + len(path)
+        assert wanted in remark.message
