@@ -8,6 +8,7 @@ from kyvsim.kube.json_plain import is_like_yaml, json_decoder, read_json
 from kyvsim.kube.list_item import CutList, Item, odd_item
 from kyvsim.kube.yaml_chunks import Excerpt
 from kyvsim.kube.yaml_line import Unusual
+from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
 
 _ITEMS = regex(r'"items": ?\[[ \n]*(?=\{)')
@@ -21,11 +22,10 @@ def cut_json(text: str, *, floats: bool) -> CutList | None:
     first = _ITEMS.search(text)
     if first is None:
         return None
-    items, at, counted, line = [], first.end(), 0, 1
+    items, at, start = [], first.end(), _LineStart(1, 0, 0)
     while True:
-        line += text.count("\n", counted, at)
-        counted = at
-        item, at = _json_item(text, at, line, floats=floats)
+        start = _line_start(text, at, start)
+        item, at = _json_item(text, at, start, floats=floats)
         items.append(item)
         between = _NEXT.match(text, at)
         if between is None:
@@ -37,14 +37,30 @@ def cut_json(text: str, *, floats: bool) -> CutList | None:
     return CutList(envelope, items) if envelope and envelope.get("items") == [] else None
 
 
-def _json_item(text: str, start: int, line: int, *, floats: bool) -> tuple[Item, int]:
+class _LineStart(NamedTuple):
+    """The line on which something begins."""
+
+    number: int
+    at: int
+    """Where the line begins."""
+    known: int
+    """How much of the text was read for this."""
+
+
+def _line_start(text: str, at: int, before: _LineStart) -> _LineStart:
+    """Return the line of a place, counted from that of an earlier one."""
+    breaks = text.count("\n", before.known, at)
+    start = text.rfind("\n", before.known, at) + 1 if breaks else before.at
+    return _LineStart(before.number + breaks, start, at)
+
+
+def _json_item(text: str, start: int, line: _LineStart, *, floats: bool) -> tuple[Item, int]:
     """Return the item that begins at `start`, and where it ends; raises ValueError and Unusual."""
-    margin = start - text.rfind("\n", 0, start) - 1
     try:
         data, end = json_decoder(floats=floats).raw_decode(text, start)
     except Unusual:
         data, end = None, _ANY.raw_decode(text, start)[1]
-    place = Excerpt(text, start - margin, end, line, margin)
+    place = Excerpt(text, start, end, line.number, shift=start - line.at)
     own = place.text
     if may_be_too_deep(own.count("{") + own.count("[")) and is_too_deep(data):
         raise Unusual
@@ -54,11 +70,10 @@ def _json_item(text: str, start: int, line: int, *, floats: bool) -> tuple[Item,
 
 def json_items(text: str, *, floats: bool) -> Iterator[Item]:
     """Yield the items that a block of a list has; raises ValueError, RecursionError or Unusual."""
-    at, counted, line = text.index("{"), 0, 1
+    at, start = text.index("{"), _LineStart(1, 0, 0)
     while True:
-        line += text.count("\n", counted, at)
-        counted = at
-        item, at = _json_item(text, at, line, floats=floats)
+        start = _line_start(text, at, start)
+        item, at = _json_item(text, at, start, floats=floats)
         yield item
         between = _AFTER_ITEM.match(text, at)
         if between is None:

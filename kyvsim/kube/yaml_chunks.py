@@ -19,22 +19,32 @@ class Excerpt(NamedTuple):
     line: int
     """Line at which it begins, counted from 1."""
     margin: int = 0
-    """So many of its first characters count as blanks."""
+    """So many of its first characters count as blanks: other lines are indented by as much."""
+    shift: int = 0
+    """So many characters precede it on its first line, where that makes no difference to it.
+
+    There may be as many of these as a file has, so that they are not part of the text.
+    """
 
     @property
     def text(self) -> str:
         """The part, in the columns in which it stands."""
         return " " * self.margin + self.whole[self.start + self.margin : self.end]
 
-    def line_of_whole(self, number: int) -> str:
-        """Return the line with a number as it is written; "" for one that is not of the part."""
-        start = self.whole.rfind("\n", 0, self.start) + 1
+    def line_of_whole(self, number: int, first: int = 0, last: int | None = None) -> str:
+        """Return the line with a number as it is written; "" for one that is not of the part.
+
+        Of a line as long as a file only what stands between two columns, which count from 0, is
+        copied.
+        """
+        start = self.start - self.shift
         for _ in range(number - self.line):
             start = self.whole.find("\n", start, self.end) + 1
             if not start:
                 return ""
-        end = self.whole.find("\n", start)
-        return self.whole[start : end if end >= 0 else None] if number >= self.line else ""
+        limit = len(self.whole) if last is None else min(start + last, len(self.whole))
+        end = self.whole.find("\n", start + first, limit)
+        return self.whole[start + first : end if end >= 0 else limit] if number >= self.line else ""
 
 
 class Chunk(NamedTuple):

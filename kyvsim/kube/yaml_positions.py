@@ -36,6 +36,8 @@ class _Span(NamedTuple):
     end: int
     line: int
     column: int
+    is_flow: bool
+    """Whether it stands in brackets: then its first column makes no difference to it."""
 
 
 class _Place(NamedTuple):
@@ -50,7 +52,7 @@ class _Place(NamedTuple):
 class _Level:
     """One list or map that is being read."""
 
-    __slots__ = ("index", "is_map", "key", "mark", "path", "place", "wants_key")
+    __slots__ = ("index", "is_flow", "is_map", "key", "mark", "path", "place", "wants_key")
 
     def __init__(self, path: _Path, start: Event, place: int) -> None:
         self.path = path
@@ -59,6 +61,7 @@ class _Level:
         self.index = -1
         self.key: object = None
         self.mark = start.start_mark
+        self.is_flow = bool(start.flow_style)
         self.place = place
 
 
@@ -104,6 +107,8 @@ def position_by_events(text: str, path: Sequence[str | int]) -> tuple[int, int]:
         return place.position
     inner = _nearest(_details(_cut(text, place.folded)), wanted[len(place.path) :])
     line, column = inner.position
+    if place.folded.is_flow and line == 1:
+        column += place.folded.column
     return (line + place.folded.line, column) if inner.path else place.position
 
 
@@ -132,8 +137,12 @@ def _by_path(places: Sequence[_Place]) -> _Index:
 
 
 def _cut(text: str, span: _Span) -> str:
-    """Return a list or map as a text of its own, in the columns in which it stands."""
-    return " " * span.column + text[span.start : span.end]
+    """Return a list or map as a text of its own.
+
+    One without brackets begins in the column in which it stands; before others there may be as much
+    on the line as a file has.
+    """
+    return " " * (0 if span.is_flow else span.column) + text[span.start : span.end]
 
 
 def _nearest(index: _Index, path: _Path) -> _Place:
@@ -179,5 +188,5 @@ def _close(found: list[_Place], level: _Level, event: Event, fold: int) -> None:
     mark, end, inside = level.mark, event.end_mark.index, level.place + 1
     if end - mark.index <= fold and len(found) > inside:
         del found[inside:]
-        span = _Span(mark.index, end, mark.line, mark.column)
+        span = _Span(mark.index, end, mark.line, mark.column, level.is_flow)
         found[-1] = found[-1]._replace(folded=span)

@@ -106,14 +106,18 @@ class PlaceFinder:
         found = self._known.get(path)
         if found is None:
             line, column = find_position(self._of.text, path)
-            found = Location(self._name, line + self._of.line - 1, column)
+            shift = self._of.shift if line == 1 else 0
+            found = Location(self._name, line + self._of.line - 1, column + shift)
             if len(self._known) < _MOST_KNOWN:
                 self._known[path] = found
         return found
 
-    def line(self, number: int) -> str:
-        """Return the line of the file with a number, "" for one that is not of this part."""
-        return self._of.line_of_whole(number).removesuffix("\r")
+    def line(self, number: int, first: int = 0, last: int | None = None) -> str:
+        """Return the line of the file with a number, "" for one that is not of this part.
+
+        That is the part between two columns, which count from 0.
+        """
+        return self._of.line_of_whole(number, first, last).removesuffix("\r")
 
 
 def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Document | Diagnostic]:

@@ -5,7 +5,7 @@ from functools import partial
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
+from kyvsim.light.typed import Protocol, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
 """The way from a document's root to a node: mapping keys and list indices."""
@@ -55,7 +55,14 @@ class Stamp(NamedTuple):
     marks: tuple[Mark, ...]
 
 
-def _unknown(_: int) -> str:
+class LineReader(Protocol):
+    """Gives lines of a file by their numbers."""
+
+    def __call__(self, number: int, first: int = 0, last: int | None = None) -> str:
+        """Return what a line has between two columns, which count from 0; "" for an unknown one."""
+
+
+def _unknown(_number: int, _first: int = 0, _last: int | None = None) -> str:
     return ""
 
 
@@ -72,7 +79,7 @@ class Document(NamedTuple):
     """The folder, as it was given, in which its file was found; "" where the file was named."""
     has_no_null_maps: bool = False
     """Whether it is known that none of MAP_FIELDS is null in it: then nobody needs to look."""
-    line: Callable[[int], str] = _unknown
+    line: LineReader = _unknown
     """The line of its file with a number, as it is written; "" for one that is not of it."""
     review: Json = None
     """The `request` of the AdmissionReview in which it came, None where it came as it is."""

@@ -10,6 +10,8 @@ _ESCAPED = MappingProxyType({"n": "", "t": "", "r": "", " ": "", '"': '"', "\\":
 _BEFORE_VALUES = ("&", "!")
 """Anchors and tags begin with these."""
 _MOST_LINES = 1000
+_MOST_COLUMNS = 20_000
+"""Of a line so many characters are looked at: one may be as long as a file."""
 
 
 def place_in_text(document: Document, path: Path, text: str, offset: int) -> Location:
@@ -33,18 +35,22 @@ def place_in_text(document: Document, path: Path, text: str, offset: int) -> Loc
 
 def _value(document: Document, start: Location, path: Path) -> Location:
     """Return where a value begins, be it behind its key, tag and anchor, or on the next line."""
-    line = document.line(start.line)
-    rest = line[start.column - 1 :]
+    rest = _line(document, start.line, start.column)
     behind = _behind_key(rest, str(path[-1])) if path and path[-1].__class__ is str else rest
     value = behind.lstrip()
     while value[:1] in _BEFORE_VALUES:
         value = "".join(value.split(None, 1)[1:])
     column = start.column + len(rest) - len(value)
-    if not line[column - 1 :].strip():
-        following = document.line(start.line + 1)
+    if not value.strip():
+        following = _line(document, start.line + 1)
         indent = len(following) - len(following.lstrip())
         return start._replace(line=start.line + 1, column=indent + 1)
     return start._replace(column=column)
+
+
+def _line(document: Document, number: int, column: int = 1) -> str:
+    """Return a line from a column on."""
+    return document.line(number, column - 1, column - 1 + _MOST_COLUMNS)
 
 
 def _behind_key(text: str, key: str) -> str:
@@ -60,15 +66,15 @@ def _behind_key(text: str, key: str) -> str:
 
 def _written(document: Document, start: Location) -> Iterator[tuple[str, Location]]:
     """Yield the characters of a scalar that are no white space, each with its place."""
-    line = document.line(start.line)[start.column - 1 :]
+    line = _line(document, start.line, start.column)
     style, number, column = line[:1], start.line, start.column
     if style in {"|", ">"}:
-        number, column, line = number + 1, 1, document.line(number + 1)
+        number, column, line = number + 1, 1, _line(document, number + 1)
     elif style in {"'", '"'}:
         column, line = column + 1, line[1:]
     for last in range(number, number + _MOST_LINES):
         yield from _characters(line, style, Location(start.file, last, column))
-        column, line = 1, document.line(last + 1)
+        column, line = 1, _line(document, last + 1)
 
 
 def _characters(line: str, style: str, start: Location) -> Iterator[tuple[str, Location]]:

@@ -1,6 +1,7 @@
 """What `lint` found, and its figures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 
 from kyvsim.light.named_tuple import NamedTuple
@@ -8,6 +9,12 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
 from kyvsim.report.style import counted
+
+
+@lru_cache(maxsize=2)
+def _lines_of(text: str) -> Sequence[str]:
+    """Return the lines of a text, of which many may be asked for one after the other."""
+    return text.split("\n")
 
 
 class Findings(NamedTuple):
@@ -65,7 +72,7 @@ class Findings(NamedTuple):
         text = self.texts.get(place.file) if place and place.line else None
         if text is None or place is None:
             return ""
-        lines = text.split("\n", place.line)
+        lines = _lines_of(text)
         return lines[place.line - 1].removesuffix("\r") if len(lines) >= place.line else ""
 
     def _count(self, severity: Severity) -> int:

@@ -19,6 +19,13 @@ _BEFORE: Final = 16
 _CUT: Final = "…"
 _KEPT: Final = 200
 """So many characters are kept of each part of a line; no view is as wide."""
+_LOOKED_AT: Final = 4 * _KEPT
+"""So many characters are looked at from a column on: a line may be as long as a file."""
+
+
+def window_of(column: int) -> tuple[int, int]:
+    """Return the columns, from 0, between which a line is looked at for `excerpt_of`."""
+    return max(column - 1 - _KEPT, 0), column - 1 + _LOOKED_AT
 
 
 def excerpt_of(source: str, column: int) -> Excerpt | None:
@@ -28,11 +35,16 @@ def excerpt_of(source: str, column: int) -> Excerpt | None:
     for any screen only what is near is kept.
     """
     start = column - 1
-    if not source[start:].strip():
+    near = source[start : start + _LOOKED_AT]
+    if not near.strip():
         return None
-    meant = _meant(source, start)
-    after = source[start + len(meant) :].rstrip()
-    return Excerpt(source[:start][-_KEPT:], meant[:_KEPT], after[:_KEPT])
+    is_cut = len(source) - start >= _LOOKED_AT
+    if is_cut and near[0] in _QUOTES and not _quoted(near, 0):
+        meant = near  # the text ends somewhere beyond
+    else:
+        meant = _meant(near, 0)
+    after = near[len(meant) :].rstrip()
+    return Excerpt(source[max(start - _KEPT, 0) : start], meant[:_KEPT], after[:_KEPT])
 
 
 def excerpt_lines(excerpt: Excerpt, number: int, width: int) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from kyvsim.model.source import Document, Location
 from kyvsim.report.places import failed_place, rule_place
 from kyvsim.report.reasons import Reason, reasons_of
 from kyvsim.report.run import Explain
-from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of
+from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of, window_of
 from kyvsim.report.style import safe_line
 from kyvsim.report.summary import Row
 from kyvsim.report.wrapped import INDENT, Sheet, wrapped
@@ -39,7 +39,10 @@ def _told(reason: Reason, row: Row, document: Document | None) -> ToldReason:
 
 
 def _excerpt(place: Location, document: Document) -> Excerpt | None:
-    return excerpt_of(document.line(place.line), place.column) if place.line else None
+    if not place.line:
+        return None
+    first, last = window_of(place.column)
+    return excerpt_of(document.line(place.line, first, last), place.column - first)
 
 
 def reason_lines(reasons: Iterable[ToldReason], sheet: Sheet) -> Iterator[str]:

@@ -78,7 +78,8 @@ def test_items_are_those_of_the_list_and_in_their_places(text, floats):
     for number, item in enumerate(cut.items if floats else ()):
         for path in (*paths(item.data), ("metadata", "namespace"), ("none",)):
             line, column = find_position(item.place.text, path)
-            there = (line + item.place.line - 1, column)
+            shift = item.place.shift if line == 1 else 0
+            there = (line + item.place.line - 1, column + shift)
             assert there == find_position(text, ("items", number, *path)), path
 
 
@@ -110,3 +111,19 @@ def test_items_are_those_of_the_list_and_in_their_places(text, floats):
 )
 def test_what_is_not_plain_is_not_cut(text):
     assert cut_list(text) is None
+
+
+def test_items_on_one_line_have_texts_no_longer_than_they_are():
+    texts = [in_json(*(f"n{n}" for n in range(count))) for count in (50, 100)]
+    sizes = [sum(len(one.place.text) for one in cut_list(text).items) for text in texts]
+    assert sizes[1] < 2.1 * sizes[0]
+
+
+def test_a_part_of_a_line_is_given_without_the_rest_of_it():
+    text = in_json("a", "b")
+    place = cut_list(text).items[1].place
+    start = text.index('"b"')
+    assert place.line_of_whole(1) == text.rstrip("\n")
+    assert place.line_of_whole(1, start, start + 3) == '"b"'
+    assert place.line_of_whole(1, start) == text[start:].rstrip("\n")
+    assert place.line_of_whole(2, 0, 5) == ""

@@ -82,3 +82,15 @@ def test_asking_for_every_item_of_a_long_list_reads_the_text_a_few_times(monkeyp
         assert find_position(text, ("items", index, "metadata", "name")) == (line + 1, 5)
         assert find_position(text, ("items", index, "n7")) == (line + 9, 3)
     assert sum(read) < 3 * len(text)
+
+
+def test_places_in_flow_lists_on_one_line():
+    item = "{name: a, inner: [{b: 1}, {c: 2}], last: x}"
+    text = f"items: [{', '.join([item] * 900)}]\n"
+    for number in (0, 1, 899):
+        start = len("items: [") + number * (len(item) + 2)
+        for name in ("name", "inner", "last"):
+            column = start + item.index(name) + 1
+            assert find_position(text, ("items", number, name)) == (1, column)
+        column = start + item.index("c: 2") + 1
+        assert find_position(text, ("items", number, "inner", 1, "c")) == (1, column)

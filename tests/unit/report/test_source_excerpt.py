@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of
+from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of, window_of
 
 
 def shown(source, column, width=60):
@@ -60,3 +60,16 @@ def test_what_is_kept_of_a_long_line_does_not_grow_with_it():
     excerpt = excerpt_of('{"a": "' + "x" * 9000 + '", "b": "' + "y" * 9000 + '"}', 9011)
     assert excerpt.meant.startswith('"b": "yyy')
     assert sum(map(len, excerpt)) <= 600
+
+
+def test_of_a_long_line_only_what_is_near_is_looked_at():
+    line = "{" + "a: 1, " * 20_000 + 'here: "' + "x" * 5000 + '", ' + "b: 1, " * 20_000 + "}"
+    column = line.index("here") + 1
+    first, last = window_of(column)
+    assert last - first < 2000
+    near = excerpt_of(line[first:last], column - first)
+    assert near == excerpt_of(line, column)
+    assert all(len(part) <= 200 for part in near)
+    assert near[1].startswith('here: "xxx')
+    quoted = excerpt_of(line, column + len("here: "))
+    assert quoted[1] == '"' + "x" * 199
