@@ -14,8 +14,8 @@ _TEXT_BODY = (
 _STRING = (
     rf'"""{_TEXT_BODY}|[^\\])*?"""'
     rf"|'''{_TEXT_BODY}|[^\\])*?'''"
-    rf'|"{_TEXT_BODY}|[^\\"\n\r])*"'
-    rf"|'{_TEXT_BODY}|[^\\'\n\r])*'"
+    rf'|"{_TEXT_BODY}|[^\\"\n\r]++)*+"'
+    rf"|'{_TEXT_BODY}|[^\\'\n\r]++)*+'"
     r'|[rR]"""(?:.|\n)*?"""'
     r"|[rR]'''(?:.|\n)*?'''"
     r'|[rR]"[^"\n\r]*"'

@@ -29,7 +29,7 @@ from kyvsim.report.style import safe_line, safe_text
 
 _ODD: Final = regex("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 """What JSON may hold as it stands, and a terminal must not be given."""
-_JSON_TOKEN: Final = regex(r'"(?:\\.|[^"\\])*"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
+_JSON_TOKEN: Final = regex(r'"(?:\\.|[^"\\]++)*+"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
 
 
 @declared.group(width=100)

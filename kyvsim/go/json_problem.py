@@ -26,7 +26,7 @@ _PLACES = MappingProxyType(
         "Invalid \\uXXXX escape": "in \\u hexadecimal character escape",
     }
 )
-_BRACKET = regex(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
+_BRACKET = regex(r'"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])', re.DOTALL)
 _ESCAPE = regex(r"\\(?:u[0-9A-Fa-f]{0,3})?")
 
 

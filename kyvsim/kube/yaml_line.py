@@ -41,23 +41,25 @@ SKIPPED: Line = (NOTHING, -2, None, None, 0)
 _LONGEST_KEY = 500
 """libyaml takes none of over 1,024 characters."""
 
+# Repeated groups are possessive: a repetition that may be taken back costs fifty bytes for each
+# character, and a line may be as long as a file.
 _LINE = regex(
-    r"( *)(- +)?(?:((?:[A-Za-z0-9_./$(]|[=+^<]\()(?:[^\s:#]|:(?=\S))*|\"[^\"\\]*\"|'[^']*')"
+    r"( *)(- +)?(?:((?:[A-Za-z0-9_./$(]|[=+^<]\()(?:[^\s:#]++|:(?=\S))*+|\"[^\"\\]*\"|'[^']*')"
     r" *:(?: +|\Z))?(.*)\Z"
 )
-_WORD = regex(r"[A-Za-z0-9][A-Za-z0-9/._@-]*(?::[A-Za-z0-9/._@-]+)*\Z")
+_WORD = regex(r"[A-Za-z0-9][A-Za-z0-9/._@-]*+(?::[A-Za-z0-9/._@-]++)*+\Z")
 _END = r"(?: +#.*)? *\Z"
-_DOUBLE_QUOTED = regex(r'"((?:[^"\\]|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*)"' + _END)
-_SINGLE_QUOTED = regex(r"'((?:[^']|'')*)'" + _END)
+_DOUBLE_QUOTED = regex(r'"((?:[^"\\]++|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*+)"' + _END)
+_SINGLE_QUOTED = regex(r"'((?:[^']++|'')*+)'" + _END)
 _ITEM = r"""[A-Za-z][A-Za-z0-9/._-]*|"[^"\\,]*"|'[^',]*'"""
 _EMPTY = regex(r"(?:(\{)\}|\[\])" + _END)
-_ITEMS = regex(rf"\[ *((?:{_ITEM})(?:, (?:{_ITEM}))*) *\]" + _END)
+_ITEMS = regex(rf"\[ *((?:{_ITEM})(?:, (?:{_ITEM}))*+) *\]" + _END)
 """A list of words in one line."""
 _HEADER = regex(r"([|>][+-]?)" + _END)
 _SURROGATE = regex(r"\\u[dD][89a-fA-F]")
 _NO_PLAIN_START = frozenset("&*!%@`,]}")
 _INDICATORS = ("- ", ": ", "? ")
-_TEXT = regex(r" *[A-Za-z0-9`'\"(](?:[^:#]|:(?=\S)|(?<=\S)#)*\Z")
+_TEXT = regex(r" *[A-Za-z0-9`'\"(](?:[^:#]++|:(?=\S)|(?<=\S)#)*+\Z")
 """What a line can only say if a text of the line before goes on there."""
 _UNEVEN = regex(r"\A\n|\n[ \t\n]")
 """Lines that do not simply fold: such as are blank or indented."""

@@ -1,6 +1,7 @@
 """What is read by lines is what libyaml reads, whatever the text."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -421,3 +422,16 @@ def test_a_text_is_read_whole_wherever_its_last_line_ends(lines, end):
     except YamlError:
         return
     assert repr(load_one(text)) == repr(expected)
+
+
+@pytest.mark.parametrize("scalar", ['"' + "\\u0061" * 200_000 + '"', "'" + "''" * 200_000 + "'"])
+def test_a_long_scalar_takes_memory_in_proportion(scalar):
+    """An expression that could take each repetition back would hold fifty bytes for each of them."""
+    text = f"a: {scalar}\n"
+    tracemalloc.start()
+    try:
+        assert read_plain(text) is not None
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * len(text)
