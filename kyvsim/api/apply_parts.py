@@ -5,7 +5,8 @@ the output, and a ToldPart with what the run has to know of it besides. Put toge
 their parts these say what the whole says; where they would not, Unparted says so.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from kyvsim.api.apply import Compiled, explaining, has_baseline, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
@@ -18,11 +19,20 @@ from kyvsim.load.block import Indivisible, load_block
 from kyvsim.load.cut_files import Block
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.result import EngineResponse
+from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.model.source import Document
 from kyvsim.report.course import Course
 from kyvsim.report.run import Run, Teller, Telling, Unparted
 
+ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
+"""What tells of an object by itself; what creates or deletes objects can meet others."""
+_REACHES: Final[Mapping[Phase, str]] = MappingProxyType(
+    {
+        Phase.GENERATE: "generates objects",
+        Phase.DELETE: "deletes objects",
+        Phase.VERIFY_IMAGES: "verifies images",
+    }
+)
 Part: TypeAlias = Sequence[Block]
 Example: TypeAlias = tuple[str, str, str]
 """API version, kind and name of an object; "" for a name that nothing leads to."""
@@ -109,7 +119,7 @@ def shared_among(
         if one.data["kind"] in kinds
     )
     if any(one.data["kind"] in _NOT_KNOWN for one in found):
-        raise Unparted
+        raise Unparted("a GlobalContextEntry is among the resources")
     return found
 
 
@@ -186,16 +196,29 @@ def _responses(
         found = _loaded(block, table)
         seen.add(block.origin.name, found)
         if not block.mentions and any(one.data["kind"] in work.kinds for one in found.resources):
-            raise Unparted
+            raise Unparted(f"{block.origin.name} can only be read as a whole")
         read = work.read._replace(resources=found.resources)
-        yield from alone(responses_of(work.compiled.policies, read, work.inputs, cluster), cluster)
+        found = responses_of(work.compiled.policies, read, work.inputs, cluster)
+        yield from map(_by_itself, alone(found, cluster))
+
+
+def _by_itself(response: EngineResponse) -> EngineResponse:
+    """Return a response whose results say nothing of other objects; raises Unparted.
+
+    Rules that match no object of the run make no difference to it, whatever they could do.
+    """
+    for answer in response.responses:
+        if answer.phase not in ALONE:
+            rule = answer.results[0].rule.name if answer.results else answer.silent[0].rule.name
+            raise Unparted(f"rule `{answer.policy.key}/{rule}` {_REACHES[answer.phase]}")
+    return response
 
 
 def _loaded(block: Block, kinds: KindTable) -> LoadedText:
     try:
         return load_block(block, kinds)
     except Indivisible as error:
-        raise Unparted from error
+        raise Unparted(f"{block.origin.name} can only be read as a whole") from error
 
 
 def alone(responses: Iterable[EngineResponse], cluster: UnaskedObjects) -> Iterator[EngineResponse]:

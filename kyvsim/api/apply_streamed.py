@@ -18,7 +18,7 @@ from kyvsim.api.apply_parts import (
     compile_tell_part,
     shared_among,
 )
-from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
+from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
 from kyvsim.api.part_text import PartText
 from kyvsim.engine.unasked_objects import ALL_KINDS
 from kyvsim.light.named_tuple import NamedTuple
@@ -38,8 +38,6 @@ _MOST_KNOWN: Final = 0.25
 """The part of all blocks that may be read beforehand: the whole is better read once."""
 _ROUNDS: Final = 3
 """So often is begun again: who asks for ever more kinds needs the whole."""
-ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
-"""What tells of an object by itself; what creates or deletes objects can meet others."""
 _SWAPPED: Final = "KV029"
 
 
@@ -50,6 +48,8 @@ class How(NamedTuple):
     """How many processes share it."""
     teller: Teller
     watch: Watch
+    note: Callable[[str], None]
+    """Takes why all has to be read as a whole, where that follows from what is given."""
 
 
 def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | None:
@@ -57,19 +57,32 @@ def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | N
 
     Where a rule asks for objects of some kind, all is begun again with these at hand.
     """
-    if not _are_plain(inputs):
+    try:
+        _check_inputs(inputs)
+        return _in_rounds(inputs, stdin, how)
+    except Unparted as whole:
+        if reason := str(whole):
+            how.note(reason)
+    except OSError:
         return None
+    return None
+
+
+def _in_rounds(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | None:
+    """Return what `open_streamed` does; raises Unparted and OSError."""
     kinds = SHARED
     for _ in range(_ROUNDS):
         try:
             return _open(inputs, stdin, how, kinds)
         except AskedForOthers as asked:
             kinds |= frozenset(asked.args)
-        except (Unparted, OSError):
-            return None
         if ALL_KINDS in kinds:
-            return None
-    return None
+            raise Unparted("a rule looks up objects of any kind")
+    raise Unparted(_looked_up(kinds))
+
+
+def _looked_up(kinds: frozenset[str]) -> str:
+    return f"rules look up many of the resources: {', '.join(sorted(kinds - SHARED))}"
 
 
 def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, kinds: frozenset[str]) -> Run | None:
@@ -79,13 +92,19 @@ def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, kinds: frozenset[s
     """
     blocks = _blocks(inputs, stdin, how.jobs, kinds)
     known = sum(block.mentions for block in blocks)
-    if len(blocks) < 2 or known > max(_MOST_KNOWN * len(blocks), 1):
+    if len(blocks) < 2:
         return None
+    if known > max(_MOST_KNOWN * len(blocks), 1):
+        if kinds == SHARED:
+            raise Unparted(f"many of the resources are one of {', '.join(sorted(SHARED))}")
+        raise Unparted(_looked_up(kinds))
     read = read_inputs(inputs._replace(resources=()), stdin)
     shared = shared_among(blocks, read, kinds)
     compiled = compiled_for(inputs, read._replace(resources=shared))
-    if not _is_parted(read, compiled):
-        return None
+    if read.unusable or any(one.code == _SWAPPED for one in read.diagnostics):
+        return None  # errors are told of it
+    if read.shared_data:
+        raise Unparted("what a GlobalContextEntry keeps may be in any part")
     work = PartWork(
         inputs=inputs,
         read=read,
@@ -111,19 +130,21 @@ def _blocks(
     return tuple(cut_files(files, max(size, 1), kinds))
 
 
-def _are_plain(inputs: ApplyInputs) -> bool:
-    """Return whether nothing is given that may be meant for all resources, or is an object, too."""
+def _check_inputs(inputs: ApplyInputs) -> None:
+    """Raise Unparted where something is given that may concern all resources, or is an object."""
     what_if = inputs.what_if
-    others = (inputs.targets, inputs.payloads, what_if.old_resources, what_if.namespace_labels)
-    narrowed = inputs.unchanged is not None or inputs.walking.as_found
-    return not (any(others) or narrowed or inputs.exceptions_with_resources)
-
-
-def _is_parted(read: ReadInputs, compiled: Compiled) -> bool:
-    """Return whether nothing but a look at an object of the run can need more than a part."""
-    swapped = any(one.code == _SWAPPED for one in read.diagnostics)
-    # What a GlobalContextEntry keeps may be in any part.
-    return phases_of(compiled) <= ALONE and not (read.unusable or swapped or read.shared_data)
+    given = {
+        "--target-resource": inputs.targets,
+        "payloads": inputs.payloads,
+        "--old-resource": what_if.old_resources,
+        "--namespace-labels": what_if.namespace_labels,
+        "--exceptions-with-resources": inputs.exceptions_with_resources,
+        "--changed": inputs.unchanged is not None,
+        "--as-found": inputs.walking.as_found,
+    }
+    for name, value in given.items():
+        if value:
+            raise Unparted(f"{name} may concern all resources")
 
 
 def phases_of(compiled: Compiled) -> frozenset[Phase]:
@@ -153,9 +174,9 @@ def _told(work: PartWork, blocks: tuple[Block, ...], how: How) -> Run | None:
     for text in texts:
         found.add(text.partial())
     if {block.origin.name for block in blocks} - found.files:
-        return None  # there is a file without documents
+        return None  # there is a file without documents, which is told
     if found.course.met and not found.course.met.is_certain(work.read.baseline):
-        return None  # parts told failures apart that only the whole can
+        raise Unparted("failures of the baseline can only be told apart together")
     return _run(work, found)._replace(told=_put_together(texts, found, how.teller.formats))
 
 

@@ -4,12 +4,14 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
+from functools import partial
 
 from kyvsim.api import ApplyInputs, Source
 from kyvsim.api.system import processors
-from kyvsim.cli.streams import is_terminal
+from kyvsim.cli.streams import is_terminal, say
 from kyvsim.light.typed import Any, Final
 from kyvsim.report.run import Run, Teller
+from kyvsim.report.style import safe_line
 
 _LARGE: Final = 2_000_000
 """Bytes of resources from which on it pays to work in blocks, and by several processes."""
@@ -23,12 +25,25 @@ def run_in_blocks(
     `jobs` is the number of processes, 0 for what is worth it; without `teller` no part can be told.
     """
     size = _size(inputs, stdin)
-    jobs = _possible(jobs or (processors() if size >= _LARGE else 1))
-    if teller is None or not (jobs > 1 or size >= _LARGE):
+    wanted = jobs or (processors() if size >= _LARGE else 1)
+    if not (wanted > 1 or size >= _LARGE):
         return None
+    note = partial(_note, jobs)
+    if teller is None:
+        note("-o or the output format needs all results at once")
+        return None
+    possible = _possible(wanted)
+    if possible < jobs:
+        note("processes cannot be copied on this system")
     from kyvsim.api.apply_streamed import How, open_streamed  # noqa: PLC0415 — for much only
 
-    return open_streamed(inputs, stdin, How(jobs, teller, _watched))
+    return open_streamed(inputs, stdin, How(possible, teller, _watched, note))
+
+
+def _note(jobs: int, reason: str) -> None:
+    """Report once why the work is not shared, or memory grows with the input."""
+    done = f"-j {jobs} has no effect" if jobs > 1 else "all resources are read before the first"
+    say(f"note: {done}: {safe_line(reason)}")
 
 
 def _possible(jobs: int) -> int:

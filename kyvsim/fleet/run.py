@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 
 from kyvsim.api.apply import Sample, run_of
-from kyvsim.api.apply_streamed import ALONE, phases_of
+from kyvsim.api.apply_parts import ALONE
+from kyvsim.api.apply_streamed import phases_of
 from kyvsim.api.carried import Ready, are_shared, made_ready
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.fleet.assignment import Assignment, assigned

@@ -46,7 +46,7 @@ class Told(NamedTuple):
 
 
 class Unparted(Exception):  # noqa: N818 — no error: it says how to go on
-    """Parts of a run, each by itself, would not tell what the whole does."""
+    """Parts of a run, each by itself, would not tell what the whole does; its text says why."""
 
 
 def _unexplained(_response: EngineResponse, _row: Row) -> None:

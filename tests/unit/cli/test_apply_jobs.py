@@ -61,6 +61,25 @@ WITHOUT_PARTS = frozenset({"empty", "nothing in it"})
 
 
 @pytest.fixture
+def notes():
+    """The notes that runs have made, one list for each."""
+    return []
+
+
+@pytest.fixture
+def kyvsim(kyvsim, notes):
+    """What calls kyvsim, and keeps what it notes on how it works apart: that differs."""
+
+    def run(*command):
+        status, out, err = kyvsim(*command)
+        lines = err.splitlines(keepends=True)
+        notes.append([one for one in lines if one.startswith("note: ")])
+        return status, out, "".join(one for one in lines if not one.startswith("note: "))
+
+    return run
+
+
+@pytest.fixture
 def parted(monkeypatch):
     """Whether each run came about in parts."""
     found = []
@@ -586,3 +605,55 @@ def test_a_question_for_others_counts_where_no_response_follows():
     cluster.list("v1", "Pod", "")
     with pytest.raises(apply_parts.AskedForOthers, match="Pod"):
         list(apply_parts.alone(iter(()), cluster))
+
+
+GENERATES = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: makes}
+spec:
+  rules:
+  - name: quota
+    match: {any: [{resources: {kinds: [%s]}}]}
+    generate:
+      apiVersion: v1
+      kind: ConfigMap
+      name: "made-{{ request.object.metadata.name }}"
+      namespace: a
+      data: {data: {a: b}}
+"""
+
+
+def test_a_rule_that_matches_nothing_does_not_keep_a_run_whole(given, kyvsim, parted, notes):
+    """What counts is what rules do to the given resources, not what they could do to others."""
+    policies = "---".join((POLICY, GENERATES % "Secret"))
+    command = given(policies, STREAM)
+    alone, two = (kyvsim(*command, "-j", jobs) for jobs in ("1", "2"))
+    assert alone == two
+    assert parted == [True]
+    assert notes == [[], []]
+
+
+WHOLE = [
+    ("---".join((POLICY, GENERATES % "Pod")), (), "rule `makes/quota` generates objects"),
+    (POLICY, ("--namespace-labels", "a:b=c"), "--namespace-labels may concern all resources"),
+    (POLICY, ("-o", "out"), "-o or the output format needs all results at once"),
+]
+
+
+@pytest.mark.parametrize(("policies", "options", "why"), WHOLE, ids=[one[2] for one in WHOLE])
+def test_a_note_says_why_processes_cannot_share_a_run(
+    given, kyvsim, notes, tmp_path, monkeypatch, policies, options, why
+):
+    monkeypatch.chdir(tmp_path)
+    command = (*given(policies, STREAM), *options)
+    alone, two = (kyvsim(*command, "-j", jobs) for jobs in ("1", "2"))
+    assert alone == two
+    assert notes == [[], [f"note: -j 2 has no effect: {why}\n"]]
+
+
+def test_a_note_says_why_a_large_input_is_read_as_a_whole(given, kyvsim, notes, monkeypatch):
+    cut_small(monkeypatch)
+    kyvsim(*given(GENERATES % "Pod", STREAM), "-j", "1")
+    why = "all resources are read before the first: rule `makes/quota` generates objects"
+    assert notes == [[f"note: {why}\n"]]
