@@ -91,8 +91,8 @@ def _merge_tidy(
     patch: Mapping[_Name, Json],
     join: Join,
 ) -> Iterator[Json]:
-    first = _first(*dest)
     last = dict(zip(*dest, strict=True))
+    first = last if len(last) == len(dest[0]) else _first(*dest)
     for name in order:
         before = first.get(name, ABSENT)
         value, in_place = join(before, patch.get(name, ABSENT))

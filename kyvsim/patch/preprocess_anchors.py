@@ -325,10 +325,13 @@ def _add_copies(
 ) -> _Failed:
     """Add what a template is for each item that meets its conditions."""
     passed, failed_everywhere = False, False
+    can_look = _can_look(template)
     for item in items:
         failed = None
-        if _can_look(template):
-            template, failed = template.look(item)
+        if can_look:
+            after, failed = template.look(item)
+            if after is not template:
+                template, can_look = after, _can_look(after)
         if failed is not None:
             failed_everywhere = failed_everywhere or failed
         elif is_global:

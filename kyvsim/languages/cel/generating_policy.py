@@ -28,6 +28,7 @@ from kyvsim.languages.cel.template import Template, TemplateError, compile_templ
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any, TypeAlias
+from kyvsim.model.budget import STEPS_OF_AN_OBJECT, Meter
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
@@ -50,6 +51,8 @@ class GeneratingPolicy(NamedTuple):
     """Of a namespaced policy, which generates nothing elsewhere."""
     kinds: KindTable
     """What the given definitions of custom resources tell."""
+    meter: Meter
+    """Counts the objects that are made."""
 
 
 class Generated:
@@ -67,6 +70,7 @@ class Generated:
         """Take objects into a namespace, lists as what they hold; raises ValueError."""
         for one in objects:
             for part in _parts(one):
+                self._policy.meter.spend(STEPS_OF_AN_OBJECT)
                 if self._writes is not None:
                     self._writes(namespace, part)
                 else:
@@ -130,6 +134,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
         annotations=annotations,
         namespace=part.policy.namespace,
         kinds=part.options.kinds,
+        meter=part.options.system.meter,
     )
     return lambda evaluation: _evaluated(policy, evaluation)
 

@@ -3,6 +3,8 @@
 Source of the rules and texts: upstream pkg/background/generate/controller.go.
 """
 
+from collections.abc import Callable
+
 from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.compile.outcome import Evaluation, Outcome, passed
 from kyvsim.engine import World
@@ -12,6 +14,7 @@ from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.languages.classic.rules.generate import Wish, Wishes
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import MatchFacts
+from kyvsim.model.budget import BudgetError
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus
@@ -134,6 +137,16 @@ class _Wanted(NamedTuple):
     """Why something could not be evaluated."""
 
 
+def _bounded(rule: CompiledRule, make: Callable[[], tuple[Wish, ...]]) -> tuple[Wish, ...]:
+    """Return what a rule wants, or one problem where that takes more than a rule may."""
+    if rule.meter is not None:
+        rule.meter.begin_rule()
+    try:
+        return make()
+    except BudgetError as error:
+        return (Wish(problem=str(error)),)
+
+
 def _wanted(
     rule: CompiledRule, given: RuleInput, old: MatchFacts | None, wishes_of: Wishes
 ) -> _Wanted:
@@ -145,7 +158,7 @@ def _wanted(
 
     outcome = check_rule(rule, given, old, note)
     if met:
-        wishes = tuple(wishes_of(met[0].scope))
+        wishes = _bounded(rule, lambda: tuple(wishes_of(met[0].scope)))
         problems = [one.reason for one in wishes if one.problem]
         return _Wanted(outcome, wishes, problems[0] if problems else None)
     fails = outcome is not None and outcome.status is RuleStatus.ERROR

@@ -31,6 +31,7 @@ from kyvsim.languages.classic.rules.loops import (
     compile_loop_preconditions,
 )
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.budget import STEPS_OF_AN_OBJECT
 from kyvsim.model.facts import GeneratePattern, Generation, RuleFacts
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.result import Phase, RuleStatus
@@ -64,11 +65,17 @@ def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
 
         template = followed_template(template, "what is to be there", context.probe)
 
+    meter = context.system.meter
+
     def make(scope: JSONContext) -> list[Json]:
         filled = template.value if template.constant else template.render(scope)
         outside = scope.outside
         own = outside.sources(context.policy.key) if outside.sources else outside.cluster
-        return list(_source_of(filled)(filled, Sources(own, outside.made)))
+        found: list[Json] = []
+        for one in _source_of(filled)(filled, Sources(own, outside.made)):
+            meter.spend(STEPS_OF_AN_OBJECT)
+            found.append(one)
+        return found
 
     return make
 

@@ -30,8 +30,10 @@ from kyvsim.model.facts import RuleFacts
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
 
-_AT_ONCE = 10
-"""Parts of an object that a patch passes in a step."""
+_PATCHED_AT_ONCE = 10
+"""Parts of an object that a JSON patch passes in a step."""
+_MERGED_AT_ONCE = 4
+"""Parts that a merge passes, which compares each item of a list."""
 
 _Body = Callable[[JSONContext, Json], Outcome]
 """Patches the object in the scope of one element."""
@@ -77,11 +79,13 @@ def _compile_loop(
     # A merge puts new elements first, so going backwards keeps their order.
     default_order = "Descending" if loop.get("patchStrategicMerge") is not None else "Ascending"
     backwards = loop.get("order", default_order) == "Descending"
+    merges = loop.get("patchStrategicMerge") is not None
+    at_once = _MERGED_AT_ONCE if merges else _PATCHED_AT_ONCE
 
     def run(scope: JSONContext, obj: Json, values: list[Json]) -> Outcome:
         patched = obj
         if len(values) > FEW:  # each time all of the object is patched
-            context.system.meter.spend(len(values) * (context.system.meter.weigh(obj) // _AT_ONCE))
+            context.system.meter.spend(len(values) * (context.system.meter.weigh(obj) // at_once))
         numbered = list(enumerate(values))
         for element in elements_of(scope, reversed(numbered) if backwards else numbered):
             try:

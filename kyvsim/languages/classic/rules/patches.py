@@ -13,7 +13,7 @@ from kyvsim.patch import (
     compile_strategic_merge,
     read_back,
 )
-from kyvsim.pattern import PatternFailure, compile_pattern
+from kyvsim.pattern import compile_pattern, compile_scalar
 
 Patcher: TypeAlias = Callable[[Json], Json]
 """Returns the patched object, or the very object it was given where nothing changes.
@@ -71,10 +71,21 @@ def _raising(error: PatchError) -> Patcher:
 
 
 def _compile_condition(pattern: Json) -> Callable[[Json], bool]:
-    check = _compiled_text(pattern) if pattern.__class__ is str else compile_pattern(pattern)
+    if pattern.__class__ is str:
+        return _compiled_text(pattern)
+    check = compile_pattern(pattern)
     return lambda value: check(value) is None
 
 
 @lru_cache(maxsize=1024)
-def _compiled_text(pattern: str) -> Callable[[Json], PatternFailure | None]:
-    return compile_pattern(pattern)
+def _compiled_text(pattern: str) -> Callable[[Json], bool]:
+    """Return whether a value fits a text, without the reason why it does not.
+
+    A loop compares each element with each item of a list: most do not fit.
+    """
+    fits = compile_scalar(pattern)
+
+    def check(value: Json) -> bool:
+        return all(map(fits, value)) if value.__class__ is list else bool(fits(value))
+
+    return check

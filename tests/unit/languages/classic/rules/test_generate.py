@@ -205,3 +205,22 @@ def test_elements_that_generate_one_object_leave_one(run, pod, synchronize, kept
     assert found.note == (
         f"ConfigMap other/made is generated more than once by this rule: the {which} counts"
     )
+
+
+def test_what_is_generated_counts_against_the_budget(run, pod, thing):
+    """A loop over a list of copies makes one for each pair."""
+    loop = {
+        "list": "request.object.spec.names",
+        "namespace": "n{{ elementIndex }}",
+        "cloneList": {"namespace": "src", "kinds": ["v1/ConfigMap"]},
+    }
+    given = [thing("ConfigMap", f"c{n}", "src") for n in range(200)]
+
+    def made(elements):
+        rule = {"generate": {"foreach": [loop]}}
+        return result_of(run(rule, pod(names=[f"e{n}" for n in range(elements)]), given=given))
+
+    assert len(made(50).generated) == 50 * 200
+    several = made(150)
+    assert (several.status.value, several.generated) == ("error", ())
+    assert "the budget of 1,000,000 steps for a rule is spent" in several.message

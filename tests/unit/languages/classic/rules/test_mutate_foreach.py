@@ -158,3 +158,19 @@ def test_loops_that_cannot_go_on(run, pod, verdicts, loop, message):
     ((_, status, text),) = verdicts(run({"mutate": {"foreach": [loop]}}, pod(containers=AB)))
     assert status == "error"
     assert text.startswith(message)
+
+
+def test_a_merge_for_each_of_many_elements_counts_against_the_budget(run, pod):
+    """Each element is merged with all of the object: what they take together is bounded."""
+    patch = {"containers": [{"(name)": "{{ element.name }}", "tty": True}]}
+
+    def ended(count):
+        containers = [{"name": f"c{n}", "image": "i"} for n in range(count)]
+        rule = {"mutate": {"foreach": [each(patch)]}}
+        (response,) = run(rule, pod(containers=containers)).responses
+        return response.results[0]
+
+    assert ended(100).status.value == "pass"
+    many = ended(2000)
+    assert many.status.value == "error"
+    assert "the budget of 1,000,000 steps for a rule is spent" in many.message
