@@ -13,7 +13,7 @@ from kyvsim.expr.way import Field, way_of_text
 from kyvsim.kube.objects import Json
 from kyvsim.light.typed import Any, TypeVar
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.following import following, tell
+from kyvsim.model.following import LONGEST_FOLLOWED, following, tell
 from kyvsim.model.probe import Probe
 from kyvsim.model.source import Path
 
@@ -37,11 +37,13 @@ def followed_block(
 def followed_side(written: Json, side: str, system: System, probe: Probe) -> Template:
     """Return a side of a condition as one that tells its value when it is filled in.
 
-    Of an expression that does more than lead somewhere each part is told.
+    Of an expression that does more than lead somewhere each part is told, unless it is a long one:
+    parts of parts are written out as often as they are nested.
     """
     path, is_whole = _path_of(written)
     place = probe.at(side)
-    hear = None if _is_bare(written) else partial(_heard_in, place, written)
+    is_short = not isinstance(written, str) or len(written) <= LONGEST_FOLLOWED
+    hear = None if _is_bare(written) or not is_short else partial(_heard_in, place, written)
     template = compile_template(written, system, hear)
     asked = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=is_whole)
 

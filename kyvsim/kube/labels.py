@@ -50,16 +50,18 @@ def _equals_test(key: str, value: str) -> Selector:
 
 
 def _wildcard_test(key: str, value: str) -> Selector:
-    fits_key, fits_value = compile_wildcard(key), compile_wildcard(value)
+    fits_value = compile_wildcard(value)
+    if not has_wildcard(key):  # one look instead of one at each label, of which there may be many
+        return lambda labels: _fits_label(key, labels.get(key), fits_value)
+    fits_key = compile_wildcard(key)
     # upstream puts the label into the selector, which is refused where the label is no legal one.
     return lambda labels: any(
-        fits_key(name)
-        and text.__class__ is str
-        and fits_value(text)
-        and is_key(name)
-        and is_value(text)
-        for name, text in labels.items()
+        fits_key(name) and _fits_label(name, text, fits_value) for name, text in labels.items()
     )
+
+
+def _fits_label(name: str, text: Json, fits_value: Callable[[str], bool]) -> bool:
+    return bool(text.__class__ is str and fits_value(text) and is_key(name) and is_value(text))
 
 
 def _expression_test(expression: Mapping[str, Json]) -> Selector:

@@ -8,7 +8,7 @@ from kyvsim.cel.values import plain
 from kyvsim.cel.written import object_path, start_of, written
 from kyvsim.light.typed import Any
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.following import following
+from kyvsim.model.following import LONGEST_FOLLOWED, following
 from kyvsim.model.probe import Probe
 
 _JSON = (str, int, float, bool, list, dict, type(None))
@@ -28,7 +28,7 @@ def followed_program(program: Program, probe: Probe) -> Program:
             probe, run, asked, _told, where=lambda: probe.locate_in(program.text, start)
         )
 
-    heard = program.heard(hear)
+    heard = program.heard(hear) if len(program.text) <= LONGEST_FOLLOWED else program
     name, kind = _named(probe)
     asked = Step(kind, name, program.text.strip())
     return heard._replace(run=following(probe, heard.run, asked, _told))

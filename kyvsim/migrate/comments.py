@@ -1,6 +1,7 @@
 """Comments of a policy's text, by what they stand at."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
 from kyvsim.light.named_tuple import NamedTuple
@@ -10,6 +11,8 @@ from kyvsim.model.source import Document, Path
 
 _COMMENT: Final = regex(r"^\s*(#.*?)\s*$")
 _BLOCK: Final = regex(r"[:-]\s+[|>][-+0-9]*\s*$")
+_LONGEST: Final = 5_000
+"""Characters of a line that may begin a block of text, or be a comment."""
 
 
 class Comments(NamedTuple):
@@ -23,7 +26,7 @@ class Comments(NamedTuple):
 
 def comments_of(document: Document, parts: Iterable[Path], text: str) -> Comments:
     """Return the comments that stand on lines of their own in a document; `parts` lead to rules."""
-    lines = text.splitlines()
+    lines = _lines_of(text)
     first, last = _extent(document, lines)
     starts = [document.locate(path).line for path in parts]
     head: list[str] = []
@@ -33,6 +36,12 @@ def comments_of(document: Document, parts: Iterable[Path], text: str) -> Comment
         index = sum(start <= below for start in starts) - 1
         (head if index < 0 else rules.setdefault(index, [])).append(comment)
     return Comments(tuple(head), {index: tuple(some) for index, some in rules.items()})
+
+
+@lru_cache(maxsize=2)
+def _lines_of(text: str) -> list[str]:
+    """Return the lines of a file, of which each policy asks."""
+    return text.splitlines()
 
 
 def _extent(document: Document, lines: list[str]) -> tuple[int, int]:
@@ -52,6 +61,8 @@ def _comment_lines(lines: list[str], first: int, last: int) -> list[tuple[int, s
         indent = len(line) - len(line.lstrip())
         if deeper >= 0 and (not line.strip() or indent > deeper):
             continue
+        if len(line) > _LONGEST:
+            continue  # as a file on one line, in which many policies may stand
         deeper = indent if _BLOCK.search(line) else -1
         comment = _COMMENT.match(line)
         if comment:

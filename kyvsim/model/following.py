@@ -15,6 +15,9 @@ from kyvsim.model.source import Location
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 
+LONGEST_FOLLOWED = 2_000
+"""Characters of an expression whose parts are told, too: of a longer one nobody reads them all."""
+
 
 def following(
     probe: Probe,

@@ -39,10 +39,8 @@ def excerpt_of(source: str, column: int) -> Excerpt | None:
     if not near.strip():
         return None
     is_cut = len(source) - start >= _LOOKED_AT
-    if is_cut and near[0] in _QUOTES and not _quoted(near, 0):
-        meant = near  # the text ends somewhere beyond
-    else:
-        meant = _meant(near, 0)
+    ends_beyond = is_cut and near[0] in _QUOTES and not _quoted(near, 0)
+    meant = near if ends_beyond else _meant(near, 0)
     after = near[len(meant) :].rstrip()
     return Excerpt(source[max(start - _KEPT, 0) : start], meant[:_KEPT], after[:_KEPT])
 

@@ -1,10 +1,12 @@
 """Inputs that can be made as large as one likes, and the commands that are run on them."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 Json = Any
-Files = Mapping[str, list[Json]]
+Files = Mapping[str, list[Json] | str]
+"""Documents, or the text of a file."""
 
 
 class Growing(NamedTuple):
@@ -254,6 +256,63 @@ def _targets(count: int) -> Files:
     return {"policy.yaml": [_policy("p", rule)], "resource.yaml": [_pod(), *maps]}
 
 
+def _on_one_line(items: list[Json]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def _pods_on_one_line(count: int) -> Files:
+    return {
+        "policy.yaml": [_policy("p", _labelled(), _marked())],
+        "resource.yaml": _on_one_line([_pod(n) for n in range(count)]),
+    }
+
+
+def _pods_in_flow(count: int) -> Files:
+    pods = ", ".join(
+        f"{{apiVersion: v1, kind: Pod, metadata: {{name: w{n}}}, spec: {{}}}}" for n in range(count)
+    )
+    text = f"apiVersion: v1\nkind: List\nitems: [{pods}]\n"
+    return {"policy.yaml": [_policy("p", _labelled())], "resource.yaml": text}
+
+
+def _policies_on_one_line(count: int) -> Files:
+    policies = [_policy(f"p{n}", _labelled()) for n in range(count)]
+    return {"policy.yaml": _on_one_line(policies), "resource.yaml": [_pod()]}
+
+
+def _selected_labels(count: int) -> Files:
+    names = [f"l{n}" for n in range(count)]
+    selected = {"selector": {"matchLabels": dict.fromkeys(names, "*")}}
+    rule = {**_labelled(), "match": {"any": [{"resources": {"kinds": ["Pod"], **selected}}]}}
+    pod = _pod()
+    pod["metadata"]["labels"] = dict.fromkeys(names, "x")
+    return {"policy.yaml": [_policy("p", rule)], "resource.yaml": [pod]}
+
+
+def _unknown_kinds(count: int) -> Files:
+    kinds = ["Pod", *(f"g{n}/v1/Kind{n}" for n in range(count))]
+    rule = {**_labelled(), "match": {"any": [{"resources": {"kinds": kinds}}]}}
+    return {"policy.yaml": [_policy("p", rule)], "resource.yaml": [_pod()]}
+
+
+def _long_expression(count: int) -> Files:
+    fields = " || ".join(f"request.object.metadata.x{n}" for n in range(count))
+    condition = {"key": f"{{{{ {fields} || 'a' }}}}", "operator": "Equals", "value": "b"}
+    rule = _rule("r", validate={"message": "m", "deny": {"conditions": {"any": [condition]}}})
+    return {"policy.yaml": [_policy("p", rule)], "resource.yaml": [_pod()]}
+
+
+def _empty_documents(count: int) -> Files:
+    policies, resources = _policy("p", _labelled()), _pod()
+    lead = "---\n" * count
+    return {
+        "policy.yaml": f"{lead}{json.dumps(policies)}\n{lead}",
+        "resource.yaml": f"{lead}{json.dumps(resources)}\n{lead}",
+    }
+
+
+_LINT = ("lint", "policy.yaml")
+_MIGRATE = ("migrate", "policy.yaml")
 _WITH_EXCEPTIONS = ("-e", "exception.yaml")
 GROWING = (
     Growing("resources", _resources, (*_EVERY, _CREATE), 8),
@@ -281,4 +340,11 @@ GROWING = (
     Growing("nesting", _depth, _EVERY, 20),
     Growing("rows on resources", _rows_on_resources, _TESTS, 16),
     Growing("rows on policies", _rows_on_policies, _TESTS, 8),
+    Growing("Pods on one line", _pods_on_one_line, _EVERY, 8),
+    Growing("Pods in a flow list", _pods_in_flow, (_APPLY, _EXPLAIN), 8),
+    Growing("policies on one line", _policies_on_one_line, (_APPLY, _LINT, _MIGRATE), 8),
+    Growing("labels selected by wildcards", _selected_labels, (_APPLY, _LINT), 64),
+    Growing("unknown kinds", _unknown_kinds, (_APPLY, _LINT), 256),
+    Growing("a long expression", _long_expression, (_APPLY, _EXPLAIN, _LINT), 80),
+    Growing("empty documents", _empty_documents, (_APPLY, _LINT), 64),
 )

@@ -26,7 +26,9 @@ def _calls(one, command, size, folder):
     folder = folder / str(size)
     folder.mkdir(parents=True)
     for name, documents in one.make(size).items():
-        text = "\n---\n".join(json.dumps(document, indent=1) for document in documents)
+        text = documents
+        if not isinstance(documents, str):
+            text = "\n---\n".join(json.dumps(document, indent=1) for document in documents)
         (folder / name).write_text(text, encoding="utf-8")
     counted = cProfile.Profile()
     out, said = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))

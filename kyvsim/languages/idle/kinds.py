@@ -29,6 +29,8 @@ from kyvsim.schema.kinds import kyverno_kinds
 
 _NEAR = 0.85
 """How alike two names must be for one to be a slip of the other."""
+_MOST_MEANT = 200
+"""For so many unknown kinds a likely one is looked for: who has more has no slips."""
 
 _FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -82,11 +84,15 @@ def unknown_kinds(
 ) -> Iterator[Diagnostic]:
     """KV215: a kind that is a slip of another, KV216: a kind that nothing knows, told once."""
     others: dict[str, list[_Use]] = {}
+    meant_by: dict[tuple[str, str], str] = {}
     for use in chain(_uses(policies), _uses_of_exceptions(exceptions)):
         group, _, kind, _ = parse_kind_selector(use.text)
         if not kind or has_wildcard(kind) or _is_known(group, kind, known):
             continue
-        meant = _meant(group, kind, known)
+        meant = meant_by.get((group, kind))
+        if meant is None:
+            meant = _meant(group, kind, known) if len(meant_by) < _MOST_MEANT else ""
+            meant_by[group, kind] = meant
         if meant:
             text = f"no object has the kind `{use.text}`: did you mean `{meant}`?"
             yield warn(use.document, "KV215", text, use.path)
@@ -135,6 +141,16 @@ def _groups(known: frozenset[tuple[str, str]]) -> Mapping[str, list[str]]:
     return found
 
 
+@lru_cache(maxsize=2)
+def _spelled(known: frozenset[tuple[str, str]]) -> Mapping[str, str]:
+    """Return kinds by what people write for them, in small letters."""
+    return {
+        spelled.lower(): name
+        for its_group, name in sorted(known, reverse=True)
+        for spelled in (plural(its_group, name), name)
+    }
+
+
 def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
     """Return the kind that was meant, with its group if another one was named, or ""."""
     if "." in group and not any(matches(group, its_group) for its_group, _ in known):
@@ -142,11 +158,7 @@ def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
     elsewhere = sorted(its_group for its_group, name in known if name == kind)
     if elsewhere:
         return f"{elsewhere[0]}/*/{kind}" if elsewhere[0] else f"v1/{kind}"
-    names = {
-        spelled.lower(): name
-        for its_group, name in sorted(known, reverse=True)
-        for spelled in (plural(its_group, name), name)
-    }
+    names = _spelled(known)
     if kind.lower() in names:
         return names[kind.lower()]
     return names.get(nearest(kind, names, _NEAR), "")

@@ -426,7 +426,7 @@ def test_a_text_is_read_whole_wherever_its_last_line_ends(lines, end):
 
 @pytest.mark.parametrize("scalar", ['"' + "\\u0061" * 200_000 + '"', "'" + "''" * 200_000 + "'"])
 def test_a_long_scalar_takes_memory_in_proportion(scalar):
-    """An expression that could take each repetition back would hold fifty bytes for each of them."""
+    """An expression that could take each repetition back would hold fifty bytes for each."""
     text = f"a: {scalar}\n"
     tracemalloc.start()
     try:
