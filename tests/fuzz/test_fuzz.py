@@ -3,6 +3,8 @@
 import pytest
 from commands import COMMANDS
 from inputs import Source
+from replaced import COMMANDS as ON_REPLACED
+from replaced import FOLDERS, TOGETHER, findings, sample
 from run import found_before, problem_of
 
 pytestmark = pytest.mark.slow
@@ -20,6 +22,13 @@ def source():
 @pytest.mark.parametrize("seed", SLICE)
 def test_no_command_dies_of_its_input(source, seed, what):
     assert problem_of(source.make(seed, what)) == ""
+
+
+@pytest.mark.parametrize("command", ON_REPLACED, ids=" ".join)
+def test_no_command_dies_of_a_node_of_another_type(command):
+    made = sample(0, 600, *FOLDERS)
+    parts = (made[start : start + TOGETHER] for start in range(0, len(made), TOGETHER))
+    assert [one for part in parts for one in findings(command, part)] == []
 
 
 def test_a_seed_makes_the_same_input_again(source):

@@ -26,7 +26,7 @@ def api_call(entry: Json, scope: Scope) -> Value:
     if entry.get("method", "GET") != "GET":
         raise no_twin("a call that sends data", "write it with `resource.Post`")
     scope.desk.note(LOOK_UP)
-    value = _answer(entry["urlPath"], scope)
+    value = _answer(entry.get("urlPath") or "", scope)
     query = entry.get("jmesPath")
     if not query:
         return value
@@ -38,7 +38,7 @@ def _answer(path: str, scope: Scope) -> Value:
     path, _, asked_for = path.partition("?")
     labels = _labels(asked_for, scope) if asked_for else []
     parts = [_restored(one, path) for one in _hidden(path).strip("/").split("/")]
-    if parts[:1] == ["api"]:
+    if parts[:1] == ["api"] and len(parts) > 2:
         version, rest = parts[1], parts[2:]
     elif parts[:1] == ["apis"] and len(parts) > 3:
         version, rest = f"{parts[1]}/{parts[2]}", parts[3:]

@@ -73,7 +73,10 @@ def _allowed(condition: Json) -> frozenset[str] | None:
     key, value = condition.get("key"), condition.get("value")
     if not isinstance(key, str) or _KEY.fullmatch(key) is None:
         return None
-    named = frozenset([value] if isinstance(value, str) else value or ())
+    values = [value] if isinstance(value, str) else value or ()
+    if not isinstance(values, list | tuple) or not all(isinstance(one, str) for one in values):
+        return None
+    named = frozenset(values)
     if not named <= frozenset(EVERY) | {"BACKGROUND"}:
         return None
     if condition["operator"] in _IN:

@@ -59,11 +59,7 @@ def operations_of(rule_type: RuleType, body: Json) -> tuple[str, ...]:
     """
     if rule_type.emit is cel and not reads_object(body):
         return WRITES
-    if (
-        rule_type.kind == VALIDATING
-        and isinstance(body, list)
-        and all(map(_sees_no_deletion, body))
-    ):
+    if rule_type.emit is validate_foreach.foreach and all(map(_sees_no_deletion, body)):
         return _WITHOUT_DELETE
     return rule_type.operations
 

@@ -254,3 +254,31 @@ def test_a_namespace_selector_takes_nothing_that_is_in_no_namespace(converted):
     body["match"] = {"any": [{"resources": {"kinds": ["Pod"], "namespaceSelector": selector}}]}
     _, (made,) = converted(body, background=False)
     assert made["spec"]["matchConstraints"]["namespaceSelector"] == selector
+
+
+def _condition(value):
+    return {"all": [{"key": "{{request.operation}}", "operator": "Equals", "value": value}]}
+
+
+NAMED = {"metadata": {"name": "?*"}}
+ODD_RULES = [
+    {"validate": {"message": "m", "pattern": [None]}},
+    {"validate": {"message": "m", "pattern": ["x"]}},
+    {"validate": {"message": "m", "anyPattern": ["x", 1.5]}},
+    *(
+        {"validate": {"message": "m", "pattern": NAMED}, "preconditions": _condition(value)}
+        for value in (5, 1.5, True, {"a": "b"}, [{}], ["CREATE", 5])
+    ),
+    *(
+        {
+            "validate": {"message": "m", "pattern": NAMED},
+            "context": [{"name": "a", "apiCall": {"urlPath": path}}],
+        }
+        for path in (None, "", "/", "/api", "/api/v1", "/apis")
+    ),
+]
+
+
+@pytest.mark.parametrize("rule", ODD_RULES, ids=str)
+def test_odd_values_are_converted_or_refused_in_words(converted, rule):
+    assert "internal error" not in str(converted(rule))
