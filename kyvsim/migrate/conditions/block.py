@@ -121,17 +121,28 @@ def _in_turn(parts: Sequence[Asked]) -> Asked:
     rest has to wait.
     """
     found = every(one.test for one in parts[-1:])
+    side_by_side: list[Test] = []
     for one in reversed(parts[:-1]):
-        found = chosen(one.test, found, FALSE) if one.fails else every([one.test, found])
+        if one.fails:
+            found = chosen(one.test, every([*reversed(side_by_side), found]), FALSE)
+            side_by_side = []
+        else:  # joined together, not one by one: each time all would be looked at again
+            side_by_side.append(one.test)
+    found = every([*reversed(side_by_side), found])
     return Asked(found, any(one.fails for one in parts))
 
 
 def _first_of(parts: Sequence[Asked], reading: _Reading) -> Asked:
     """Return that one of some parts holds; what denies holds with an error, too."""
     found = some(one.test for one in parts[-1:])
+    side_by_side: list[Test] = []
     for one in reversed(parts[:-1]):
-        waits = one.fails and not reading.denies
-        found = chosen(one.test, TRUE, found) if waits else some([one.test, found])
+        if one.fails and not reading.denies:
+            found = chosen(one.test, TRUE, some([*reversed(side_by_side), found]))
+            side_by_side = []
+        else:
+            side_by_side.append(one.test)
+    found = some([*reversed(side_by_side), found])
     return Asked(found, any(one.fails for one in parts))
 
 

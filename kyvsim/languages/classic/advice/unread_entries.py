@@ -5,7 +5,7 @@ a rule that computes names (a variable inside a variable) nothing can be said.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json, text_field
@@ -15,6 +15,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 
+_WORD = regex(r"\w+")
 _NESTED = regex(r"\{\{[^{}]*\{\{")
 
 
@@ -25,12 +26,26 @@ def unread_entries(policy: Policy) -> Iterator[Diagnostic]:
         found = tuple(texts(rule.data)) if entries else ()
         if any(_computes_names(path, text) for path, text in found):
             continue
+        places = _places_of_words(found) if entries else {}
         for path, name in entries:
-            word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-            others = (text for place, text in found if place[: len(path)] != path)
-            if not any(word.search(text) for text in others):
+            if _WORD.fullmatch(name):
+                is_read = any(place[: len(path)] != path for place in places.get(name, ()))
+            else:
+                word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+                others = (text for place, text in found if place[: len(path)] != path)
+                is_read = any(word.search(text) for text in others)
+            if not is_read:
                 text = f"context entry `{name}` is never read: no text of the rule names it"
                 yield warn(policy.document, "KV204", text, (*rule.path, *path))
+
+
+def _places_of_words(found: Iterable[tuple[Path, str]]) -> Mapping[str, list[Path]]:
+    """Return where each word of some texts stands."""
+    places: dict[str, list[Path]] = {}
+    for place, text in found:
+        for word in _WORD.findall(text):
+            places.setdefault(word, []).append(place)
+    return places
 
 
 def _entries(rule: Json) -> Iterator[tuple[Path, str]]:
