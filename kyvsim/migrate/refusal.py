@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from kyvsim.kube.objects import Json, text_field
 from kyvsim.light.typed import ParamSpec, TypeVar
 from kyvsim.model.source import Path
 
@@ -32,3 +33,11 @@ def within(
         return convert(*given, **named)
     except NotConvertible as refusal:
         raise refusal.below(*steps) from None
+
+
+def list_of(block: Json) -> str:
+    """Return the list of a loop; raises NotConvertible where there is none."""
+    text = text_field(block, "list")
+    if not text:
+        raise NotConvertible("a loop without a list", "name the list in `list`")
+    return text

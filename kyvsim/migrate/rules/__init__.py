@@ -69,7 +69,7 @@ def _sees_no_deletion(loop: Json) -> bool:
 
     In texts with variables `request.object` is then the deleted one; lists are no such texts.
     """
-    return "pattern" in loop or "anyPattern" in loop or "request.object" in loop.get("list", "")
+    return "pattern" in loop or "anyPattern" in loop or "request.object" in (loop.get("list") or "")
 
 
 class Found(NamedTuple):

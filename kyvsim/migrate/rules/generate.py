@@ -19,7 +19,7 @@ from kyvsim.migrate.generated.targets import no_twin
 from kyvsim.migrate.known_types import NUMBER, element_of
 from kyvsim.migrate.patches.draft import WIDTH, indented
 from kyvsim.migrate.queries import Scope, query_value
-from kyvsim.migrate.refusal import within
+from kyvsim.migrate.refusal import list_of, within
 from kyvsim.migrate.rules.draft import Generation, Given
 from kyvsim.migrate.values import Value
 
@@ -57,7 +57,7 @@ def evaluation_of(rule: Json, spec: Json, _: Scope) -> dict[str, Json]:
 
 def _loop(block: Mapping[str, Json], given: Given) -> Generation:
     """Return the expression that makes objects for each element of a list."""
-    listed = within(("list",), query_value, block["list"], given.scope)
+    listed = within(("list",), query_value, list_of(block), given.scope)
     source, name, names = _elements(listed, given.scope, by_place="elementIndex" in str(block))
     scope = given.scope._replace(
         names={**given.scope.names, **names}, taken=given.scope.taken | {name}

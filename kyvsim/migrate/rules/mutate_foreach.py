@@ -21,7 +21,7 @@ from kyvsim.migrate.patches import (
 )
 from kyvsim.migrate.patches.draft import no_twin
 from kyvsim.migrate.queries import Scope, query_value
-from kyvsim.migrate.refusal import NotConvertible, within
+from kyvsim.migrate.refusal import NotConvertible, list_of, within
 from kyvsim.migrate.rules.draft import Given, Mutation, Root
 from kyvsim.migrate.rules.mutate_resource import merge
 from kyvsim.migrate.values import Value
@@ -121,7 +121,7 @@ def _inside(block: Json, around: Around) -> Around:
 
 
 def _list(block: Json, scope: Scope) -> Value:
-    found = within(("list",), query_value, block["list"].strip(), scope)
+    found = within(("list",), query_value, list_of(block).strip(), scope)
     if found.types and not is_list(found.types):
         raise no_twin("a loop over what is no list").below("list")
     return found

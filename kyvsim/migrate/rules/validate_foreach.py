@@ -19,7 +19,7 @@ from kyvsim.migrate.messages import message_of
 from kyvsim.migrate.patterns import guarded
 from kyvsim.migrate.queries import Scope, query_value
 from kyvsim.migrate.queries.scope import no_twin
-from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.migrate.refusal import NotConvertible, list_of
 from kyvsim.migrate.rules.draft import Given, Validation
 from kyvsim.migrate.rules.validate_any_pattern import one_fits
 from kyvsim.migrate.rules.validate_pattern import fits
@@ -44,7 +44,7 @@ def loops(blocks: Json, given: Given, depth: int) -> list[Test]:
 
 
 def _loop(block: Json, given: Given, depth: int) -> Test:
-    listed = _list(block["list"], given.scope)
+    listed = _list(list_of(block), given.scope)
     name = given.scope.element(listed.noun)
     element = Value(name, element_of(listed.types), noun=listed.noun)
     if block.get("elementScope") and any(

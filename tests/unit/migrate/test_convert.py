@@ -276,6 +276,16 @@ ODD_RULES = [
         }
         for path in (None, "", "/", "/api", "/api/v1", "/apis")
     ),
+    *(
+        {block: {"foreach": [{**found, **body}]}}
+        for found in ({}, {"list": None}, {"list": ""})
+        for block, body in (
+            ("validate", {"pattern": NAMED}),
+            ("mutate", {"patchStrategicMerge": NAMED}),
+            ("mutate", {"patchesJson6902": "[]"}),
+            ("generate", {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "data": {}}),
+        )
+    ),
 ]
 
 
