@@ -62,7 +62,8 @@ class LineReader(Protocol):
         """Return what a line has between two columns, which count from 0; "" for an unknown one."""
 
 
-def _unknown(_number: int, _first: int = 0, _last: int | None = None) -> str:
+def _unknown(number: int, first: int = 0, last: int | None = None) -> str:
+    del number, first, last
     return ""
 
 
