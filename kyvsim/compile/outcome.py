@@ -80,7 +80,7 @@ class Outcome(NamedTuple):
     silent: bool = False
     """Whether upstream has no result here, although something was `unchecked`."""
     own: str = ""
-    """What of the message the policy says itself; "" where nothing is known of that."""
+    """What people read instead of the message, see `RuleResult.own`."""
 
 
 class Proof(NamedTuple):

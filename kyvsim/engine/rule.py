@@ -110,7 +110,9 @@ def _unmet(rule: CompiledRule, given: RuleInput) -> Outcome | None:
         return errored(f"failed to evaluate {kind}", error)
     if result is None or result.met:
         return None
-    return skipped("; ".join(filter(None, ("preconditions not met", result.messages))))
+    reason = "; ".join(filter(None, ("preconditions not met", result.messages)))
+    # upstream's message of a skipped generate rule is empty: pkg/engine/background.go `filterRule`
+    return skipped("")._replace(own=reason) if generates else skipped(reason)
 
 
 def _excepted(rule: CompiledRule, given: RuleInput) -> Outcome | None:

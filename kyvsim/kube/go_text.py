@@ -33,6 +33,22 @@ def sprint(value: Json) -> str:
     return str(value)
 
 
+def sprint_text(value: Json) -> str:
+    """Return the `%s` text of a value: as `%v`, but `%!s(float64=1)` for what is not a string."""
+    kind = value.__class__
+    if kind is str:
+        return str(value)
+    if value is None:
+        return "%!s(<nil>)"
+    if kind is list:
+        return f"[{' '.join(map(sprint_text, value))}]"
+    if kind is dict:
+        pairs = (f"{key}:{sprint_text(value[key])}" for key in sorted(value))
+        return f"map[{' '.join(pairs)}]"
+    name = {bool: "bool", float: "float64"}.get(kind, "int64")
+    return f"%!s({name}={sprint(value)})"
+
+
 def go_syntax(value: Json) -> str:
     """Return the `%#v` text of a value that was read from YAML."""
     kind = value.__class__

@@ -81,7 +81,7 @@ def _without_open_questions(events: Iterator[Event]) -> Iterator[Event]:
             if at >= 0:
                 mark = event.start_mark
                 message = f"did not find expected ',' or '{closing[-1]}'"
-                raise YamlError(message, mark.line + 1, mark.column + 1 + at)
+                raise YamlError(message, mark.line + 1, mark.column + 1 + at, go_line=mark.line)
         yield event
 
 
@@ -157,14 +157,14 @@ def _key_of(event: Event, source: str, anchors: Anchors) -> Json:
     if event.anchor:
         # An infinity makes a key but no value: such an anchor stays unknown.
         with contextlib.suppress(ScalarError):
-            anchors.add_scalar(event.anchor, json_value(resolved, event.value), resolved)
+            anchors.add_scalar(event.anchor, json_value(resolved), resolved)
     return _odd_key(event, resolved)
 
 
 def _odd_value(event: Event, source: str, anchors: Anchors, *, floats: bool) -> Json:
     """Return the value of a scalar that may have a tag or an anchor, and record the anchor."""
     resolved = _resolve_odd(event, source)
-    value = json_value(resolved, event.value)
+    value = json_value(resolved)
     if floats and value.__class__ is int:
         value = float(value)
     if event.anchor:

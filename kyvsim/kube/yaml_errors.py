@@ -14,11 +14,21 @@ may look ahead so far before it gives the first of them. Our own bound is lower.
 class YamlError(ValueError):
     """A text that is no YAML as Kubernetes reads it; line and column count from 1."""
 
-    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+    def __init__(self, message: str, line: int = 0, column: int = 0, go_line: int = 0) -> None:
         super().__init__(message)
         self.message = message
         self.line = line
         self.column = column
+        self.go_line = go_line
+        """The line that go-yaml names, which is often the one before; 0 where it names none."""
+
+    @property
+    def go_text(self) -> str:
+        """The error as sigs.k8s.io/yaml words it: `yaml: line 1: did not find …`."""
+        if self.message.startswith("json: "):  # YAML that no JSON can be made of
+            return self.message
+        where = f"line {self.go_line}: " if self.go_line else ""
+        return f"yaml: {where}{self.message}"
 
 
 def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
@@ -30,7 +40,9 @@ def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
         message = error.problem or error.context or "malformed YAML"
         if message == _TOO_DEEP_FOR_LIBYAML:
             message = TOO_DEEP
-        return YamlError(message, mark.line + 1, mark.column + 1) if mark else YamlError(message)
+        if mark is None:
+            return YamlError(message)
+        return YamlError(message, mark.line + 1, mark.column + 1, _go_line(error))
     if isinstance(error, yaml.reader.ReaderError):
         data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
         before = data[: error.position]
@@ -38,3 +50,17 @@ def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
         column = len(before[line_start:].decode("utf-8", "replace")) + 1
         return YamlError(str(error.reason), before.count(b"\n") + 1, column)
     return YamlError(str(error))
+
+
+def _go_line(error: "yaml.MarkedYAMLError") -> int:
+    """Return the line that go-yaml v2 names for an error, 0 where it names none.
+
+    Its marks count from 0, and only errors of its scanner have one added, so that errors of its
+    parser name the line before. upstream: go.yaml.in/yaml/v2 decode.go `fail`
+    """
+    import yaml  # noqa: PLC0415 — slow; whoever raised the error has it
+
+    if error.problem_mark is not None and error.problem_mark.line:
+        line: int = error.problem_mark.line
+        return line + isinstance(error, yaml.scanner.ScannerError)
+    return error.context_mark.line if error.context_mark is not None else 0

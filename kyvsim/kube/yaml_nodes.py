@@ -166,13 +166,13 @@ def _scalar(event: Event, line: int) -> ScalarNode:
 def _tagged(tag: str, text: str) -> Json:
     if tag == f"{_TAG_PREFIX}timestamp":
         return _time(text) or text
-    return json_value(tagged_value(tag, text), text)
+    return json_value(tagged_value(tag, text))
 
 
 def _plain(text: str) -> Json:
     if text in _WORDS_OF_VERSION_1:
         return text
-    return _time(text) or json_value(resolve(text), text)
+    return _time(text) or json_value(resolve(text))
 
 
 def _time(text: str) -> str:

@@ -112,11 +112,11 @@ def resolve(text: str) -> Json:
     return text
 
 
-def json_value(value: Json, text: str) -> Json:
+def json_value(value: Json) -> Json:
     """Return what a resolved value is after Go's JSON: whole floats below 1e21 become int64."""
     if value.__class__ is float:
         if not math.isfinite(value):
-            raise ScalarError(f"json: unsupported value: {text}")
+            raise ScalarError(f"json: unsupported value: {format_float(value, 'g')}")
         return whole_where_exact(value)
     if value.__class__ is int and value > INT64_MAX:
         return float(value)
@@ -126,13 +126,13 @@ def json_value(value: Json, text: str) -> Json:
 @lru_cache(maxsize=_KEPT)
 def plain_value(text: str) -> Json:
     """Return the value of a plain scalar; raises ScalarError for infinities and NaN."""
-    return json_value(resolve(text), text)
+    return json_value(resolve(text))
 
 
 @lru_cache(maxsize=_KEPT)
 def plain_float_value(text: str) -> Json:
     """Return the value of a plain scalar as `plain_value` does, every number as a float."""
-    value = json_value(resolve(text), text)
+    value = json_value(resolve(text))
     return float(value) if value.__class__ is int else value
 
 

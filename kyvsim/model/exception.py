@@ -38,7 +38,7 @@ class PolicyException(NamedTuple):
     @property
     def key(self) -> str:
         """Name as shown in messages: `namespace/name`."""
-        return f"{self.namespace}/{self.name}"
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 class PolicyRef(NamedTuple):

@@ -106,7 +106,8 @@ class RuleResult(NamedTuple):
     baseline: BaselineState | None = None
     """Of a failure, where the run has a baseline."""
     own: str = ""
-    """What of the message the policy says itself; "" where nothing is known of that."""
+    """What people read instead of the message: the part that the policy words itself, or why a rule
+    was skipped where upstream's message is empty; "" for the message."""
 
 
 class PolicyResponse(NamedTuple):

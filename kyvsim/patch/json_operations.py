@@ -47,7 +47,7 @@ def read_patch_text(text: str) -> Json:
         try:
             return load_one(text)
         except YamlError as error:
-            message = f"failed to convert patchesJSON6902 to JSON: yaml: {_complaint(error)}"
+            message = f"failed to convert patchesJSON6902 to JSON: {error.go_text}"
             raise PatchError(message) from error
     try:
         found: Json = json.loads(text, parse_int=_int, parse_constant=_refuse)
@@ -56,14 +56,6 @@ def read_patch_text(text: str) -> Json:
     if may_be_too_deep(text.count("{") + text.count("[")) and is_too_deep(found):
         raise PatchError(f"failed to decode patches: {TOO_DEEP}")
     return found
-
-
-def _complaint(error: YamlError) -> str:
-    """Return go-yaml's text, whose lines count from 0 for its parser, from 1 for its scanner."""
-    if error.line < 2:
-        return error.message
-    of_parser = error.message.startswith("did not find expected")
-    return f"line {error.line - 1 if of_parser else error.line}: {error.message}"
 
 
 def _int(digits: str) -> int | float:

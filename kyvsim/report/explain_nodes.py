@@ -53,7 +53,7 @@ def explained_rule(rule: RuleExplanation, found: ObjectExplanation) -> Explained
     """Return what a page says of a rule of an object."""
     word = verdict_word(rule)
     way = deciding(rule.steps)
-    texts = (text for one in rule.results for text in (one.message, one.note) if text)
+    texts = (text for one in rule.results for text in (one.message or one.own, one.note) if text)
     return ExplainedRule(
         rule=rule,
         name=rule_name(rule),

@@ -79,8 +79,8 @@ def _rule(
     yield "\n"
     yield from _heading(rule, word, paint, width)
     for result in rule.results:
-        if result.message:
-            yield from wrapped(result.message, " " * 9, width)
+        if result.message or result.own:
+            yield from wrapped(result.message or result.own, " " * 9, width)
         if result.note:
             yield from wrapped(result.note, " " * 9, width)
     document = found.response.document

@@ -36,7 +36,7 @@ def _rule(rule: RuleExplanation, told: ToldInquiry, paint: Paint, width: int) ->
     word = ending_word(rule)
     yield f"    {paint(LOOKS.get(word, word), f'{word:<{_WORD}}')}  {safe_line(rule_name(rule))}\n"
     indent = " " * (4 + _WORD + 2)
-    for text in dict.fromkeys(one.message for one in rule.results if one.message):
+    for text in dict.fromkeys(filter(None, (one.message or one.own for one in rule.results))):
         yield from wrapped(text, indent, width)
     decided = decision(rule, told.found)
     if word == MET:

@@ -66,7 +66,9 @@ def verdict_block(
     def block(response: EngineResponse, rows: Iterable[Row]) -> str:
         told = [
             heading(row)
-            + verdict_lines((row.result.message, row.result.note), at(row, response), paint)
+            + verdict_lines(
+                (row.result.message or row.result.own, row.result.note), at(row, response), paint
+            )
             for row in (*rows, *silent_rows(response))
         ]
         return "".join([*told, "\n"]) if told else ""

@@ -168,7 +168,7 @@ def _whole_text(rows: Iterable[ToldRow], look: Look) -> str:
                     (row.result, row.policy, row.rule), str(Location(*row.place)), paint
                 )
             )
-            pieces.append(verdict_lines((row.message, row.note), at, paint))
+            pieces.append(verdict_lines((row.message or row.own, row.note), at, paint))
         pieces.append("\n")
     return "".join(pieces)
 

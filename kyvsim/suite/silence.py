@@ -51,4 +51,5 @@ def kind_of_skip(result: RuleResult) -> str:
     """Return the kind of a skip that a rule gave itself."""
     if result.message in _CONDITIONS:
         return PRECONDITION
-    return next((kind for text, kind in _SAID if text in result.message), OTHER)
+    reason = result.message or result.own
+    return next((kind for text, kind in _SAID if text in reason), OTHER)

@@ -29,7 +29,7 @@ def _parse(_: YamlCodec, text: str) -> Any:
     try:
         return load_one(text, floats=True)
     except YamlError as error:
-        raise CelError(f"error converting YAML to JSON: yaml: {error}") from None
+        raise CelError(f"error converting YAML to JSON: {error.go_text}") from None
 
 
 YAML = Library(

@@ -15,7 +15,7 @@ from kyvsim.expr import (
     compile_query,
     compile_template,
 )
-from kyvsim.kube.go_text import sprint
+from kyvsim.kube.go_text import sprint, sprint_text
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 
@@ -90,7 +90,8 @@ def _render(name: str, text: Json, render: Callable[[], Json]) -> Json:
     try:
         return render()
     except QueryError as error:
-        where = f"context entry {name} {sprint(text)}"
+        # upstream prints values that are not texts with `%s`, which shows their Go types.
+        where = f"context entry {name} {sprint_text(with_floats(text))}"
         raise QueryError(f"failed to substitute variables in {where}: {error.message}") from error
 
 

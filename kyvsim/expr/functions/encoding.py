@@ -47,8 +47,7 @@ def parse_yaml(text: str) -> Json:
     try:
         return load_one(text, floats=True)
     except YamlError as error:
-        is_json = error.message.startswith("json: ")  # YAML that no JSON can be made of
-        raise QueryError(error.message if is_json else f"yaml: {error}") from None
+        raise QueryError(error.go_text) from None
 
 
 FUNCTIONS = (

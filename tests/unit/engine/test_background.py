@@ -34,7 +34,9 @@ def check(compiled, policy, pod, world):
         given = open_background(own, objects[1], request, world) if new else None
         outcome = check_rule(one, given, old_facts(request, world))
         # Only what keeps a rule from its trigger says why.
-        assert outcome is None or bool(outcome.message) is (outcome.status.value == "skip")
+        assert outcome is None or bool(outcome.message or outcome.own) is (
+            outcome.status.value == "skip"
+        )
         return outcome and outcome.status.value
 
     return status

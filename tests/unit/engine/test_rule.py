@@ -116,6 +116,19 @@ def test_generate_rules_ask_for_exceptions_first(run, pod, exception, verdicts):
     assert verdicts(found) == [("r", "skip", "rule is skipped due to policy exception ex/x")]
 
 
+def test_a_skipped_generate_rule_has_no_message_and_says_why_beside_it(run, pod, verdicts):
+    found = run({**GENERATE, "preconditions": when("a", "b")}, pod())
+    assert verdicts(found) == [("r", "skip", "")]
+    ((result,),) = (one.results for one in found.responses)
+    assert result.own == "preconditions not met"
+
+
+def test_an_exception_without_a_namespace_is_named_without_a_slash(run, pod, exception, verdicts):
+    given = exception("p", "r")._replace(namespace="")
+    (message,) = (text for *_, text in verdicts(run(DENY, pod(), exceptions=[given])))
+    assert message == "rule is skipped due to policy exceptionsx"
+
+
 def test_generate_rules_word_the_error_of_preconditions_in_their_own_way(run, pod, verdicts):
     ((_, status, message),) = verdicts(
         run({**GENERATE, "preconditions": when(MISSING, "a")}, pod())

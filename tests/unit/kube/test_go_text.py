@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from kyvsim.kube.go_text import format_float, quote, sprint, sprint_e, to_json
+from kyvsim.kube.go_text import format_float, quote, sprint, sprint_e, sprint_text, to_json
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,20 @@ from kyvsim.kube.go_text import format_float, quote, sprint, sprint_e, to_json
 )
 def test_sprint(value, text):
     assert sprint(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a b", "a b"),
+        (1e6, "%!s(float64=1e+06)"),
+        (3, "%!s(int64=3)"),
+        (None, "%!s(<nil>)"),
+        ({"b": [True, "x"], "a": {}}, "map[a:map[] b:[%!s(bool=true) x]]"),
+    ],
+)
+def test_sprint_text(value, text):
+    assert sprint_text(value) == text
 
 
 @pytest.mark.parametrize(("number", "text"), [(8080.0, "8.08E+03"), (0.0, "0E+00"), (0.5, "5E-01")])

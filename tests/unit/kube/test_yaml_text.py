@@ -66,7 +66,7 @@ def test_aliases_are_copies():
         ("a: &x [1]\n*x : 1\n", "invalid map key", 2, 1),
         ("? [a]\n: 1\n", "invalid map key", 1, 5),
         ("a: 1\nnull: 2\n", "unsupported map key", 2, 1),
-        ("a:\n- .inf\n", "json: unsupported value: .inf", 2, 3),
+        ("a:\n- .inf\n", "json: unsupported value: +Inf", 2, 3),
         ("a: {<<: 5}", "map merge requires map or sequence of maps", 1, 9),
         ("a: {<<: [[]]}", "map merge requires map or sequence of maps", 1, 12),
         ("x: &x [{a: 1}]\na: {<<: *x}", "map merge requires map or sequence of maps", 2, 9),
@@ -182,3 +182,22 @@ def test_a_question_mark_ends_a_plain_text_in_brackets(text, place, closing):
 @pytest.mark.parametrize("text", ["a: b?c [d]", "a: {b: 'c?d'}", "a: [b]\nc: d?e", 'a: ["?"]'])
 def test_a_question_mark_elsewhere_is_text(text):
     assert load_one(text)["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "go_text"),
+    [
+        ("a: [", "yaml: line 1: did not find expected node content"),
+        ("a: [1\nb: 2", "yaml: line 1: did not find expected ',' or ']'"),
+        ("x: 1\na: [1, 2\nb: 3\n", "yaml: line 2: did not find expected ',' or ']'"),
+        ("x: 1\na:\n\tb: 1\n", "yaml: line 3: found character that cannot start any token"),
+        ("a: b: c", "yaml: mapping values are not allowed in this context"),
+        ("a: *x", "yaml: unknown anchor 'x' referenced"),
+        ("a: -.inf", "json: unsupported value: -Inf"),
+        ("a: [.nan]", "json: unsupported value: NaN"),
+    ],
+)
+def test_errors_are_worded_as_go_words_them(text, go_text):
+    with pytest.raises(YamlError) as caught:
+        load_one(text)
+    assert caught.value.go_text == go_text

@@ -30,7 +30,7 @@ def _problem(patch: str) -> str | None:
     try:
         operations: Json = load_one(mask_variables(patch, "kyvernojsonpatchvariable"))
     except YamlError as error:
-        return f"yaml: {error}"
+        return error.go_text
     if operations is None:
         return None
     if operations.__class__ is not list:

@@ -136,6 +136,17 @@ TABLES = {
                 "in this context"
             ),
         ),
+        (
+            "yaml.parse('a:\\n- [')",
+            (
+                "error: error converting YAML to JSON: yaml: line 2: "
+                "did not find expected node content"
+            ),
+        ),
+        (
+            "yaml.parse('a: [-.inf]')",
+            "error: error converting YAML to JSON: json: unsupported value: -Inf",
+        ),
     ],
     "random": [
         ("random().size()", 8),

@@ -64,6 +64,10 @@ def test_a_value_a_query_or_a_default(load, spec, value):
         ({"jmesPath": "k", "value": {"l": 1}}, "failed to apply jmespath k to variable map[l:1]: "),
         ({"jmesPath": "k", "value": {"k": None}, "default": "d"}, "it evaluated to nil"),
         ({"value": "{{ a.missing }}"}, "failed to substitute variables in context entry v "),
+        (
+            {"value": {"n": [1, None, True], "t": "{{ a.missing }}"}},
+            "context entry v map[n:[%!s(float64=1) %!s(<nil>) %!s(bool=true)] t:{{ a.missing }}]: ",
+        ),
         ({"jmesPath": "a.{{ nope }}"}, "failed to substitute variables in context entry v a."),
         ({"jmesPath": "{{ a.list }}"}, "jmespath value must be a string v {{ a.list }}"),
         ({"jmesPath": "{{ a.b }}(("}, "failed to compile JMESPath: x(("),
