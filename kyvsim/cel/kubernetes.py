@@ -23,6 +23,7 @@ from kyvsim.cel.types import CelType
 from kyvsim.model.budget import UNCHANGED
 
 VARIABLES = "kubernetes.variables"
+VARIABLES_TYPE = types.struct(VARIABLES)
 
 _FIELDS = MappingProxyType(
     {
@@ -70,7 +71,7 @@ def kubernetes_environment(
         ("oldObject", types.DYN),
         ("namespaceObject", types.struct("kubernetes.Namespace")),
         ("request", types.struct("kubernetes.AdmissionRequest")),
-        ("variables", types.struct(VARIABLES)),
+        ("variables", VARIABLES_TYPE),
     ]
     if params:
         variables.append(("params", types.DYN))

@@ -1,9 +1,10 @@
 """The variables of a policy: expressions that are evaluated when they are first asked for."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kyvsim.cel.errors import BudgetError, CelError
 from kyvsim.cel.program import Program
+from kyvsim.cel.types import CelType
 from kyvsim.kube.go_text import quote
 from kyvsim.light.typed import Any, Generic, TypeAlias, TypeVar
 
@@ -13,16 +14,30 @@ Evaluate: TypeAlias = Callable[[str, _Known, Sequence[Any]], Any]
 
 
 class LazyVariables(dict[str, Any], Generic[_Known]):
-    """The variables of a policy on one request, each evaluated when it is first asked for."""
+    """The variables of a policy on one request, each evaluated when it is first asked for.
+
+    A loop over them goes through the values and not through the names.
+    upstream: k8s.io/apiserver pkg/cel/lazy/lazy.go
+    """
+
+    only_own_kind = True
 
     def __init__(
-        self, known: Mapping[str, _Known], values: Sequence[Any], evaluate: Evaluate[_Known]
+        self,
+        kind: CelType,
+        known: Mapping[str, _Known],
+        values: Sequence[Any],
+        evaluate: Evaluate[_Known],
     ) -> None:
         """Take the values that their own expressions see, these variables among them."""
         super().__init__()
+        self.cel_type = kind
         self._known = known
         self._values = values
         self._evaluate = evaluate
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[name] for name in self._known)
 
     def __contains__(self, name: object) -> bool:
         return name in self._known

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from kyvsim.cel.environment import Environment, Library, environment
 from kyvsim.cel.kyverno import envoy, http_requests, mcp
-from kyvsim.cel.kyverno.environments import VARIABLES
+from kyvsim.cel.kyverno.environments import VARIABLES, VARIABLES_TYPE
 from kyvsim.cel.kyverno.http import HTTP
 from kyvsim.cel.kyverno.images import IMAGES
 from kyvsim.cel.kyverno.json import AUTHORIZATION_JSON, JsonCodec
@@ -22,7 +22,7 @@ from kyvsim.cel.libraries.lists import TWO_VARIABLES
 from kyvsim.cel.libraries.optionals import LENIENT_OR_VALUE
 from kyvsim.cel.libraries.regex_groups import REGEX_GROUPS
 from kyvsim.cel.libraries.strings import LATEST_STRINGS
-from kyvsim.cel.types import INT, CelType, opaque, struct
+from kyvsim.cel.types import INT, CelType, opaque
 from kyvsim.cel.values import Message
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
@@ -122,7 +122,7 @@ def authorization_environment(mode: AuthorizationMode, clock: Clock) -> Environm
     return found._replace(
         variables=(
             ("object", mode.request),
-            ("variables", struct(VARIABLES)),
+            ("variables", VARIABLES_TYPE),
             *((name, INT) for name in mode.constants),
             _UNBOUND,
             *found.variables,

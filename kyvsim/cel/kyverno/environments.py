@@ -40,6 +40,7 @@ from kyvsim.light.typed import Any
 from kyvsim.model.ports import Clock, Entropy
 
 VARIABLES = "kyverno.variables"
+VARIABLES_TYPE = struct(VARIABLES)
 _EXCEPTION = "libs.Exception"
 _UNRESOLVED = "compiler.Exception"
 """How upstream names that type where it declares the variable and forgets its fields."""
@@ -172,7 +173,7 @@ def _variables(own: PolicyEnvironment) -> tuple[tuple[str, CelType], ...]:
         ("oldObject", types.DYN),
         ("request", struct("kubernetes.AdmissionRequest")),
         ("namespaceObject", struct("kubernetes.Namespace")),
-        ("variables", struct(VARIABLES)),
+        ("variables", VARIABLES_TYPE),
         *((("exceptions", struct(own.exceptions)),) if own.exceptions else ()),
         *own.variables,
     )

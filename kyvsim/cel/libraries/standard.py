@@ -51,6 +51,9 @@ def _matches_constant(text: Run, pattern: Any) -> Run:
 
     def run(frame: list[Any]) -> bool:
         found = text(frame)
+        if found.__class__ is CelType:
+            # The Go value of a type is its name, and this is all that upstream looks at here.
+            found = found.name
         if found.__class__ is str:
             return is_found(compiled, found)
         raise no_such_overload()

@@ -12,7 +12,7 @@ from kyvsim.cel.kyverno.authorization import (
     AuthorizationMode,
     authorization_environment,
 )
-from kyvsim.cel.kyverno.environments import ordered
+from kyvsim.cel.kyverno.environments import VARIABLES_TYPE, ordered
 from kyvsim.cel.kyverno.messages import MessageError
 from kyvsim.cel.lazy_variables import LazyVariables, plainly
 from kyvsim.cel.types import CelType
@@ -106,7 +106,7 @@ def _values(policy: _Policy, evaluation: Evaluation) -> list[Any]:
         },
     )
     place = [name for name, _ in policy.env.variables].index("variables")
-    values[place] = LazyVariables(policy.variables, values, plainly)
+    values[place] = LazyVariables(VARIABLES_TYPE, policy.variables, values, plainly)
     return values
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from kyvsim.cel import Program
+from kyvsim.cel.kyverno.environments import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables, plainly
 from kyvsim.compile.outcome import Evaluation
 from kyvsim.context.cel_access import (
@@ -65,7 +66,9 @@ class RequestValues:
         for name, value in own.items():
             values[places[name]] = value
         if "variables" in places:
-            values[places["variables"]] = LazyVariables(self._variables, values, plainly)
+            values[places["variables"]] = LazyVariables(
+                VARIABLES_TYPE, self._variables, values, plainly
+            )
         return values
 
     def place(self, name: str) -> int:

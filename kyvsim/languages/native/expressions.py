@@ -7,7 +7,7 @@ pkg/admission/plugin/cel (compile.go, composition.go, condition.go).
 from collections.abc import Iterable, Mapping, Sequence
 
 from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_expression
-from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environment
+from kyvsim.cel.kubernetes import VARIABLES, VARIABLES_TYPE, declared_type, kubernetes_environment
 from kyvsim.cel.lazy_variables import LazyVariables, composited
 from kyvsim.cel.types import BOOL, DYN, CelType
 from kyvsim.compile.outcome import Evaluation
@@ -103,7 +103,7 @@ def values_of(
         None,
         *params,
     ]
-    values[_VARIABLES] = LazyVariables(variables, values, composited)
+    values[_VARIABLES] = LazyVariables(VARIABLES_TYPE, variables, values, composited)
     return values
 
 

@@ -8,6 +8,7 @@ Source of the rules: upstream pkg/admissionpolicy/validate.go.
 
 from collections.abc import Iterator
 
+from kyvsim.cel.kubernetes import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped
 from kyvsim.compile.probed import CHECKED
@@ -44,7 +45,9 @@ def _compile(policy: Policy, around: Surroundings) -> Compiled:
     def run(evaluation: Evaluation) -> Outcome:
         obj = evaluation.request.subject if evaluation.object is None else evaluation.object
         values = values_of(obj, asked_by(evaluation, kinds), {}, params)
-        values[_VARIABLES] = LazyVariables(validator.variables, values, variable_value)
+        values[_VARIABLES] = LazyVariables(
+            VARIABLES_TYPE, validator.variables, values, variable_value
+        )
         unmet = validator.unmet(values)
         if unmet is not None:
             return _faulty(unmet) if unmet and not ignores_faults else _UNMET

@@ -8,7 +8,7 @@ Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/mutating (disp
 from collections.abc import Callable, Mapping, Sequence
 
 from kyvsim.cel import Program
-from kyvsim.cel.kubernetes import kubernetes_environment
+from kyvsim.cel.kubernetes import VARIABLES_TYPE, kubernetes_environment
 from kyvsim.cel.lazy_variables import LazyVariables, composited
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
@@ -69,7 +69,7 @@ def mutating_problems(policy: Json, kinds: KindTable) -> tuple[ExpressionProblem
 
 def _values(policy: _Policy, invocation: Invocation, asked: Asked, obj: Json) -> list[Any]:
     values = values_of(invocation, asked, obj)
-    values[VARIABLES] = LazyVariables(policy.variables, values, composited)
+    values[VARIABLES] = LazyVariables(VARIABLES_TYPE, policy.variables, values, composited)
     return values
 
 

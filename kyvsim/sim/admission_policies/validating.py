@@ -6,6 +6,7 @@ dispatcher.go).
 
 from collections.abc import Iterator
 
+from kyvsim.cel.kubernetes import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_validator import (
@@ -47,7 +48,7 @@ def decisions(invocation: Invocation, asked: Asked) -> Iterator[Decision]:
         return
     validator = _validator(invocation.policy)
     values = values_of(invocation, asked, asked.request.object)
-    values[VARIABLES] = LazyVariables(validator.variables, values, variable_value)
+    values[VARIABLES] = LazyVariables(VARIABLES_TYPE, validator.variables, values, variable_value)
     unmet = validator.unmet(values)
     if unmet is not None:
         yield from [Decision(unmet, is_fault=True, ignored=not closed)] if unmet else ()

@@ -21,6 +21,8 @@ from kyvsim.cel.values import Duration, Optional, Timestamp, UInt
         ([True], [1], False),
         ({"a": 1}, {"a": 1.0}, True),
         ({"a": 1}, {"b": 1}, False),
+        ({1: "a"}, {UInt(1): "a"}, True),
+        ({True: "a"}, {1: "a"}, False),
         (b"a", "a", False),
         (Duration(5), Timestamp(5), False),
         (Timestamp(5, 3600), Timestamp(5, 0), True),
@@ -32,6 +34,14 @@ from kyvsim.cel.values import Duration, Optional, Timestamp, UInt
 def test_equality_holds_both_ways(left, right, same):
     assert equals(left, right) is same
     assert equals(right, left) is same
+
+
+def test_a_whole_number_is_no_key_of_a_map_with_doubles():
+    """As upstream, which looks for the keys of the left map in the right one."""
+    assert equals({1.0: "a"}, {1: "a"})
+    assert not equals({1: "a"}, {1.0: "a"})
+    assert contains(1.0, {1: "a"})
+    assert not contains(1, {1.0: "a"})
 
 
 @pytest.mark.parametrize(

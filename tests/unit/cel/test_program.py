@@ -2,10 +2,10 @@
 
 import pytest
 
-from kyvsim.cel import BudgetError, CompileError, compile_expression, types
-from kyvsim.cel.kubernetes import VARIABLES, kubernetes_environment
+from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression, types
+from kyvsim.cel.kubernetes import VARIABLES, VARIABLES_TYPE, kubernetes_environment
 from kyvsim.cel.lazy_variables import LazyVariables
-from kyvsim.cel.types import BOOL
+from kyvsim.cel.types import BOOL, STRING
 from kyvsim.model.budget import BudgetError as OverBudget
 from kyvsim.model.budget import Meter
 
@@ -120,10 +120,32 @@ def test_a_chain_of_variables_is_counted_on_its_way():
 
     chain = {f"v{n}": f"{MUCH} && variables.v{n + 1}" for n in range(99)}
     names = [name for name, _ in env.variables]
-    values[names.index("variables")] = LazyVariables(chain, values, evaluate)
+    values[names.index("variables")] = LazyVariables(VARIABLES_TYPE, chain, values, evaluate)
     with pytest.raises(OverBudget, match="for a rule is spent"):
         evaluate("start", "variables.v0", values)
     assert len(asked) < 25
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("type(variables)", VARIABLES_TYPE),
+        ("dyn(variables).exists(v, v == 'one')", True),
+        ("dyn(variables) == dyn({'v': 'one'})", "error: no such overload"),
+        ("size(dyn(variables))", "error: no such overload: size"),
+        ("'v' in dyn(variables)", "error: no such overload"),
+    ],
+)
+def test_variables_are_of_a_type_of_their_own(text, expected):
+    env = kubernetes_environment().with_fields(VARIABLES, {"v": STRING})
+    values = [None] * len(env.variables)
+    place = [name for name, _ in env.variables].index("variables")
+    values[place] = LazyVariables(VARIABLES_TYPE, {"v": "one"}, values, lambda _, text, __: text)
+    try:
+        found = compile_expression(text, env).value(values)
+    except CelError as error:
+        found = f"error: {error}"
+    assert found == expected
 
 
 def test_a_policy_of_kubernetes_may_take_ten_million_steps():

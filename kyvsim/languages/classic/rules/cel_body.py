@@ -7,6 +7,7 @@ evaluated fails the rule too: there is no error status here.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from kyvsim.cel.kubernetes import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.compile.outcome import (
     CompiledBody,
@@ -140,7 +141,9 @@ def _values(
         *params,
         *(authorizer_of(request, outside) if _AUTHORIZER & reads else (None, None)),
     ]
-    values[_PLACE_OF_VARIABLES] = LazyVariables(rule.variables, values, variable_value)
+    values[_PLACE_OF_VARIABLES] = LazyVariables(
+        VARIABLES_TYPE, rule.variables, values, variable_value
+    )
     return values
 
 

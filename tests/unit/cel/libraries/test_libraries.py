@@ -69,6 +69,9 @@ TABLES = {
         ("'aéa'.findAll('\\\\B')", []),
         ("'aéa'.matches('\\\\B')", False),
         ("'aéa'.matches('a' + '\\\\B')", False),
+        ("dyn(string).matches('^str')", True),
+        ("dyn(type([1])).matches('map')", False),
+        ("dyn(string).matches('^' + 'str')", "error: no such overload: matches"),
         (
             "'a'.find('[')",
             "refused: program instantiation failed: error parsing regexp: missing closing ]: `[`",
