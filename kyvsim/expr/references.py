@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from kyvsim.expr.errors import SubstitutionError
 from kyvsim.expr.fill import checked_key, join
+from kyvsim.expr.variables import remains_of
 from kyvsim.kube.go_path import clean_path
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
@@ -53,7 +54,7 @@ def _has_reference(value: Json) -> bool:
 def _resolved_text(text: str, path: str, document: Json) -> str:
     for found in _REFERENCE.findall(text):
         before = "" if found.startswith("$(") else found[0]
-        reference = found[len(before) :]
+        reference = remains_of(before) + found[len(before) :]
         try:
             value = _referred(reference, path, document)
         except SubstitutionError as error:
@@ -66,7 +67,9 @@ def _resolved_text(text: str, path: str, document: Json) -> str:
             raise SubstitutionError(
                 f"NotResolvedReferenceErr,reference {reference} not resolved at path {path}"
             )
-        text = text.replace(found, before + value, 1)
+        # What is left of a character beyond ASCII is its first byte, which Go reads as a character.
+        kept = before if before.isascii() else chr(before.encode("utf-8", "surrogatepass")[0])
+        text = text.replace(found, kept + value, 1)
     for found in _ESCAPED.findall(text):
         text = text.replace(found, found[1:])
     return text

@@ -15,6 +15,10 @@ VARIABLE: Final = regex(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})")
 """A variable: group 1 is what stands before it, group 2 itself."""
 
 
+_REFERENCE: Final = regex(r"[^\x00-\x7f]\$\(")
+_LONGEST_SHOWN: Final = 60
+
+
 class Variable(NamedTuple):
     """One variable of a text."""
 
@@ -30,7 +34,42 @@ class Variable(NamedTuple):
 
 def find_variables(text: str) -> tuple[Variable, ...]:
     """Return the variables of a text that one round of filling in sees, from left to right."""
-    return tuple(_variable(found.start(2), found[2]) for found in VARIABLE.finditer(text))
+    return tuple(
+        _variable(found.start(2), found[2], remains_of(found[1]))
+        for found in VARIABLE.finditer(text)
+    )
+
+
+def remains_of(before: str) -> str:
+    """Return what upstream leaves of the character before a variable, as part of the query.
+
+    It drops one byte where it means one character (`v = v[1:]` in pkg/engine/variables/vars.go), so
+    that the other bytes of `»` or `é` make every query behind them one that cannot be parsed. Each
+    of them counts as the character that Go shows for what is not UTF-8.
+    """
+    if not before or before.isascii():
+        return ""
+    return "\ufffd" * (len(before.encode("utf-8", "surrogatepass")) - 1)
+
+
+def note_on_cut(text: str) -> str:
+    """Return how to fix a text in which a variable follows a character beyond ASCII, or ""."""
+    for found in VARIABLE.finditer(text):
+        if remains_of(found[1]):
+            query = _variable(found.start(2), found[2], "").expression
+            query = query if len(query) <= _LONGEST_SHOWN and "{{" not in query else "…"
+            return (
+                f"note: Kyverno cuts a byte off the `{found[1]}` before the variable: put an ASCII"
+                " character such as a space between them, or join them in the expression:"
+                f" {{{{ join('', ['{found[1]}', to_string({query})]) }}}}"
+            )
+    found_reference = _REFERENCE.search(text) if "$(" in text else None
+    if found_reference is None:
+        return ""
+    return (
+        f"note: Kyverno cuts a byte off the `{found_reference[0][0]}` before the reference: put an"
+        " ASCII character such as a space between them"
+    )
 
 
 def plain_pieces(text: str, variables: tuple[Variable, ...]) -> list[str]:
@@ -57,7 +96,7 @@ def is_plain(value: Json) -> bool:
     return True
 
 
-def _variable(start: int, text: str) -> Variable:
-    expression = text.replace("{{", "").replace("}}", "").strip()
+def _variable(start: int, text: str, remains: str) -> Variable:
+    expression = (remains + text.replace("{{", "").replace("}}", "")).strip()
     shallow = expression.startswith("-")
     return Variable(start, text, expression[1:].strip() if shallow else expression, shallow)

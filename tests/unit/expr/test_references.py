@@ -15,6 +15,8 @@ from kyvsim.expr.references import resolve_references
         ({"a": "$(<=./../n)", "n": 3}, {"a": "<=3", "n": 3}),
         ({"a": "$(!./../n)", "n": 1.5}, {"a": "!1.500000", "n": 1.5}),
         ({"$(./k)": 1, "k": "v"}, {"v": 1, "k": "v"}),
+        # The rest of the character counts as a step of the path, and its first byte stays.
+        ({"a": "é$(./../../b)", "b": "v"}, {"a": "\u00c3v", "b": "v"}),
     ],
 )
 def test_reference(document, resolved):
@@ -25,6 +27,10 @@ def test_reference(document, resolved):
     ("document", "message"),
     [
         ({"a": "$(./../b)"}, "got nil resolved variable $(./../b) at path /a: <nil>"),
+        (
+            {"a": "→$(./../b)", "b": "v"},
+            "got nil resolved variable \ufffd\ufffd$(./../b) at path /a: <nil>",
+        ),
         (
             {"a": "$(./../n)", "n": 3},
             "NotResolvedReferenceErr,reference $(./../n) not resolved at path /a",

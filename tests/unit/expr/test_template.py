@@ -45,6 +45,8 @@ DATA = {
         ("{{ {p: a} }}", {"p": "x"}),
         ("{{{ a }}", "{x"),
         ("{{ a", "{{ a"),
+        ("« {{ a }}»", "« x»"),
+        ("{{ join('', ['«', a, '»']) }} {{ a }}é", "«x» xé"),
         ("{{ map }}", {"plain": 1.0, "t": "x", "two": "in {{ a }} out", "xk": "{{ a }}"}),
     ],
 )
@@ -59,6 +61,13 @@ def test_text(text, value, env, given):
     [
         ({"a": ["{{ gone.x }}"]}, "resolve gone.x at path /a/0: JMESPath query failed: Unk", True),
         ({"p/q": "{{ abs(a) }}"}, r"resolve abs(a) at path /p\/q: JMESPath query failed: I", False),
+        (
+            "«{{ a}}»",
+            "resolve \ufffd a at path : incorrect query \ufffd a: SyntaxError: Unknown",
+            False,
+        ),
+        ("{{ a }}→{{- a }}", "resolve \ufffd\ufffd- a at path : incorrect query", False),
+        ({"é{{ a }}": 1}, "resolve \ufffd a at path : incorrect", False),
         ("{{ }}", "resolve  at path : invalid query (nil)", False),
         ("{{ a b }}", "resolve a b at path : incorrect query a b: SyntaxError: Unexpected", False),
         ("x{{ me }}", "resolve me at path : its value expands without end", False),

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.expr.parse import parse
-from kyvsim.expr.variables import VARIABLE
+from kyvsim.expr.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import matches
 from kyvsim.languages.classic.checks.references import broken_references, pointer
@@ -55,7 +55,17 @@ def _words_in(expression: str) -> tuple[str, ...]:
 def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """Every variable and every reference in a rule leads somewhere."""
     for message, path in invalid_variables(subject, background=subject.policy.background):
-        yield subject.refuse("KV112", _INVALID + message, path)
+        note = _note_on_cut(subject.data, path) if "\ufffd" in message else ""
+        if note:
+            yield subject.refuse("KV146", _INVALID + message, path)._replace(excerpt=(note,))
+        else:
+            yield subject.refuse("KV112", _INVALID + message, path)
+
+
+def _note_on_cut(data: Json, path: Path) -> str:
+    """Return what helps where a variable follows a character beyond ASCII, or ""."""
+    texts = (text for place, text in marked_texts(data) if place == path)
+    return next(filter(None, map(note_on_cut, texts)), "")
 
 
 def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[tuple[str, Path]]:
@@ -144,7 +154,7 @@ def _problem(text: str, path: Path, allowed: _Allowed) -> str:
         if not found:
             return ""
         for before, variable in found:
-            reason = _query_problem(expression_of(variable), allowed, path)
+            reason = _query_problem(expression_of(remains_of(before) + variable), allowed, path)
             if reason:
                 return reason
             if text == variable:

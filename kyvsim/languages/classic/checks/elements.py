@@ -5,7 +5,7 @@ upstream: pkg/engine/variables/vars.go, validateElementInForEach
 
 from collections.abc import Iterator
 
-from kyvsim.expr.variables import VARIABLE
+from kyvsim.expr.variables import VARIABLE, remains_of
 from kyvsim.kube.held_texts import may_hold
 from kyvsim.languages.classic.checks.references import pointer
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, marked_texts
@@ -21,7 +21,7 @@ def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
         if "{{" not in text or "/foreach/" in pointer(path):
             continue
         for found in VARIABLE.finditer(text):
-            expression = expression_of(found[2])
+            expression = expression_of(remains_of(found[1]) + found[2])
             if expression.startswith("element"):
                 place = pointer(path)
                 message = f"variable '{expression}' present outside of foreach at path {place}"

@@ -6,6 +6,7 @@ upstream: pkg/engine/variables/vars.go, substituteReferencesIfAny
 import posixpath
 from collections.abc import Iterable, Iterator
 
+from kyvsim.expr.variables import remains_of
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rules.shifted_references import REFERENCE
@@ -19,7 +20,7 @@ def broken_references(data: Json, texts: Iterable[tuple[Path, str]]) -> Iterator
     """Yield the message for each reference in `texts` of `data` that leads nowhere, and where."""
     for path, text in texts:
         for found in REFERENCE.finditer(text) if "$(" in text else ():
-            problem = _problem(data, found[2], path)
+            problem = _problem(data, remains_of(found[1]) + found[2], path)
             if problem:
                 yield problem, path
 
