@@ -28,6 +28,7 @@ from kyvsim.patch.json_pointer import (
     with_container,
     with_value,
 )
+from kyvsim.patch.json_texts import in_key_order, may_rewrite, written_operations, written_text
 from kyvsim.patch.nodes import same
 
 
@@ -42,8 +43,31 @@ def apply_json_patch(document: Json, operations: Sequence[Json]) -> Json:
 def compile_json_patch(text: str, meter: Meter | None = None) -> Callable[[Json], Json]:
     """Return a function that applies the patch of a text to a document; raises as parsing does."""
     # A variable can have put anything in the place of the text.
-    operations = _operations(text) if text.__class__ is str else _operations.__wrapped__(text)
-    return lambda document: apply_operations(document, operations, KYVERNO, meter)
+    is_text = text.__class__ is str
+    operations = _operations(text) if is_text else _operations.__wrapped__(text)
+    if not (is_text and may_rewrite(text, operations)):
+        return lambda document: apply_operations(document, operations, KYVERNO, meter)
+
+    def patched(document: Json) -> Json:
+        found = apply_operations(document, operations, KYVERNO, meter)
+        if found is not document or not _is_rewritten(document, text, meter):
+            return found
+        return dict(document)
+
+    return patched
+
+
+def _is_rewritten(document: Json, text: str, meter: Meter | None) -> bool:
+    """Return whether a patch that leaves an equal document leaves another JSON text of it.
+
+    upstream compares the texts: a key that goes and comes back is the last one then, and a value
+    stays as the patch writes it.
+    """
+    if document.__class__ is not dict:
+        return False
+    before = in_key_order(document)
+    after = _operated(before, written_operations(text), KYVERNO, meter or Meter())
+    return written_text(after.root) != written_text(before)
 
 
 @lru_cache(maxsize=512)
@@ -60,7 +84,13 @@ def apply_operations(
     Raises PatchError, and BudgetError where they copy more than `meter` allows; without one each
     patch has a budget of its own.
     """
-    meter = meter or Meter()
+    document = _operated(root, operations, rules, meter or Meter())
+    return root if same(document.root, root) else document.root
+
+
+def _operated(
+    root: Json, operations: Sequence[Operation], rules: PatchRules, meter: Meter
+) -> Document:
     document = Document(root, root, rules, meter)
     if len(operations) > FEW:
         meter.spend(len(operations))
@@ -69,7 +99,7 @@ def apply_operations(
         if apply is None:
             raise PatchError(f"Unexpected kind: {operation.name}")
         document = apply(document, operation)
-    return root if same(document.root, root) else document.root
+    return document
 
 
 def _add(document: Document, operation: Operation) -> Document:

@@ -12,6 +12,7 @@ first met. There are few, as little of a patch depends on the object.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
@@ -34,7 +35,14 @@ CompileCondition: TypeAlias = Callable[[Json], Callable[[Json], bool]]
 
 _GONE: Final[Json] = object()
 """What is left of a part that leaves the patch."""
+TWICE: Final = "\0twice"
+"""The field under which a map of a preprocessed patch names keys that it has twice.
+
+An anchor without its brackets can be a key that the map has already. upstream's nodes hold both: a
+merge reads the first, but where the whole map gets into the object, that cannot be read back.
+"""
 _MOST_STATES = 256
+_NOTHING: Mapping[str, Json] = MappingProxyType({})
 
 
 class ConditionsFailed(Exception):  # noqa: N818 — says what is so, which is no error
@@ -70,6 +78,19 @@ def compile_preprocess(patch: Json, compile_condition: CompileCondition) -> Call
     return preprocess
 
 
+def may_double(patch: Json) -> bool:
+    """Return whether a map of a patch has an anchor and a key, or another anchor, of one name."""
+    if patch.__class__ is list:
+        return any(map(may_double, patch))
+    if patch.__class__ is not dict:
+        return False
+    anchored = [key for _, key in anchors_of(patch, DECIDING)]
+    plain = [key for key in patch if modifier(key) not in DECIDING]
+    if len({*anchored, *plain}) < len(anchored) + len(plain):
+        return True
+    return any(map(may_double, patch.values()))
+
+
 def check_list(value: Json) -> None:
     """Raise PatchError if the object has something else where the patch has a list of maps."""
     if value is not ABSENT and value is not None and value.__class__ is not list:
@@ -91,11 +112,19 @@ class _Map:
         "entered",
         "fields",
         "lasting",
+        "shadowed",
         "states",
     )
 
-    def __init__(self, fields: Mapping[str, _Part], compile_condition: CompileCondition) -> None:
+    def __init__(
+        self,
+        fields: Mapping[str, _Part],
+        compile_condition: CompileCondition,
+        shadowed: Mapping[str, _Part] = _NOTHING,
+    ) -> None:
         self.fields = fields
+        self.shadowed = shadowed
+        """The fields that an anchor of the same name stands before."""
         self.compile = compile_condition
         self.additions = tuple(anchors_of(fields, ADDITION))
         self.conditions = (
@@ -143,12 +172,14 @@ class _Map:
         there = tuple([field_of(value, key) is not ABSENT for _, key in self.additions])
         found = self.states.get(there)
         if found is None:
-            fields = dict(self.fields)
+            fields, shadowed = dict(self.fields), dict(self.shadowed)
             for (written, key), is_there in zip(self.additions, there, strict=True):
                 below = fields.pop(written)
                 if not is_there:
+                    if key in fields:
+                        shadowed[key] = fields[key]
                     fields[key] = below
-            found = self.kept(there, _Map(fields, self.compile))
+            found = self.kept(there, _Map(fields, self.compile, shadowed))
         return found
 
     def exchanged(self, name: str, part: _Part) -> "_Map":
@@ -156,7 +187,7 @@ class _Map:
         found = self.states.get((name, part)) if part.lasting else None
         if found is None:
             found = _Map.__new__(_Map)
-            found.fields = {**self.fields, name: part}
+            found.fields, found.shadowed = {**self.fields, name: part}, self.shadowed
             found.compile, found.additions = self.compile, self.additions
             found.conditions, found.entered = self.conditions, self.entered
             found.anchored, found.lasting = self.anchored, self.lasting and part.lasting
@@ -187,18 +218,21 @@ class _Map:
         return self._left
 
     def stripped(self) -> Json:
-        fields = dict(self.fields)
+        fields, shadowed = dict(self.fields), dict(self.shadowed)
         for written, key in anchors_of(self.fields, CONDITIONS):
             left = _left(fields.pop(written), scalar_goes=True)
             if left is not _GONE:
+                if key in fields:
+                    shadowed[key] = fields[key]
                 fields[key] = _taken_apart(left, self.compile)  # and is looked through once more
-        return _filled(fields, lambda _: False) or _GONE
+        return _doubled(_filled(fields, lambda _: False), shadowed) or _GONE
 
     @property
     def left_at_root(self) -> Json:
         """What is left of a whole patch, where the keys of conditions stay as written."""
         if self._at_root is ABSENT:
-            self._at_root = _filled(self.fields, lambda key: modifier(key) in CONDITIONS)
+            left = _filled(self.fields, lambda key: modifier(key) in CONDITIONS)
+            self._at_root = _doubled(left, self.shadowed)
         return self._at_root
 
     def copy_for(self, item: Json) -> _Part:
@@ -356,6 +390,14 @@ def _filled(fields: Mapping[str, _Part], scalar_goes: Callable[[str], bool]) -> 
     """Return what is left of each field of which something is."""
     found = {name: _left(part, scalar_goes=scalar_goes(name)) for name, part in fields.items()}
     return {name: left for name, left in found.items() if left is not _GONE}
+
+
+def _doubled(fields: dict[str, Json], shadowed: Mapping[str, _Part]) -> dict[str, Json]:
+    """Return the fields of a map with those that others stand before, which TWICE names."""
+    found = {name: _left(part, scalar_goes=False) for name, part in shadowed.items()}
+    others = {name: left for name, left in found.items() if left is not _GONE}
+    twice = sorted(others.keys() & fields.keys())
+    return {**others, **fields, **({TWICE: twice} if twice else {})} if others else fields
 
 
 def _left(part: _Part, *, scalar_goes: bool) -> Json:

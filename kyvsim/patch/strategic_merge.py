@@ -9,8 +9,9 @@ object has one (its keyed lists are tidied all the same), `_adopt` where only th
 Each returns ABSENT for a value that goes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from kyvsim.kube.go_text import quote
 from kyvsim.kube.known_parts import tidy_parts, within_bounds
 from kyvsim.kube.objects import Json
 from kyvsim.patch.directives import (
@@ -25,11 +26,15 @@ from kyvsim.patch.keyed_lists import Joined, merge_keyed
 from kyvsim.patch.merge_keys import NOTHING_MERGES, Field, find_type
 from kyvsim.patch.nodes import ABSENT, field_of, is_named, kind_of, same, text, wrong_kind
 from kyvsim.patch.preprocess_anchors import (
+    TWICE,
     CompileCondition,
     ConditionsFailed,
     check_list,
     compile_preprocess,
+    may_double,
 )
+
+_NEXT = "\n  "
 
 
 def apply_strategic_merge(patch: Json, resource: Json, compile_condition: CompileCondition) -> Json:
@@ -52,16 +57,43 @@ def compile_strategic_merge(
 
     if patch.__class__ is not dict:
         return apply_no_map
-    preprocess = compile_preprocess(patch, compile_condition)
+    preprocess, doubles = compile_preprocess(patch, compile_condition), may_double(patch)
 
     def apply(resource: Json) -> Json:
         try:
             prepared = preprocess(resource)
         except ConditionsFailed:
             prepared = {}
-        return _apply(prepared, resource)
+        patched = _apply(prepared, resource)
+        if doubles:
+            _refuse_doubled(patched)
+        return patched
 
     return apply
+
+
+def _refuse_doubled(patched: Json) -> None:
+    """Raise PatchError for an object that has got a map with a key that is there twice.
+
+    The text is that of go-yaml, which reads the object back; it stands on one line.
+    """
+    faults = [*_doubled_keys(patched)]
+    if faults:
+        lines = (f"line 1: mapping key {quote(key)} already defined at line 1" for key in faults)
+        raise PatchError(f"yaml: unmarshal errors:{_NEXT}{_NEXT.join(lines)}")
+
+
+def _doubled_keys(value: Json) -> Iterator[str]:
+    if value.__class__ is dict:
+        found = value.get(TWICE)
+        if found:
+            yield from found
+        else:
+            for item in value.values():
+                yield from _doubled_keys(item)
+    elif value.__class__ is list:
+        for item in value:
+            yield from _doubled_keys(item)
 
 
 def _apply(patch: Json, resource: Json) -> Json:
@@ -114,6 +146,8 @@ def _merge_maps(dest: Json, origin: Json, known: Field | None) -> Json:
     merged = _keep_fields(dest, known, skip=origin)
     changed = merged is not dest
     for name in sorted(origin):
+        if name == TWICE:
+            continue
         before = dest.get(name, ABSENT)
         below = _below(known, name)
         after = (

@@ -8,6 +8,7 @@ from kyvsim.engine.rule import evaluate_rule
 from kyvsim.model.request import Operation
 
 DENY = {"validate": {"message": "no", "deny": {}}}
+DELETED = {"match": {"any": [{"resources": {"kinds": ["Pod"], "operations": ["DELETE"]}}]}}
 MISSING = "{{ request.object.spec.missing }}"
 EXCEPTED = "rule is skipped due to policy exceptionsex/x"
 
@@ -142,6 +143,24 @@ def test_a_deletion_is_matched_by_the_object_that_goes(run, pod, verdicts):
     assert verdicts(run(rule, pod())) == []
     gone = {"operation": Operation.DELETE, "old_object": pod(), "object": None}
     assert verdicts(run(rule, pod(), **gone)) == [("r", "fail", "no")]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        {"podSecurity": {"level": "baseline"}},
+        {"manifests": {"attestors": [{"entries": [{"keys": {"publicKeys": "k"}}]}]}},
+    ],
+)
+def test_where_nothing_is_said_of_deletions_no_exception_is_asked(
+    run, pod, exception, verdicts, check
+):
+    given = [exception("p", "r")]
+    gone = {"operation": Operation.DELETE, "old_object": pod(), "object": None}
+    assert [one[1] for one in verdicts(run({"validate": check}, pod(), exceptions=given))] == [
+        "skip"
+    ]
+    assert verdicts(run({**DELETED, "validate": check}, pod(), exceptions=given, **gone)) == []
 
 
 def raising(error):

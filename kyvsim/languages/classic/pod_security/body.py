@@ -56,8 +56,10 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
     )
 
     def evaluate(evaluation: Evaluation) -> Outcome | None:
+        if evaluation.object is None:  # a deletion, which is asked before exceptions are
+            return None
         excepted = _exempt(evaluation.exceptions)
-        if excepted is not None or evaluation.object is None:
+        if excepted is not None:
             return excepted
         kind = text_field(evaluation.object, "kind")
         try:

@@ -1,5 +1,7 @@
 """`validate.manifests`: the object is what a signed manifest in its annotations says."""
 
+from collections.abc import Callable
+
 from kyvsim.compile.outcome import CompiledBody
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import NOT_CARRIED, RuleContext, RuleType
@@ -17,6 +19,16 @@ def _counts(body: Json) -> bool:
     return bool((body or {}).get("attestors"))
 
 
+def _concerns(_: RuleContext) -> Callable[[Json], bool]:
+    """Return what says whether there is an object: upstream has no handler for a deletion."""
+    return lambda obj: obj is not None
+
+
 RULE_TYPE = RuleType(
-    ("validate", "manifests"), Phase.VALIDATE, _compile, NOT_CARRIED, counts=_counts
+    ("validate", "manifests"),
+    Phase.VALIDATE,
+    _compile,
+    NOT_CARRIED,
+    counts=_counts,
+    concerns=_concerns,
 )

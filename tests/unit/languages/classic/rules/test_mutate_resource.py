@@ -4,6 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kyvsim.compile.outcome import Evaluation
+from kyvsim.languages.classic.rules.mutate_resource import apply_patch, object_to_patch
+
 MUTATED = "mutated Pod/web in namespace shop"
 NOTHING = "no patches applied"
 
@@ -49,6 +52,85 @@ FIRES = [
         {"a": "web"},
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("patch", "spec"),
+    [
+        ("- {op: move, from: /spec/a, path: /spec/a}", {"a": 1, "b": 2}),
+        ("- {op: remove, path: /spec/a}\n- {op: add, path: /spec/a, value: x}", {"a": "x", "b": 1}),
+        (
+            '[{"op": "replace", "path": "/spec/a", "value": {"y": 1, "x": 2}}]',
+            {"a": {"x": 2, "y": 1}},
+        ),
+        ('[{"op": "add", "path": "/spec/a", "value": 1.0}]', {"a": 1}),
+        ('[{"op": "add", "path": "/spec/a", "value": "<"}]', {"a": "<"}),
+    ],
+)
+def test_a_patch_that_only_writes_the_object_in_another_way_counts(run, pod, verdicts, patch, spec):
+    """upstream compares JSON texts."""
+    before = pod(**spec)
+    found = run({"mutate": json_patch(patch)}, before)
+    assert verdicts(found) == [("r", "pass", MUTATED)]
+    assert found.object == before
+
+
+@pytest.mark.parametrize(
+    ("patch", "spec"),
+    [
+        ("- {op: move, from: /spec/b, path: /spec/b}", {"b": 2, "a": 1}),
+        (
+            "- {op: remove, path: /spec/b}\n- {op: add, path: /spec/b, value: {q: 1, p: 2}}",
+            {"b": {"p": 2, "q": 1}, "a": 1},
+        ),
+        (
+            '[{"op": "replace", "path": "/spec/a", "value": {"x": 2, "y": 1.5}}]',
+            {"a": {"y": 1.5, "x": 2}},
+        ),
+    ],
+)
+def test_a_patch_that_writes_the_object_in_the_same_way_does_not(run, pod, verdicts, patch, spec):
+    found = run({"mutate": json_patch(patch)}, pod(**spec))
+    assert verdicts(found) == [("r", "skip", NOTHING)]
+
+
+def test_a_loop_that_only_writes_the_object_in_another_way_does_not(run, pod, verdicts):
+    patch = {"list": "['x']", **json_patch("- {op: move, from: /spec/a, path: /spec/a}")}
+    found = run({"mutate": {"foreach": [patch]}}, pod(a=1, b=2))
+    assert verdicts(found) == [("r", "skip", "0 elements processed")]
+
+
+@pytest.mark.parametrize(
+    ("labels", "status", "after"),
+    [
+        ({"tier": "z"}, "pass", {"tier": "x"}),
+        ({"other": "z"}, "pass", {"other": "z", "tier": "y"}),
+        (None, "error", None),
+    ],
+)
+def test_an_anchor_and_a_key_of_one_name(run, pod, verdicts, labels, status, after):
+    """Where the whole map gets into the object, upstream cannot read it back."""
+    before = pod()
+    before["metadata"] |= {"labels": labels} if labels else {}
+    merged = {"patchStrategicMerge": {"metadata": {"labels": {"tier": "x", "+(tier)": "y"}}}}
+    found = run({"mutate": merged}, before)
+    ((_, ended, message),) = verdicts(found)
+    assert ended == status
+    assert found.object["metadata"].get("labels") == after
+    if status == "error":
+        assert message == (
+            "failed to patch resource: yaml: unmarshal errors:\n"
+            '  line 1: mapping key "tier" already defined at line 1'
+        )
+
+
+def test_a_patch_that_changes_nothing_of_what_is_deleted():
+    """upstream's text of no object is `null`, and that of what a merge leaves of it is `{}`."""
+    outcome = apply_patch(lambda: nothing, nothing := object_to_patch(Evaluation(None, None, None)))
+    assert outcome.status == "error"
+    assert outcome.message == (
+        "failed to unmarshal patched resource: Object 'Kind' is missing in '{}'"
+    )
 
 
 @pytest.mark.parametrize(("body", "spec"), LEFT_ALONE)
