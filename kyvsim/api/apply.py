@@ -180,7 +180,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         responses=iter(()),
         course=Course(audit_warn=inputs.audit_warn),
         audit_warn=inputs.audit_warn,
-        dated=inputs.now is not None,
+        now=inputs.now,
         checks_idempotence=inputs.check_idempotent,
         applied=not read.unusable,
         afterthoughts=lambda matched: _afterthoughts(matched, given, sound, inputs),

@@ -93,7 +93,9 @@ def _lifetime(call: declared.Call, spelled: str, value: str) -> str:
     help="File (.yaml) or folder for changed objects. No format: that is --output-format here.",
 )
 @formats_option(FORMATS, short=False)
-@declared.option("-p", "--policy-report", is_flag=True, help="Print a policy report.")
+@declared.option(
+    "-p", "--policy-report", is_flag=True, help="Print a policy report (openreports.io)."
+)
 @declared.option("-t", "--table", is_flag=True, help="Print the results as a table.")
 @declared.option("--detailed-results", is_flag=True, help="Show passed and skipped rules too.")
 @declared.option(

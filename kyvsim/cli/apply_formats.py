@@ -17,15 +17,20 @@ from kyvsim.report.style import safe_text
 from kyvsim.report.writing import Writing, compile_tell, written
 
 _VIEWS = (
-    ("policy_report", "--policy-report", "policy-report"),
+    ("policy_report", "--policy-report", "open-report"),
     ("table", "--table", "table"),
     ("stdin", "--stdin", "manifests"),
     ("generate_exceptions", "--generate-exceptions", "exceptions"),
 )
 """Options that choose a format for standard output, with their spelling."""
+_REPORTS = ("open-report", "open-report-json", "policy-report", "policy-report-json")
 _AS_DATA: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
-        "policy_report": {"yaml": "policy-report", "json": "policy-report-json"},
+        "policy_report": {
+            "yaml": "open-report",
+            "json": "open-report-json",
+            **{name: name for name in _REPORTS},
+        },
         "generate_exceptions": {"yaml": "exceptions", "json": "exceptions-json"},
     }
 )

@@ -132,7 +132,7 @@ def _on_demand(
     """Yield the lists that are there only where there is something to list."""
     if run.schedules:
         yield "deleted", list(deletions.entries(run.schedules))
-        yield "schedules", [schedule_entry(one, dated=run.dated) for one in run.schedules]
+        yield "schedules", [schedule_entry(one, dated=run.now is not None) for one in run.schedules]
     found = [collision_entry(one) for one in collisions.found()]
     if found:
         yield "collisions", found

@@ -1,14 +1,20 @@
 """Results as policy reports of the Kubernetes policy working group, or as OpenReports.
 
-Results of ClusterPolicies stand in one report for the cluster named `merged`, those of a namespaced
-Policy in a report beside it. Nothing in a report depends on the time of the run.
+Results of ClusterPolicies are in one report for the cluster named `merged`, those of a namespaced
+Policy in a report beside it. Results have a timestamp only where the time of the run was given, so
+that the same input gives the same bytes.
+
+upstream: cmd/cli/kubectl-kyverno/report/report.go, which names the kind of reports beside the one
+for the cluster `PolicyReport`; their group has none of that kind, so they are `Report` here.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import groupby
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
@@ -22,6 +28,9 @@ from kyvsim.report.subject import category_of, identity, severity_of
 from kyvsim.report.summary import Row, compile_rows, summary_of
 from kyvsim.report.writing import Begin, Lists, Writing
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
 
 class _Group(NamedTuple):
     """An API group that has reports; their results are alike."""
@@ -31,10 +40,14 @@ class _Group(NamedTuple):
     """The kind of a report for the cluster."""
     own: str
     """The kind of one in a namespace."""
+    ending: Mapping[str, str] = MappingProxyType({})
+    """What each report ends with, besides its counts."""
 
 
 _WORKING_GROUP = _Group("wgpolicyk8s.io/v1alpha2", "ClusterPolicyReport", "PolicyReport")
-_OPEN_REPORTS = _Group("openreports.io/v1alpha1", "ClusterReport", "Report")
+_OPEN_REPORTS = _Group(
+    "openreports.io/v1alpha1", "ClusterReport", "Report", MappingProxyType({"source": ""})
+)
 
 
 class _Apart:
@@ -65,10 +78,11 @@ def _begin_yaml(run: Run, look: Look, *, group: _Group) -> Writing:
     def tail(_: Lists) -> Iterator[str]:
         counts = _counted(run, apart)
         yield "" if any(counts.values()) else "results: []\n"
-        yield to_yaml({"summary": counts})
+        yield to_yaml({**group.ending, "summary": counts})
         for policy, own in _grouped(apart.entries):
             yield f"---\n{report(group.own, policy.name, policy.namespace)}results:\n{told(own)}"
-            yield to_yaml({"summary": _counts(entry["result"] for entry in own)})
+            counts = _counts(entry["result"] for entry in own)
+            yield to_yaml({**group.ending, "summary": counts})
 
     results = _compile_cluster_results(run, apart)
     return Writing(
@@ -85,6 +99,9 @@ def _begin_json(run: Run, look: Look, *, group: _Group) -> Writing:
     apart = _Apart()
     listed = any(policy.namespace for policy in run.policies)
 
+    def ending(counts: dict[str, int]) -> str:
+        return f"], {json.dumps({**group.ending, 'summary': counts})[1:]}"
+
     def opening(kind: str, name: str, namespace: str) -> str:
         about = {"apiVersion": group.version, "kind": kind, "metadata": _meta(name, namespace)}
         return f'{json.dumps(about)[:-1]}, "results": ['
@@ -94,11 +111,11 @@ def _begin_json(run: Run, look: Look, *, group: _Group) -> Writing:
         yield opening(group.cluster, "merged", "")
 
     def tail(_: Lists) -> Iterator[str]:
-        yield f'], "summary": {json.dumps(_counted(run, apart))}}}'
+        yield ending(_counted(run, apart))
         for policy, own in _grouped(apart.entries):
             yield f",\n{opening(group.own, policy.name, policy.namespace)}\n  "
             yield ",\n  ".join(map(json.dumps, own))
-            yield f'], "summary": {json.dumps(_counts(entry["result"] for entry in own))}}}'
+            yield ending(_counts(entry["result"] for entry in own))
         yield "]}\n" if listed else "\n"
 
     results = _compile_cluster_results(run, apart)
@@ -126,7 +143,7 @@ def _compile_cluster_results(run: Run, apart: _Apart) -> Callable[[EngineRespons
     In parts there must be no others, since a report has one summary: it raises Unparted.
     """
     rows_of = compile_rows(audit_warn=run.audit_warn)
-    result_of = _compile_result()
+    result_of = _compile_result(run.now)
     one_for_all = not any(policy.namespace for policy in run.policies)
 
     def results(response: EngineResponse) -> Iterator[Json]:
@@ -142,7 +159,7 @@ def _compile_cluster_results(run: Run, apart: _Apart) -> Callable[[EngineRespons
     return results
 
 
-def _compile_result() -> Callable[[Row], Json]:
+def _compile_result(now: "datetime | None") -> Callable[[Row], Json]:
     """Return a function that makes a report's entry for a row, keys in alphabetical order.
 
     What is empty is left out, a `scored` that is false too, as the type says upstream
@@ -150,6 +167,7 @@ def _compile_result() -> Callable[[Row], Json]:
     """
     about: dict[int, Json] = {}
     last: list[Json] = [None, []]
+    dated = {"timestamp": {"nanos": 0, "seconds": int(now.timestamp())}} if now else {}
 
     def result(row: Row) -> Json:
         policy = row.policy
@@ -157,8 +175,7 @@ def _compile_result() -> Callable[[Row], Json]:
         if known is None:
             known = about[id(policy)] = _about(policy)
         if last[0] is not row.resource:
-            known_parts = {key: text for key, text in identity(row.resource).items() if text}
-            last[:] = row.resource, [known_parts]
+            last[:] = row.resource, [_reference(row.resource)]
         entry = {
             **known,
             "message": row.result.message,
@@ -168,6 +185,7 @@ def _compile_result() -> Callable[[Row], Json]:
             "rule": row.result.rule.name,
             "scored": policy.scored,
             "source": report_source(policy.kind),
+            **dated,
         }
         found = row.result
         if found.note or found.properties or found.exceptions:
@@ -176,6 +194,18 @@ def _compile_result() -> Callable[[Row], Json]:
         return {key: value for key, value in sorted(entry.items()) if value}
 
     return result
+
+
+def _reference(obj: Json) -> dict[str, str]:
+    """Return how a report names an object: as a reference to it, without what is empty."""
+    metadata = obj.get("metadata") if obj.__class__ is dict else None
+    stored = {
+        name: text
+        for name in ("resourceVersion", "uid")
+        if metadata.__class__ is dict and (text := metadata.get(name)).__class__ is str
+    }
+    named = {**identity(obj), **stored}
+    return {name: text for name, text in sorted(named.items()) if text}
 
 
 def _about(policy: Policy) -> dict[str, Json]:

@@ -12,6 +12,8 @@ from kyvsim.report.course import Course
 from kyvsim.report.summary import Row
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from kyvsim.model.baseline import Baseline
     from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
     from kyvsim.report.baseline_rest import Rest
@@ -82,8 +84,8 @@ class Run(NamedTuple):
     audit_warn: bool = False
     schedules: tuple[Schedule, ...] = ()
     """Of the policies that act at times."""
-    dated: bool = False
-    """Whether the time of the run was given, so that times in its output mean something later."""
+    now: "datetime | None" = None
+    """The time of the run, where it was given: times in its output mean something later then."""
     checks_idempotence: bool = False
     """Whether the responses say what changes an object again."""
     applied: bool = True

@@ -6,6 +6,7 @@ import stat
 import pytest
 
 from kyvsim.cli import apply as command
+from kyvsim.kube.yaml_text import load_all
 from kyvsim.model.result import RuleStatus
 from kyvsim.report.run_formats import FORMATS
 
@@ -59,6 +60,23 @@ def test_standard_options_go_with_files(apply, tmp_path):
     report = apply("-p", "--output-format", "json")[1]
     assert apply("-p", "--output-format", "json", *chosen(tmp_path, ["json"]))[1] == report
     assert apply("--diff", "-p", *chosen(tmp_path, ["text"]))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("format_", "version"),
+    [
+        ((), "openreports.io/v1alpha1"),
+        (("--output-format", "json"), "openreports.io/v1alpha1"),
+        (("--output-format", "open-report-json"), "openreports.io/v1alpha1"),
+        (("--output-format", "policy-report"), "wgpolicyk8s.io/v1alpha2"),
+        (("--output-format", "policy-report-json"), "wgpolicyk8s.io/v1alpha2"),
+    ],
+)
+def test_a_report_is_one_of_the_api_that_kyverno_prints_or_of_the_older_one(
+    apply, format_, version
+):
+    (report,) = load_all(apply("-p", *format_)[1])
+    assert report["apiVersion"] == version
 
 
 @pytest.mark.parametrize("place", ["no/where.txt", "."])

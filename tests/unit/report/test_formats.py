@@ -1,6 +1,7 @@
 """The formats for programs, each on the same menagerie."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 import yaml
@@ -114,9 +115,36 @@ def test_open_reports_say_the_same_in_their_own_group(menagerie):
     reports = list(yaml.safe_load_all(shown("open-report", menagerie())))
     assert [one["kind"] for one in reports] == ["ClusterReport", "Report"]
     assert {one["apiVersion"] for one in reports} == {"openreports.io/v1alpha1"}
+    assert {one["source"] for one in reports} == {""}
     older = yaml.safe_load_all(shown("policy-report", menagerie()))
     assert [one["results"] for one in reports] == [one["results"] for one in older]
     assert json.loads(shown("open-report-json", menagerie()))["items"] == reports
+
+
+def test_reports_are_dated_where_the_time_of_the_run_is_given(menagerie):
+    run = menagerie()._replace(now=datetime(2026, 1, 1, tzinfo=UTC))
+    (result, *_), *_ = (one["results"] for one in yaml.safe_load_all(shown("open-report", run)))
+    assert result["timestamp"] == {"nanos": 0, "seconds": 1767225600}
+
+
+def test_reports_refer_to_stored_objects(make):
+    obj = make.pod("web")
+    obj["metadata"] |= {"uid": "u-1", "resourceVersion": "7"}
+    policy = make.policy("checks", "image")
+    results = (make.result(policy, Phase.VALIDATE, RuleStatus.PASS),)
+    answer = PolicyResponse(policy, Phase.VALIDATE, obj, results)
+    run = make.run([EngineResponse(obj, obj, (answer,))])
+    (result,) = yaml.safe_load(shown("open-report", run))["results"]
+    assert result["resources"] == [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": "web",
+            "namespace": "shop",
+            "resourceVersion": "7",
+            "uid": "u-1",
+        }
+    ]
 
 
 def test_the_yaml_document_says_what_the_json_document_does(menagerie, make):
