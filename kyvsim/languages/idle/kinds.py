@@ -31,6 +31,8 @@ _NEAR = 0.85
 """How alike two names must be for one to be a slip of the other."""
 _MOST_MEANT = 200
 """For so many unknown kinds a likely one is looked for: who has more has no slips."""
+_LETTERS = 2
+"""How many letters a slip may add or leave out."""
 
 _FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -82,7 +84,11 @@ def unknown_kinds(
     known: frozenset[tuple[str, str]],
     exceptions: Iterable[PolicyException] = (),
 ) -> Iterator[Diagnostic]:
-    """KV215: a kind that is a slip of another, KV216: a kind that nothing knows, told once."""
+    """KV215: a kind that is a slip of another, KV216: a kind that nothing knows, told once.
+
+    A near spelling proves a slip only within a group that is known: cert-manager's
+    `CertificateRequest` is not Kubernetes' `PodCertificateRequest`. Without one it is a hint.
+    """
     others: dict[str, list[_Use]] = {}
     meant_by: dict[tuple[str, str], str] = {}
     for use in chain(_uses(policies), _uses_of_exceptions(exceptions)):
@@ -100,9 +106,11 @@ def unknown_kinds(
             others.setdefault(use.text, []).append(use)
     for text, uses in others.items():
         times = f" ({len(uses)} times)" if len(uses) > 1 else ""
+        near = _alike(text, known) if len(others) <= _MOST_MEANT else ""
+        hint = f"did you mean `{near}`? If not, " if near else ""
         message = (
             f"kind `{text}`{times} is not built in, and neither its definition nor an object is"
-            " given: name the file of its CustomResourceDefinition with --crd-path"
+            f" given: {hint}name the file of its CustomResourceDefinition with --crd-path"
         )
         yield warn(uses[0].document, "KV216", message, uses[0].path)
 
@@ -161,4 +169,16 @@ def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
     names = _spelled(known)
     if kind.lower() in names:
         return names[kind.lower()]
-    return names.get(nearest(kind, names, _NEAR), "")
+    return names.get(nearest(kind, names, _NEAR), "") if group not in {"", "*"} else ""
+
+
+def _alike(text: str, known: frozenset[tuple[str, str]]) -> str:
+    """Return the known kind that a kind without a group may be a slip of, or "".
+
+    Another word in it makes another kind; a slip is a letter or two.
+    """
+    group, _, kind, _ = parse_kind_selector(text)
+    if group not in {"", "*"}:
+        return ""
+    near = nearest(kind, sorted(name for _, name in known), _NEAR)
+    return near if abs(len(near) - len(kind)) <= _LETTERS else ""

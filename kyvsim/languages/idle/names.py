@@ -31,7 +31,8 @@ def names_of(
 ) -> Names:
     """Return what exceptions and values of a run can name."""
     rules = {
-        one.key: frozenset(rule.name for rule in (*one.rules, *derive(one))) for one in policies
+        one.key: frozenset(rule.name for rule in (*one.rules, *derive(one)) if rule.name)
+        for one in policies
     }
     return Names(rules, frozenset(resources))
 
@@ -50,14 +51,19 @@ def idle_exceptions(exceptions: Iterable[PolicyException], names: Names) -> Iter
                 yield from _of_no_rule(exception, entry, rules, path)
 
 
+_WITHOUT_RULES = (
+    "a policy in CEL has no rules, and its exceptions are those of `policies.kyverno.io`"
+)
+
+
 def _of_no_rule(
-    exception: PolicyException, entry: ExceptedRules, rules: Iterable[str], path: Path
+    exception: PolicyException, entry: ExceptedRules, rules: frozenset[str], path: Path
 ) -> Iterator[Diagnostic]:
     for number, pattern in enumerate(entry.rules):
         # Names of derived rules are listed to be safe, whether or not any is derived.
         if not (pattern.startswith("autogen-") or any(matches(pattern, rule) for rule in rules)):
             text = f"the exception is for a rule `{pattern}`, which `{entry.policy}` does not have"
-            text = _with(text, "its rules", rules)
+            text = _with(text, "its rules", rules) if rules else f"{text}: {_WITHOUT_RULES}"
             yield warn(exception.document, "KV072", text, (*path, "ruleNames", number))
 
 

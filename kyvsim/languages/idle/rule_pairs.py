@@ -9,6 +9,7 @@ from itertools import islice
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.autogen import POD_CONTROLLERS, compute_rules
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
 from kyvsim.light.typed import TypeAlias
@@ -41,14 +42,14 @@ class _Placed(NamedTuple):
 
 def repeated_rules(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
     """KV220: a rule that says what a rule before it says."""
-    seen: dict[str, _Placed] = {}
+    seen: dict[str, list[_Placed]] = {}
     for one in _rules(policies):
-        body = {name: one.rule.data[name] for name in _BODIES if one.rule.data.get(name)}
-        if not body:
+        if not any(one.rule.data.get(name) for name in _BODIES):
             continue
-        said = _without_message(body)
-        first = seen.setdefault(_text([_scope(one), said]), one)
-        if first is not one and not _is_same_policy(first.policy, one.policy):
+        before = seen.setdefault(_text(_effects(one)), [])
+        first = next((other for other in before if _covers(other, one)), None)
+        before.append(one)
+        if first is not None and not _is_same_policy(first.policy, one.policy):
             text = f"rule `{one.rule.name}` says what {first.told(one.policy)} says already"
             yield warn(one.policy.document, "KV220", text, one.rule.path)
 
@@ -98,12 +99,29 @@ def _scope(one: _Placed) -> Json:
     return [one.policy.kind, one.policy.namespace, one.policy.facts.action, *own]
 
 
-def _without_message(body: dict[str, Json]) -> Json:
-    validate = body.get("validate")
-    if validate.__class__ is not dict:
-        return body
-    kept = {name: value for name, value in validate.items() if name != "message"}
-    return {**body, "validate": kept}
+def _effects(one: _Placed) -> Json:
+    """Return all that decides what a rule does, but for the kinds that autogen derives it for."""
+    policy = one.policy
+    spec = {name: value for name, value in policy.spec.items() if name != "rules"}
+    data = {name: value for name, value in one.rule.data.items() if name != "name"}
+    validate = data.get("validate")
+    if validate.__class__ is dict:
+        data["validate"] = {name: part for name, part in validate.items() if name != "message"}
+    return [policy.kind, policy.namespace, policy.scored, spec, data]
+
+
+def _covers(other: _Placed, one: _Placed) -> bool:
+    """Return whether a rule is derived for all controllers for which another one is."""
+    if other.policy is one.policy:
+        return True
+    return _derived_kinds(other) >= _derived_kinds(one)
+
+
+def _derived_kinds(one: _Placed) -> frozenset[str]:
+    """Return the kinds of controllers for which a rule is derived, which may be none."""
+    found = compute_rules(one.policy)
+    derived = any(made.written is one.rule for made in found.derived)
+    return found.controllers & POD_CONTROLLERS if derived else frozenset()
 
 
 def _text(data: Json) -> str:

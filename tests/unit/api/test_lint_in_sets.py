@@ -65,6 +65,67 @@ def test_a_rule_of_another_policy_is_named_with_its_place(found):
     assert "`a` of `p` (" in message
 
 
+def with_autogen(name, controllers=None, **spec):
+    found = policy(rule(ALWAYS, f"{name}-r"), name=name)
+    if controllers is not None:
+        named = {"pod-policies.kyverno.io/autogen-controllers": controllers}
+        found["metadata"]["annotations"] = named
+    found["spec"] |= spec
+    return found
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ((None,), (None,), ["b-r"]),
+        (("none",), (None,), []),
+        (("Deployment",), (None,), []),
+        ((None,), ("none",), ["b-r"]),
+        ((None,), ("Deployment,Job",), ["b-r"]),
+        (("Job",), ("Deployment",), []),
+        (("none",), ("none",), ["b-r"]),
+    ],
+)
+def test_a_rule_repeats_one_that_is_derived_for_all_its_controllers(found, one, other, told):
+    said = [
+        text
+        for code, text in found(with_autogen("a", *one), with_autogen("b", *other))
+        if code == "KV220"
+    ]
+    assert [text.split("`")[1] for text in said] == told
+
+
+def test_rules_of_policies_with_other_settings_are_no_repetition(found):
+    other = with_autogen("b", background=True)
+    assert [one for one in found(with_autogen("a"), other) if one[0] == "KV220"] == []
+
+
+def test_an_exception_for_a_rule_of_a_policy_in_cel_says_what_to_write(found):
+    cel = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "operations": ["CREATE"],
+                        "resources": ["pods"],
+                    }
+                ]
+            },
+            "validations": [{"expression": "object.metadata.name != 'a'"}],
+        },
+    }
+    (message,) = (text for code, text in found(cel, exception()) if code == "KV072")
+    assert message.endswith(
+        "which `p` does not have: a policy in CEL has no rules, and its exceptions are those of"
+        " `policies.kyverno.io`"
+    )
+
+
 @pytest.mark.parametrize(
     "other",
     [

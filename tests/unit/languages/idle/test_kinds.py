@@ -33,7 +33,7 @@ def told(remarks):
         ("Pods", "Pod"),
         ("PODS/exec", "Pod"),
         ("v1/pod", "Pod"),
-        ("Deploymnet", "Deployment"),
+        ("apps/v1/Deploymnet", "Deployment"),
         ("apps/v1/deployments", "Deployment"),
         ("NetworkPolicies", "NetworkPolicy"),
         ("extensions/v1beta1/Ingress", "networking.k8s.io/*/Ingress"),
@@ -46,6 +46,24 @@ def test_a_slip_has_its_likely_spelling(told, kind, meant):
     ((code, path, message),) = told(rule(kind), objects=[OBJECT])
     assert (code, path) == ("KV215", "spec/rules/0/match/any/0/resources/kinds/0")
     assert message == f"no object has the kind `{kind}`: did you mean `{meant}`?"
+
+
+@pytest.mark.parametrize(
+    ("kind", "meant"),
+    [
+        ("Deploymnet", "Deployment"),
+        ("Sevice", "Service"),
+        ("CertificateRequest", ""),  # Kubernetes has a PodCertificateRequest
+        ("ClusterIssuer", ""),
+    ],
+)
+def test_without_a_group_a_near_spelling_is_a_hint(told, kind, meant):
+    ((code, _, message),) = told(rule(kind))
+    assert code == "KV216"
+    hint = f"did you mean `{meant}`? If not, " if meant else ""
+    assert message.endswith(
+        f" is given: {hint}name the file of its CustomResourceDefinition with --crd-path"
+    )
 
 
 def test_exclude_blocks_are_looked_at(told):
