@@ -108,7 +108,8 @@ def _findings(
         POLICIES,
         needed=not (walking.as_found or manifests),
     )
-    options = CompileOptions(own_system(), kinds=kinds)
+    exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
+    options = CompileOptions(own_system(), kinds=kinds, cel_exceptions=exceptions.policies)
     said, left_out = without_left_out((*unread, *remarks, *aside, *problems))
     found: list[Diagnostic] = [*said]
     for document in documents:
@@ -122,7 +123,10 @@ def _findings(
     found += unfit
     wrong = {one.location for one in found if one.severity is Severity.ERROR}
     policies, _ = load_policies(documents, READERS)
-    exceptions, _ = load_exceptions(one for one in documents if is_exception(one.data))
+    if exceptions.policies:
+        from kyvsim.languages.cel.exceptions import lone_problems  # noqa: PLC0415 — few have them
+
+        found += lone_problems(exceptions.policies, policies, options)
     idle = (
         *_idle(policies, exceptions, objects_of((*documents, *definitions)), bindings),
         *(_of_exceptions(policies, exceptions, alone=walking.as_found) if not wrong else ()),

@@ -7,17 +7,21 @@ more; the result says that too, since upstream's command line goes on.
 Source of the rules: upstream pkg/cel/policies/vpol (compiler/policy.go, engine/engine.go).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from kyvsim.cel import Program
+from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.outcome import CompiledBody, Evaluation, MatchedException, Outcome
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError, all_hold
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
+from kyvsim.languages.expression_remark import expression_remark
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.coverage import PointKind
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import CelException
+from kyvsim.model.policy import Policy
 from kyvsim.model.probe import PolicyPlace, Probe, Seen
 from kyvsim.model.result import RuleStatus
 
@@ -204,3 +208,25 @@ def noted(outcome: Outcome | None, matched: Matched) -> Outcome | None:
     if outcome is None or not matched.expired:
         return outcome
     return outcome._replace(note="; ".join(filter(None, (outcome.note, matched.note))))
+
+
+def lone_problems(
+    exceptions: Iterable[CelException], policies: Iterable[Policy], options: CompileOptions
+) -> Iterator[Diagnostic]:
+    """Yield KV150 for conditions of exceptions for policies that are not given.
+
+    Where a policy is given, its own compilation finds them. What reads the policy's variables is
+    left alone.
+    """
+    given = {(one.kind, one.name) for one in policies}
+    for exception in exceptions:
+        kinds = {one.kind for one in exception.policies if (one.kind, one.name) not in given}
+        for kind in sorted(one for one in kinds if one.removeprefix("Namespaced") in KINDS):
+            system = options.system
+            compiler = Compiler(kyverno_environment(kind, system.clock, system.entropy))
+            compiler.conditions(exception.conditions, ("spec", "matchConditions"))
+            for problem in compiler.problems:
+                if _VARIABLES not in problem.text:
+                    place = exception.document.locate(problem.path)
+                    about = f"`{exception.key}`"
+                    yield expression_remark("KV150", about, problem.message, place)

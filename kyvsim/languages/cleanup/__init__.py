@@ -53,8 +53,10 @@ def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | No
 
 def _lint(policy: Policy, options: CompileOptions) -> Diagnostics:
     from kyvsim.languages.classic.lint import with_advice  # noqa: PLC0415 — all advice, for `lint` only
+    from kyvsim.languages.cleanup.checks import expression_problems  # noqa: PLC0415 — likewise
 
-    return with_advice(policy, _lower(policy, options)[1])
+    problems = tuple(expression_problems(policy)) or _lower(policy, options)[1]
+    return with_advice(policy, problems)
 
 
 def _mentions(policy: Policy, _: "System") -> "Iterable[Mention]":

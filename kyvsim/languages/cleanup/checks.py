@@ -8,11 +8,19 @@ from collections.abc import Iterator
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
 from kyvsim.kube.standard_cron import is_standard_schedule
+from kyvsim.languages.classic.advice.remark import texts
+from kyvsim.languages.classic.checks.allowed_variables import (
+    invalid_cleanup_variables,
+    syntax_problem,
+    unreadable_variables,
+)
 from kyvsim.languages.classic.checks.match_blocks import check_match_blocks, user_fields
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
 from kyvsim.match.filters import filters
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.source import Path
 
 _LONGEST_NAME = 63
 _NOT_ALLOWED = (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap"))
@@ -31,6 +39,42 @@ def cleanup_problems(policy: Policy) -> Iterator[str]:
     for block in ("match", "exclude"):
         told = list(user_fields(filters(spec, block)))
         yield from told or _block_problems(policy, block)
+    yield from (message for message, *_ in variable_problems(policy))
+
+
+def variable_problems(policy: Policy) -> Iterator[tuple[str, Path, str]]:
+    """Yield what is wrong with variables of a policy's conditions, where, and what helps.
+
+    A cluster refuses the policy with it.
+    """
+    start = f"variable substitution failed for policy {policy.name}: "
+    for message, path, note in invalid_cleanup_variables(policy.spec.get("conditions")):
+        yield f"{start}{message}", ("spec", "conditions", *path), note
+
+
+def expression_problems(policy: Policy) -> Iterator[Diagnostic]:
+    """KV231: a variable in a condition, KV232: one in a context entry, that is not JMESPath."""
+
+    def refused(code: str, text: str, path: Path, note: str) -> Diagnostic:
+        excerpt = (note,) if note else ()
+        return Diagnostic(code, Severity.ERROR, text, policy.document.locate(path), excerpt)
+
+    for text, path, note in variable_problems(policy):
+        yield refused("KV231", text, path, note)
+    context = policy.spec.get("context")
+    for problem, path, note in (*unreadable_variables(context), *_unreadable_queries(context)):
+        text = f"a context entry can never be evaluated: {problem}"
+        yield refused("KV232", text, ("spec", "context", *path), note)
+
+
+def _unreadable_queries(context: Json) -> Iterator[tuple[str, Path, str]]:
+    for path, text in texts(context):
+        query = text.strip()
+        problem = ""
+        if path[-1:] == ("jmesPath",) and "{{" not in text:
+            problem = syntax_problem(query) if query else ""
+        if problem:
+            yield f"`{query}` is not JMESPath: {problem}", path, ""
 
 
 def _schedule_problem(schedule: Json) -> Iterator[str]:

@@ -1,11 +1,13 @@
-"""Exceptions for objects that none of the rules they name ever looks at."""
+"""Exceptions that never count: rules never look at their objects, or conditions are broken."""
 
 from collections.abc import Callable, Iterable, Iterator
 
 from kyvsim.compile.remark import warn
+from kyvsim.kube.held_texts import may_hold
 from kyvsim.kube.wildcard import matches
+from kyvsim.languages.classic.checks.allowed_variables import unreadable_variables
 from kyvsim.match.kinds import kinds_of_block
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import ExceptedRules, PolicyException
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.wording import listed
@@ -32,6 +34,30 @@ def powerless_exceptions(
                     f"that it names match {listed(looked_at)}"
                 )
                 yield warn(exception.document, "KV226", text, ("spec", "exceptions", index))
+
+
+def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
+    """KV230: a condition of an exception that can never be evaluated; KV205: a call that fails.
+
+    upstream logs it and goes on as if the exception were not there: pkg/engine/utils/exceptions.go
+    """
+    for exception in exceptions:
+        conditions, document = exception.conditions, exception.document
+        if not conditions:
+            continue
+        for problem, path, note in unreadable_variables(conditions):
+            text = f"a condition of the exception can never be evaluated: {problem}"
+            place = document.locate(("spec", "conditions", *path))
+            excerpt = (note,) if note else ()
+            yield Diagnostic("KV230", Severity.ERROR, text, place, excerpt)
+        if not may_hold(conditions, "("):
+            continue
+        from kyvsim.languages.classic.advice.function_calls import (  # noqa: PLC0415 — for calls only
+            impossible_calls_in,
+        )
+
+        for problem, path in impossible_calls_in(conditions):
+            yield warn(document, "KV205", problem, ("spec", "conditions", *path))
 
 
 def _kinds(entry: ExceptedRules, policy: Policy | None, derive: Derive) -> frozenset[str]:

@@ -67,10 +67,14 @@ def of_policies(
 ) -> Iterator[Diagnostic]:
     """Yield what in policies has no effect, as far as the given objects and definitions tell.
 
-    Of exceptions only the kinds are looked at: the rest depends on what else is given.
+    Of exceptions kinds and conditions are looked at: the rest depends on what else is given.
     """
-    every = tuple(policies)
-    yield from unknown_kinds(every, known_kinds(objects), exceptions)
+    every, excepted = tuple(policies), tuple(exceptions)
+    yield from unknown_kinds(every, known_kinds(objects), excepted)
+    if any(one.conditions for one in excepted):
+        from kyvsim.languages.idle.exception_kinds import broken_conditions  # noqa: PLC0415 — few have
+
+        yield from broken_conditions(excepted)
     for policy in every:
         yield from meaningless_severity(policy)
         yield from meaningless_controllers(policy)

@@ -3,7 +3,10 @@
 import pytest
 import yaml
 
+from kyvsim.api.apply import open_application
+from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.lint import lint
+from kyvsim.model.diagnostic import Severity
 
 PODS = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 
@@ -243,3 +246,82 @@ def test_exceptions_that_may_have_effect_are_left_alone(found, kinds):
 
 def test_an_exception_without_policies_is_left_alone(found):
     assert found(exception("q")) == []
+
+
+def cleanup(*, key="{{ target.metadata.name }}", context=()):
+    return {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "ClusterCleanupPolicy",
+        "metadata": {"name": "c"},
+        "spec": {
+            "schedule": "* * * * *",
+            "match": PODS,
+            "context": list(context),
+            "conditions": {"any": [{"key": key, "operator": "Equals", "value": "{{ v }}"}]},
+        },
+    }
+
+
+def excepting(key):
+    found = exception()
+    conditions = {"all": [{"key": key, "operator": "Equals", "value": "a"}]}
+    found["spec"]["conditions"] = conditions
+    return found
+
+
+def excepting_in_cel(expression):
+    return {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "PolicyException",
+        "metadata": {"name": "e", "namespace": "ns"},
+        "spec": {
+            "policyRefs": [{"name": "elsewhere", "kind": "MutatingPolicy"}],
+            "matchConditions": [{"name": "c", "expression": expression}],
+        },
+    }
+
+
+READ = {"name": "v", "variable": {"value": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("document", "codes"),
+    [
+        (excepting("{{ request.object.a-b }}"), ["KV230"]),
+        (excepting("»{{ request.object.a }}"), ["KV230"]),
+        (excepting("{{ request.object.{{ x y }} }}"), ["KV230"]),
+        (excepting("{{ nope(request.object) }}"), ["KV205"]),
+        (excepting("{{ request.object.a }}"), []),
+        (excepting_in_cel("objct.metadata.name == 'a'"), ["KV150"]),
+        (excepting_in_cel("object.metadata.name"), ["KV150"]),
+        (excepting_in_cel("variables.mine == 'a'"), []),
+        (excepting_in_cel("object.metadata.name == 'a'"), []),
+        (cleanup(key="{{ target.a-b }}", context=[READ]), ["KV231"]),
+        (cleanup(key="é{{ target.a }}", context=[READ]), ["KV231"]),
+        (cleanup(context=[{"name": "v", "variable": {"value": "{{ a b }}"}}]), ["KV232"]),
+        (cleanup(context=[{"name": "v", "variable": {"jmesPath": "a b"}}]), ["KV232"]),
+        (
+            cleanup(context=[{"name": "v", "apiCall": {"urlPath": "/a/{{ b c }}"}}]),
+            ["KV232"],
+        ),
+        (cleanup(context=[READ]), []),
+    ],
+)
+def test_expressions_outside_of_rules_are_read(found, document, codes):
+    """The policy that an exception names need not be there."""
+    assert [code for code, _ in found(document) if code not in {"KV071", "KV202"}] == codes
+
+
+def test_conditions_of_an_exception_are_told_by_runs_as_well(tmp_path):
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": ALWAYS["spec"]}
+    files = {
+        "p.yaml": policy(rule(NEVER)),
+        "e.yaml": excepting("{{ request.object.a-b }}"),
+        "r.yaml": pod,
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_text(yaml.safe_dump(data), encoding="utf-8")
+    policies, exceptions, resources = ((str(tmp_path / name),) for name in files)
+    run = open_application(ApplyInputs(policies, resources, exceptions=exceptions))
+    told = [one for one in run.diagnostics if one.severity is Severity.ERROR]
+    assert [(one.code, one.location.file) for one in told] == [("KV230", exceptions[0])]

@@ -25,14 +25,20 @@ def impossible_calls(policy: Policy) -> Iterator[Diagnostic]:
 
     A fixed expression is looked at wherever it stands; one with variables in it is not.
     """
+    for rule in policy.rules:
+        for problem, path in impossible_calls_in(rule.data):
+            yield warn(policy.document, "KV205", problem, (*rule.path, *path))
+
+
+def impossible_calls_in(data: Json) -> Iterator[tuple[str, Path]]:
+    """Yield what is wrong with calls in a part of a document, and where their texts are."""
     from kyvsim.expr.functions.table import (  # noqa: PLC0415 — slow to import, for calls only
         FUNCTIONS,
     )
 
-    for rule in policy.rules:
-        for path, expression in _expressions(rule.data):
-            for problem in _problems(expression, FUNCTIONS):
-                yield warn(policy.document, "KV205", problem, (*rule.path, *path))
+    for path, expression in _expressions(data):
+        for problem in _problems(expression, FUNCTIONS):
+            yield problem, path
 
 
 def _expressions(rule: Json) -> Iterator[tuple[Path, str]]:

@@ -85,6 +85,39 @@ def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[
         yield f"variable substitution failed for rule {subject.rule.name}: {message}", path
 
 
+_OF_CLEANUP = _Allowed(rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})", ())
+"""upstream: pkg/validation/cleanuppolicy/validate.go"""
+
+
+def invalid_cleanup_variables(conditions: Json) -> Iterator[tuple[str, Path, str]]:
+    """Yield what is wrong with variables of a cleanup policy's conditions, where, and a note."""
+    for message, path in _problems(conditions, _OF_CLEANUP):
+        yield message, path, _note_on_cut(conditions, path)
+
+
+def unreadable_variables(data: Json) -> Iterator[tuple[str, Path, str]]:
+    """Yield why a variable in data is not JMESPath, where its text is, and what helps there."""
+    for path, text in marked_texts(data):
+        problem = _unreadable(text) if "{{" in text else ""
+        if problem:
+            yield problem, path, note_on_cut(text)
+
+
+def _unreadable(text: str) -> str:
+    """Return why the first variable of a text that cannot be read cannot, or ""."""
+    for _ in range(_MOST_ROUNDS):
+        found = VARIABLE.findall(text)
+        for before, variable in found:
+            expression = expression_of(remains_of(before) + variable)
+            problem = syntax_problem(expression) if expression != "@" else ""
+            if problem:
+                return f"`{expression}` is not JMESPath: {problem}"
+            text = text.replace(before + variable, before + "null", 1)
+        if not found:
+            break
+    return ""
+
+
 _TARGET_FIELDS = ("apiVersion", "kind", "namespace", "name", "uid", "selector")
 
 
