@@ -31,6 +31,15 @@ from kyvsim.patch.json_pointer import (
 from kyvsim.patch.json_texts import in_key_order, may_rewrite, written_operations, written_text
 from kyvsim.patch.nodes import same
 
+_NO_DOCUMENT = "invalid value, expected object"
+_FAULTS_AT_ROOT = MappingProxyType(
+    {
+        "move": "error in move for path: '{key}'",
+        "copy": "error in copy for from: '{path}'",
+        "test": "error in test for path: '{path}'",
+    }
+)
+
 
 def apply_json_patch(document: Json, operations: Sequence[Json]) -> Json:
     """Return `document` with the operations applied in order; what they do not touch is shared.
@@ -45,16 +54,46 @@ def compile_json_patch(text: str, meter: Meter | None = None) -> Callable[[Json]
     # A variable can have put anything in the place of the text.
     is_text = text.__class__ is str
     operations = _operations(text) if is_text else _operations.__wrapped__(text)
-    if not (is_text and may_rewrite(text, operations)):
-        return lambda document: apply_operations(document, operations, KYVERNO, meter)
+    may_differ = is_text and may_rewrite(text, operations)
 
     def patched(document: Json) -> Json:
+        if document == {}:
+            return _apply_to_nothing(operations, meter)
         found = apply_operations(document, operations, KYVERNO, meter)
-        if found is not document or not _is_rewritten(document, text, meter):
+        if found is not document or not (may_differ and _is_rewritten(document, text, meter)):
             return found
         return dict(document)
 
     return patched
+
+
+def _apply_to_nothing(operations: Sequence[Operation], meter: Meter | None) -> Json:
+    """Return what a patch makes of no object, whose text is `null`; mostly it raises PatchError.
+
+    That is what a deletion leaves. Nothing can be read or put there, until an operation without a
+    path gives the whole document.
+    """
+    for number, one in enumerate(operations):
+        path, place = one.path, one.source or one.path
+        if not path.text and one.name in {"add", "replace"}:
+            return apply_operations({}, operations[number:], KYVERNO, meter)
+        at_root, key = len(place.steps) == 1, place.key
+        if one.name == "add" and at_root:
+            raise PatchError(f"error in add for path: '{path.text}': {_NO_DOCUMENT}")
+        if one.name == "remove":
+            if at_root:
+                raise PatchError(f"error in remove for path: '{path.text}': {_NO_DOCUMENT}")
+        elif at_root and one.name == "replace":
+            said = "replace operation does not apply: doc is missing key"
+            raise PatchError(f"{said}: {path.text}: missing value")
+        elif at_root and one.name in _FAULTS_AT_ROOT:
+            said = _FAULTS_AT_ROOT[one.name].format(key=key, path=place.text)
+            raise PatchError(f"{said}: {_NO_DOCUMENT}")
+        else:  # it is not found, as in an empty document
+            creates_nothing = KYVERNO._replace(creates_path=False)
+            apply_operations({}, [one], creates_nothing, meter)
+    what = "json: error calling MarshalJSON for type *jsonpatch.partialDoc"
+    raise PatchError(f"{what}: {_NO_DOCUMENT}")
 
 
 def _is_rewritten(document: Json, text: str, meter: Meter | None) -> bool:

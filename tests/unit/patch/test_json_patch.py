@@ -241,3 +241,43 @@ def test_patches_have_a_budget(operations):
 def test_a_path_leads_no_deeper_than_what_is_read():
     with pytest.raises(PatchError, match="leads more than 200 deep"):
         apply_json_patch({"a": 1}, [{"op": "add", "path": "/a" * 201, "value": 1}])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- {op: add, path: /a, value: 1}", "error in add for path: '/a': {expected}"),
+        (
+            "- {op: add, path: /a/b, value: 1}",
+            'add operation does not apply: doc is missing path: "/a/b": missing value',
+        ),
+        ("- {op: remove, path: /a}", "error in remove for path: '/a': {expected}"),
+        (
+            "- {op: remove, path: /a/b}",
+            "json: error calling MarshalJSON for type {type}: {expected}",
+        ),
+        ("[]", "json: error calling MarshalJSON for type {type}: {expected}"),
+        (
+            "- {op: replace, path: /a, value: 1}",
+            "replace operation does not apply: doc is missing key: /a: missing value",
+        ),
+        ("- {op: move, from: /a, path: /b}", "error in move for path: 'a': {expected}"),
+        ("- {op: copy, from: /a, path: /b}", "error in copy for from: '/a': {expected}"),
+        ("- {op: test, path: /a, value: 1}", "error in test for path: '/a': {expected}"),
+        (
+            "- {op: move, from: /a/b, path: /b}",
+            "move operation does not apply: doc is missing from path: /a/b: missing value",
+        ),
+    ],
+)
+def test_nothing_can_be_done_with_no_object(text, message):
+    """A deletion leaves none, whose text is `null`."""
+    known = {"expected": "invalid value, expected object", "type": "*jsonpatch.partialDoc"}
+    with pytest.raises(PatchError) as caught:
+        compile_json_patch(text)({})
+    assert str(caught.value) == message.format(**known)
+
+
+def test_an_operation_without_a_path_gives_the_document():
+    text = "- {op: add, path: '', value: {a: 1}}\n- {op: add, path: /b, value: 2}"
+    assert compile_json_patch(text)({}) == {"a": 1, "b": 2}

@@ -100,9 +100,29 @@ def _compile_loop(
                 return outcome
             if outcome.status is RuleStatus.PASS:
                 patched = outcome.object
-        return skipped("no patches applied") if patched == obj else mutated(patched)
+        return skipped("no patches applied") if _is_same(patched, obj) else mutated(patched)
 
     return run
+
+
+def _is_same(patched: Json, obj: Json) -> bool:
+    """Return whether two objects are the same to Go, where an int64 is never a float64.
+
+    Given objects have floats only, and what was patched has whole numbers as ints.
+    """
+    if patched is obj or patched != obj:
+        return patched is obj
+    return _is_alike(patched, obj)
+
+
+def _is_alike(one: Json, other: Json) -> bool:
+    """Return whether equal values are of the same types as well."""
+    kind = one.__class__
+    if kind is dict:
+        return all(_is_alike(value, other[key]) for key, value in one.items())
+    if kind is list:
+        return all(map(_is_alike, one, other))
+    return kind is other.__class__
 
 
 def _compile_body(context: RuleContext, loop: Json, nesting: int) -> _Body:
