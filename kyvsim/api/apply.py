@@ -9,6 +9,7 @@ from kyvsim.api.inputs import (
     objects_of,
     read_inputs,
 )
+from kyvsim.api.refused_objects import refused_objects
 from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import own_system
 from kyvsim.api.what_if import old_key
@@ -165,7 +166,8 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
     sound = tuple(one.policy for one in policies.policies)
     said = (*read.diagnostics, *refused)
     given = _given(read, inputs, sample, said)
-    idle = [*unknown_resources(given.policies, (*given.resources, *given.others), read.bindings)]
+    idle = [*refused_objects(read.resources)] if read.resources else []
+    idle += [*unknown_resources(given.policies, (*given.resources, *given.others), read.bindings)]
     if given.sound:
         idle += idle_references(read.exceptions.policies, read.bindings, read.policies)
     return Run(

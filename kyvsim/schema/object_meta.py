@@ -22,11 +22,13 @@ _TIME: Mapping[str, Json] = MappingProxyType(
     {**_TEXT, "form": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d([.,]\d+)?(Z|[+-]\d\d:\d\d)$"}
 )
 _OPEN: Mapping[str, Json] = MappingProxyType({"x-kubernetes-preserve-unknown-fields": True})
+_OF_OWNERS = ("apiVersion", "kind", "name", "uid")
 _OWNER: Mapping[str, Json] = MappingProxyType(
     {
         "type": "object",
+        "required": [*_OF_OWNERS],
         "properties": {
-            **dict.fromkeys(("apiVersion", "kind", "name", "uid"), "string"),
+            **{name: {"type": "string", "minLength": 1} for name in _OF_OWNERS},
             "blockOwnerDeletion": "boolean",
             "controller": "boolean",
         },
