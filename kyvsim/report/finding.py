@@ -152,8 +152,9 @@ class Finding:
 
     @property
     def shown_text(self) -> str:
-        """The message, and the note on a line of its own."""
-        return safe_text("\n".join(filter(None, (self.message, self.note))))
+        """The message, or why a rule was skipped without one, and the note on its own line."""
+        said = self.message or self.row.result.own
+        return safe_text("\n".join(filter(None, (said, self.note))))
 
     @property
     def shown_summary(self) -> str:

@@ -75,7 +75,7 @@ def _rows(response: EngineResponse, rows: Iterable[Row], *, detailed: bool) -> I
         cells = [row.policy.key, row.result.rule.name, title(row.resource)]
         cells.append(row.status.capitalize())
         if detailed:
-            cells.append(row.result.message)
+            cells.append(row.result.message or row.result.own)
         yield _BETWEEN.join(map(safe_line, (*cells, row.result.note)))
     for row in silent_rows(response):
         what = f"{row.policy.key} / {row.result.rule.name}, {title(row.resource)}"
