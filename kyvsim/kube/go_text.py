@@ -41,12 +41,16 @@ def sprint_text(value: Json) -> str:
     if value is None:
         return "%!s(<nil>)"
     if kind is list:
-        return f"[{' '.join(map(sprint_text, value))}]"
+        return f"[{' '.join(map(_sprint_inner, value))}]"
     if kind is dict:
-        pairs = (f"{key}:{sprint_text(value[key])}" for key in sorted(value))
+        pairs = (f"{key}:{_sprint_inner(value[key])}" for key in sorted(value))
         return f"map[{' '.join(pairs)}]"
     name = {bool: "bool", float: "float64"}.get(kind, "int64")
     return f"%!s({name}={sprint(value)})"
+
+
+def _sprint_inner(value: Json) -> str:
+    return "<nil>" if value is None else sprint_text(value)
 
 
 def go_syntax(value: Json) -> str:

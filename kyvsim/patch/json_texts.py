@@ -7,7 +7,7 @@ library keeps the order of keys and the texts of values that it was given
 
 import json
 from collections.abc import Sequence
-from typing import Self
+from typing import NamedTuple
 
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
@@ -15,21 +15,10 @@ from kyvsim.light.json_text import encode_basestring
 from kyvsim.patch.json_operations import Operation, prepare_operations, read_patch_text
 
 
-class _Number(float):
-    """A number of a patch, with the text that it has there."""
+class _Written(NamedTuple):
+    """A number or text of a patch in JSON, as it is written there."""
 
-    __slots__ = ("text",)
-
-    def __new__(cls, text: str) -> Self:
-        found = super().__new__(cls, text)
-        found.text = text
-        return found
-
-
-class _Text(str):
-    """A text of a patch, whose `<`, `>` and `&` nobody escapes."""
-
-    __slots__ = ()
+    text: str
 
 
 def may_rewrite(text: str, operations: Sequence[Operation]) -> bool:
@@ -42,16 +31,14 @@ def written_operations(text: str) -> tuple[Operation, ...]:
 
     A patch in YAML becomes JSON with sorted keys first.
     """
+    # Nobody escapes the `<`, `>` and `&` of a text in JSON.
     if text[:1] == "[":
-        found = json.loads(text, parse_int=_Number, parse_float=_Number)
+        found = json.loads(text, parse_int=_Written, parse_float=_Written)
         value = _as_written
     else:
         found, value = read_patch_text(text), in_key_order
-    return tuple(
-        one._replace(value=value(one.value))
-        for one in prepare_operations(found)
-        if one.name != "test"
-    )
+    operations = (one for one in prepare_operations(found) if one.name != "test")
+    return tuple(one._replace(value=value(one.value)) for one in operations)
 
 
 def in_key_order(value: Json) -> Json:
@@ -66,7 +53,7 @@ def _as_written(value: Json) -> Json:
         return {key: _as_written(one) for key, one in value.items()}
     if value.__class__ is list:
         return [_as_written(one) for one in value]
-    return _Text(value) if value.__class__ is str else value
+    return _Written(encode_basestring(value)) if value.__class__ is str else value
 
 
 def written_text(value: Json) -> str:
@@ -77,6 +64,4 @@ def written_text(value: Json) -> str:
         return f"{{{','.join(pairs)}}}"
     if kind is list:
         return f"[{','.join(map(written_text, value))}]"
-    if kind is _Number:
-        return str(value.text)
-    return str(encode_basestring(value)) if kind is _Text else to_json(value)
+    return str(value.text) if kind is _Written else to_json(value)

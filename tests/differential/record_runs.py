@@ -54,9 +54,13 @@ def _ask(kyverno, entry):
         command = [kyverno, "apply", "-o", f"{out}/", "-p", "--output-format", "json"]
         for name, path in written(entry, folder).items():
             command += [GIVEN[name], path] if GIVEN[name] else [path]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        # What Kyverno cuts off a character is no UTF-8.
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
         made = [one for path in sorted(out.iterdir()) for one in load_all(path.read_text("utf-8"))]
-    report = json.JSONDecoder().raw_decode(done.stdout[done.stdout.index('{"kind"') :])[0]
+    begin = done.stdout.find('{"kind"')  # without results there is no report
+    report = json.JSONDecoder().raw_decode(done.stdout[begin:])[0] if begin >= 0 else {}
     rows = sorted(
         [row["policy"], row.get("rule", ""), named(of), row["result"], row.get("message", "")]
         for row in report.get("results") or []

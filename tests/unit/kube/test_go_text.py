@@ -33,7 +33,7 @@ def test_sprint(value, text):
         (1e6, "%!s(float64=1e+06)"),
         (3, "%!s(int64=3)"),
         (None, "%!s(<nil>)"),
-        ({"b": [True, "x"], "a": {}}, "map[a:map[] b:[%!s(bool=true) x]]"),
+        ({"b": [True, "x", None], "a": {}}, "map[a:map[] b:[%!s(bool=true) x <nil>]]"),
     ],
 )
 def test_sprint_text(value, text):

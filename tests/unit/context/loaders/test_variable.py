@@ -66,7 +66,7 @@ def test_a_value_a_query_or_a_default(load, spec, value):
         ({"value": "{{ a.missing }}"}, "failed to substitute variables in context entry v "),
         (
             {"value": {"n": [1, None, True], "t": "{{ a.missing }}"}},
-            "context entry v map[n:[%!s(float64=1) %!s(<nil>) %!s(bool=true)] t:{{ a.missing }}]: ",
+            "context entry v map[n:[%!s(float64=1) <nil> %!s(bool=true)] t:{{ a.missing }}]: ",
         ),
         ({"jmesPath": "a.{{ nope }}"}, "failed to substitute variables in context entry v a."),
         ({"jmesPath": "{{ a.list }}"}, "jmespath value must be a string v {{ a.list }}"),

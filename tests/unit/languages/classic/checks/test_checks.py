@@ -504,6 +504,28 @@ def test_a_sound_policy_passes():
             "path: spec.rules[0].match.resources.: match resources not specified",
         ),
         (
+            validating(message="«{{request.object.a}}»", deny={}),
+            {},
+            "KV146",
+            "spec/rules/0/validate/message",
+            (
+                "policy contains invalid variables: variable substitution failed for rule r: failed"
+                " to resolve \ufffdrequest.object.a at path /validate/message: invalid JMESPath"
+                " query \ufffdrequest.object.a: SyntaxError: Unknown char: '\\ufffd'"
+            ),
+        ),
+        (
+            validating(message="→$(./../../name)", deny={}),
+            {},
+            "KV146",
+            "spec/rules/0/validate/message",
+            (
+                "policy contains invalid variables: variable substitution failed for rule r: got"
+                " nil resolved variable \ufffd\ufffd$(./../../name) at path /validate/message:"
+                " <nil>"
+            ),
+        ),
+        (
             mutating(
                 targets=[{"kind": "Pod", "apiVersion": "v1", "namespace": "other"}],
                 patchStrategicMerge={"a": 1},
@@ -804,3 +826,11 @@ def test_a_namespaced_policy_makes_nothing_of_a_cluster_scoped_kind():
     made = generating(**ROLE, namespace=None)
     (found,) = refusals(made, kind="Policy", metadata={"namespace": "ns"})
     assert "target resource scope mismatched" in found.message
+
+
+def test_a_cut_character_has_a_note_with_a_working_alternative():
+    (found,) = refusals(validating(message="«{{ request.object.a }} is bad", deny={}))
+    (note,) = found.excerpt
+    written = "{{ join('', ['«', to_string(request.object.a)]) }}"
+    assert note.endswith(written)
+    assert refusals(validating(message=f"{written} is bad", deny={})) == ()
