@@ -58,6 +58,8 @@ class _Fault(NamedTuple):
 
     path: Path
     what: str
+    example: str = ""
+    """What is wrong with just this object; others with the same fault have their own."""
 
 
 def refused_objects(documents: Iterable[Document]) -> Iterator[Diagnostic]:
@@ -75,7 +77,8 @@ def refused_objects(documents: Iterable[Document]) -> Iterator[Diagnostic]:
         document, fault = every[0]
         field = ".".join(map(str, cause))
         more = f" ({len(every)} times)" if len(every) > 1 else ""
-        text = f"an API server refuses this {kind}: `{field}` {what}{more}"
+        example = f": {fault.example}" if fault.example else ""
+        text = f"an API server refuses this {kind}: `{field}` {what}{more}{example}"
         yield warn(document, "KV233", text, fault.path)
 
 
@@ -95,7 +98,7 @@ def _faults_of(obj: Json) -> Iterator[_Fault]:
     for text in metadata_problems(obj, new=True):
         field, _, problem = text.partition(": ")
         if not problem.startswith("Required value"):
-            yield _Fault(tuple(field.split(".")), f"is invalid: {problem.partition(': ')[2]}")
+            yield _Fault(tuple(field.split(".")), "is invalid", problem.partition(": ")[2])
 
 
 def _is_plain(obj: Json) -> bool:

@@ -105,6 +105,11 @@ def test_what_is_left_out_or_unknown_is_no_fault(obj):
     assert told(obj) == []
 
 
+def test_one_warning_for_each_kind_and_cause_has_the_first_as_an_example():
+    ((_, _, message),) = told(pod({"name": "A"}), pod({"name": "B"}))
+    assert '`metadata.name` is invalid (2 times): "A": a lowercase RFC 1123' in message
+
+
 def test_one_warning_for_each_kind_and_cause():
     objects = [pod({"name": f"p{n}", "labels": {"n": n}}) for n in range(3)]
     assert [

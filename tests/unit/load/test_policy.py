@@ -70,7 +70,9 @@ def test_metadata_as_a_cluster_gives_it():
         "creationTimestamp": "2024-01-02T03:04:05Z",
         "generation": 2,
         "managedFields": [{"manager": "kubectl"}],
-        "ownerReferences": [{"kind": "Pod", "name": "p", "controller": True}],
+        "ownerReferences": [
+            {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": True}
+        ],
         "resourceVersion": "7",
         "uid": "u",
     }
