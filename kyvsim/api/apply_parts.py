@@ -198,8 +198,8 @@ def _responses(
         if not block.mentions and any(one.data["kind"] in work.kinds for one in found.resources):
             raise Unparted(f"{block.origin.name} can only be read as a whole")
         read = work.read._replace(resources=found.resources)
-        found = responses_of(work.compiled.policies, read, work.inputs, cluster)
-        yield from map(_by_itself, alone(found, cluster))
+        responses = responses_of(work.compiled.policies, read, work.inputs, cluster)
+        yield from map(_by_itself, alone(responses, cluster))
 
 
 def _by_itself(response: EngineResponse) -> EngineResponse:
