@@ -164,9 +164,11 @@ class ReportFiles:
 
     def fill(self, reports: Iterable[Iterable[str]]) -> None:
         """Write a report to each of the files, and commit them."""
-        for index, pieces in enumerate(reports):
-            for piece in pieces:
-                self.write(index, piece)
+        for path, stream, safe, pieces in zip(
+            self._paths, self._streams, self._safe, reports, strict=True
+        ):
+            with _Explained(path):
+                stream.writelines(map(safe.feed, pieces))
         self.commit()
 
     def commit(self) -> None:

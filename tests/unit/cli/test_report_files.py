@@ -85,7 +85,7 @@ def test_a_report_that_fails_half_way_leaves_the_file_as_it_was(tmp_path):
     file = tmp_path / "report.txt"
     file.write_text("before")
     with pytest.raises(OutputError, match="No space left"):
-        write_reports([(str(file), pieces())])
+        write_reports([(str(file), TEXT, pieces())])
     assert file.read_text() == "before"
     assert list(tmp_path.iterdir()) == [file]
 
