@@ -37,17 +37,27 @@ _LENGTHS = (0, 1 << 31)
 _LISTS = frozenset({"all", "preconditions", "conditions"})
 """Fields with conditions of which all have to hold."""
 _EQUAL = frozenset({"Equal", "Equals"})
+_MOST_PAIRS = 1_000_000
+"""Elements that are compared with each other for the advice on one policy: about a second."""
 _NUMBERS = regex(r"\d|inf|nan", re.IGNORECASE)
 
 
 def constant_conditions(policy: Policy) -> Iterator[Diagnostic]:
-    """KV222: a condition that always holds, or never does."""
+    """KV222: a condition that always holds, or never does.
+
+    Long lists with wildcards end the search: compiling reports rules that exceed the budget.
+    """
+    pairs = 0
     for rule in policy.rules:
         for path, condition in conditions_of(rule.data, rule.path):
             operator = operators.get(condition["operator"])
             if operator is None or "key" not in condition:
                 continue
-            for holds, why in _constant(operator, condition["key"], condition.get("value")):
+            key, value = condition["key"], condition.get("value")
+            pairs += operator.pairs(key, value) if operator.pairs is not None else 0
+            if pairs > _MOST_PAIRS:
+                return
+            for holds, why in _constant(operator, key, value):
                 word = "always" if holds else "never"
                 text = f"the condition {word} holds: {why}"
                 yield warn(policy.document, "KV222", text, path)

@@ -66,3 +66,9 @@ def test_fires_on_what_always_comes_out_the_same(remarks, key, operator, value, 
 @pytest.mark.parametrize(("key", "operator", "value"), OPEN)
 def test_leaves_alone_what_may_come_out_otherwise(remarks, key, operator, value):
     assert remarks(constant_conditions, rule(key, operator, value)) == []
+
+
+def test_long_lists_with_wildcards_are_not_compared(remarks):
+    key, value = [f"a*{n}" for n in range(1000)], [f"b*{n}" for n in range(1000)]
+    assert remarks(constant_conditions, rule(key[:100], "AnyIn", value[:100]))
+    assert remarks(constant_conditions, rule(key, "AnyIn", value)) == []
