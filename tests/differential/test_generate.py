@@ -32,7 +32,14 @@ def answer(folder, entry):
     return {"generated": list(result.generated)}
 
 
+INTO_A_NAMESPACE = "generator.Apply('ns', [object])"
+"""Puts a Namespace into a namespace, as the reference's stand-in for a cluster lets it. In one
+it is the trigger itself: see "Every difference" in docs/coming-from-kyverno.md."""
+
+
 @pytest.mark.parametrize("row", ROWS, ids=[str(number) for number in range(1, len(ROWS) + 1)])
 def test_entry_generates_what_was_recorded(row, tmp_path):
     expected = {name: value for name, value in row.items() if name != "entry"}
+    if row["entry"].get("expression") == INTO_A_NAMESPACE:
+        expected = {"generated": []}
     assert answer(tmp_path, row["entry"]) == expected
