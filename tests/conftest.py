@@ -1,6 +1,11 @@
 """Options of the whole test suite, and how hypothesis looks for examples in it."""
 
+import os
+
 from hypothesis import HealthCheck, settings
+
+# Hundreds of tests start kyvsim as a process: its modules are compiled once, not each time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # How long an example takes says how busy the machine is, and nothing of what is tested.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

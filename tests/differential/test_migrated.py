@@ -9,6 +9,8 @@ from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
 
+pytestmark = pytest.mark.slow
+
 ENTRIES = recorded("migrated.jsonl")
 
 

@@ -9,6 +9,8 @@ import yaml
 
 from kyvsim.schema.facts import KYVERNO
 
+pytestmark = pytest.mark.slow
+
 FILE = Path(__file__).parents[2] / "kyvsim" / "schema" / f"kyverno-{KYVERNO}.json"
 MODULES = Path(os.environ.get("GOMODCACHE", Path.home() / "go" / "pkg" / "mod"))
 CRDS = MODULES / f"github.com/kyverno/kyverno@v{KYVERNO}" / "config" / "crds"
