@@ -336,13 +336,20 @@ def _made(results: Sequence[tuple[PolicyResponse, RuleResult]]) -> Iterator[Json
 
 
 def _plain(obj: Json) -> Json:
-    """Return an object without the labels by which Kyverno knows what it made."""
+    """Return an object without the labels by which Kyverno knows what it made.
+
+    A rule can write anything but a map there, which stays as it is.
+    """
     meta = obj.get("metadata") or {}
-    labels = {
-        key: value
-        for key, value in (meta.get("labels") or {}).items()
-        if not any(one in key for one in _BOOKKEEPING)
-    }
+    if meta.__class__ is not dict:
+        return obj
+    labels = meta.get("labels") or {}
+    if labels.__class__ is dict:
+        labels = {
+            key: value
+            for key, value in labels.items()
+            if not any(one in key for one in _BOOKKEEPING)
+        }
     kept = {name: value for name, value in meta.items() if name != "labels"}
     return {**obj, "metadata": {**kept, "labels": labels} if labels else kept}
 

@@ -107,7 +107,7 @@ def _is_singular(key: Value) -> bool:
 def _takes_empty(value: Value) -> bool:
     """Return whether the text that stands for an empty list is among a value's elements."""
     listed = value.constant[0] if value.constant else None
-    return isinstance(listed, list) and any(one in {"", "*"} for one in listed)
+    return isinstance(listed, list) and any(one in ("", "*") for one in listed)
 
 
 def _pattern_in(pattern: str, value: Value, *, wanted: bool) -> Test:

@@ -51,3 +51,17 @@ def test_a_list_that_one_side_leaves_alone_differs_in_order(policy, run, pod):
     assert old.changed
     assert not new.changed
     assert difference(old, new) is Difference.ORDER
+
+
+@pytest.mark.parametrize("labels", [1.5, "x", ["x"]])
+def test_labels_of_a_generated_object_can_be_anything(labels, policy, run, pod):
+    rule = {
+        "generate": {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "namespace": "default"}
+    }
+    rule["generate"]["data"] = {}
+    response = run([policy(rule)], pod("web"))
+    (answer,) = response.responses
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "labels": labels}}
+    results = tuple(one._replace(generated=(made,)) for one in answer.results)
+    found = effect_of(response._replace(answers=(answer._replace(results=results),)))
+    assert found.generated == (made,)

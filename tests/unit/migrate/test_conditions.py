@@ -228,3 +228,8 @@ def test_what_must_hold_of_two_sides_that_are_read_is_told(one, entry, name, con
     told, _ = converted(deny(one, context=[entry]))
     names = {note.condition.name for note in told.notes} & {AMOUNTS, WILDCARDS}
     assert names == {name} - {None}
+
+
+def test_a_list_in_the_value_of_a_membership_test_is_compared_by_its_text(converted):
+    told, _ = converted(deny(condition("spec.volumes[].name || ''", "AnyNotIn", ["a", ["b"], ""])))
+    assert told.reason == ""

@@ -17,6 +17,7 @@ from kyvsim.compile.outcome import (
     skipped,
 )
 from kyvsim.expr import QueryError, compile_template
+from kyvsim.go.json import json_kind
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.messages import (
     compile_alternatives_message,
@@ -39,7 +40,15 @@ PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
 
 
 def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBody:
-    """Return the body of an `anyPattern` block, of a rule or of one of its loops."""
+    """Return the body of an `anyPattern` block, of a rule or of one of its loops.
+
+    Anything but a list is an error of each evaluation: of a loop, nobody looks at it before.
+    """
+    if patterns.__class__ is not list:
+        kind = json_kind(patterns)
+        reason = f"json: cannot unmarshal {kind} into Go value of type []interface {{}}"
+        outcome = errored("failed to deserialize anyPattern, expected type array", reason)
+        return lambda _: outcome
     name = context.rule.name
     checkers_for = compile_checker(context, patterns, _probed(context.probe, len(patterns)))
     message = compile_alternatives_message(context)
@@ -111,7 +120,7 @@ def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     from kyvsim.pattern.shape import alternative_shapes  # noqa: PLC0415 — for many objects only
 
     template = compile_template(context.rule.data["validate"]["anyPattern"], context.system)
-    if not template.constant:
+    if not template.constant or template.value.__class__ is not list:
         return ()
     found: list[Proof] = []
     for index, known in enumerate(alternative_shapes(template.value)):
@@ -126,6 +135,9 @@ def _proofs(context: RuleContext) -> tuple[Proof, ...]:
 
 
 def _carried(patterns: Json, template: PodTemplate) -> Json:
+    """Return the patterns for a controller; what is not a list stays, and a check refuses it."""
+    if patterns.__class__ is not list:
+        return patterns
     return [nested(pattern, template) for pattern in patterns]
 
 

@@ -319,6 +319,19 @@ def test_a_sound_policy_passes():
                 " of type list"
             ),
         ),
+        *(
+            (
+                validating(anyPattern=written),
+                {},
+                "KV131",
+                "spec/rules/0/validate/anyPattern",
+                (
+                    "path: spec.rules[0].validate.anyPattern.: failed to deserialize anyPattern,"
+                    " expect array"
+                ),
+            )
+            for written in (5, True, "a", {})
+        ),
         (
             mutating(patchesJson6902="- {op: remove, path: a}"),
             {},

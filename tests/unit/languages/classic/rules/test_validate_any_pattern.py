@@ -90,3 +90,22 @@ def test_a_pattern_whose_variable_has_no_value_is_an_error(run, pod, verdicts):
 def test_deletions_have_nothing_to_look_at(run, pod):
     gone = {"operation": Operation.DELETE, "old_object": pod(), "object": None}
     assert run({"validate": {"anyPattern": [FIRST]}}, pod(), **gone).responses == ()
+
+
+NOT_LISTS = [(5, "number"), (True, "bool"), ("ab", "string"), ({"a": "b"}, "object")]
+
+
+@pytest.mark.parametrize(("written", "kind"), NOT_LISTS)
+def test_patterns_of_a_loop_that_are_not_a_list_are_an_error(run, pod, verdicts, written, kind):
+    loop = {"list": "request.object.spec.ports", "anyPattern": written}
+    found = run({"validate": {"message": "no", "foreach": [loop]}}, pod(ports=[{"port": 1}]))
+    assert verdicts(found) == [
+        (
+            "r",
+            "error",
+            (
+                "validation failure: failed to deserialize anyPattern, expected type array: "
+                f"json: cannot unmarshal {kind} into Go value of type []interface {{}}"
+            ),
+        )
+    ]
