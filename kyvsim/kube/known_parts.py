@@ -5,7 +5,10 @@ out about one holds for as long as it lives. Sixteen policies that change one la
 rest of a Pod once, not sixteen times; and so does an API server at what comes to it again.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import compress, repeat
+from operator import is_not, itemgetter
 
 from kyvsim.kube.numbers import whole_where_exact
 from kyvsim.kube.objects import Json
@@ -87,7 +90,7 @@ def with_whole_numbers(value: Json) -> Json:
 def _with_whole_numbers(value: Json, known: Whole) -> Json:
     """Return a map or list that is not `known` with whole floats as ints."""
     changed: dict[str | int, Json] = {}
-    for key, item in value.items() if value.__class__ is dict else enumerate(value):
+    for key, item in value.items() if value.__class__ is dict else _unknown_items(value, known):
         kind = item.__class__
         if kind is dict or kind is list:
             found = known.get(id(item))
@@ -106,3 +109,20 @@ def _with_whole_numbers(value: Json, known: Whole) -> Json:
         known[id(whole)] = whole, whole
     known[id(value)] = value, whole
     return whole
+
+
+_UNKNOWN: tuple[Json, Json] = (None, object())
+_FEW = 16
+"""Items that are not worth the setting up."""
+
+
+def _unknown_items(value: list[Json], known: Whole) -> Iterable[tuple[int, Json]]:
+    """Return the numbered items of a list but for those that are known to stay as they are.
+
+    A loop that changes one item of a long list at a time comes here for each of them, so that
+    nothing but calls of the interpreter's own functions is made for an item.
+    """
+    if len(value) <= _FEW:
+        return enumerate(value)
+    found = map(known.get, map(id, value), repeat(_UNKNOWN))
+    return compress(enumerate(value), map(is_not, map(itemgetter(1), found), value))

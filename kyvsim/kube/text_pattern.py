@@ -28,6 +28,7 @@ SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 """What Go calls white space; Python's own set is larger."""
 _REMEMBERED = 512
 _ENDPOINT = r"([-|+]?[0-9]+(?:\.[0-9]+)?[A-Za-z]*)"
+_PLAIN = regex(r"[A-Za-z0-9_./:@-]+")
 _RANGE_STARTS = frozenset("-|+0123456789")
 _INSIDE = regex(f"{_ENDPOINT}-{_ENDPOINT}")
 _OUTSIDE = regex(f"{_ENDPOINT}!-{_ENDPOINT}")
@@ -67,6 +68,17 @@ def plain_alternatives(text: str) -> frozenset[str]:
         if "&" not in atom and split_operator(atom) == ("", atom) and not _is_any_range(atom):
             found.add(atom)
     return frozenset(found)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def fits_itself_only(text: str) -> bool:
+    """Return whether the texts that fit `text` are known to be no more than `text` itself."""
+    return (
+        _PLAIN.fullmatch(text) is not None
+        and not _is_any_range(text)
+        and parse_duration(text) is None
+        and parse_quantity(text) is None
+    )
 
 
 def _is_any_range(text: str) -> bool:

@@ -10,11 +10,12 @@ be there; `_merge_untidy` says how.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import is_
+from itertools import compress, count
+from operator import is_, not_
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.patch.nodes import ABSENT, field_of, is_empty, is_named, text, wrong_kind
+from kyvsim.patch.nodes import ABSENT, field_of, is_empty, is_named, text, texts_at, wrong_kind
 
 
 class Joined(NamedTuple):
@@ -27,9 +28,17 @@ class Joined(NamedTuple):
 _Name = str | tuple[str, ...]
 Join = Callable[[Json, Json], Joined]
 """Merges an element of the object and one of the patch; either may be ABSENT."""
+AreTidy = Callable[[Iterable[Json]], Iterable[bool]]
+"""Says of elements which of them are known to stay as they are where the patch lacks them."""
 
 
-def merge_keyed(dest: list[Json], origin: Json, keys: tuple[str, ...], join: Join) -> list[Json]:
+def merge_keyed(
+    dest: list[Json],
+    origin: Json,
+    keys: tuple[str, ...],
+    join: Join,
+    are_tidy: AreTidy | None = None,
+) -> list[Json]:
     """Return the merged list; `dest` itself when it stays as it is.
 
     `origin` is ABSENT where the patch has no such list, and `dest` itself for a part of the patch
@@ -44,6 +53,8 @@ def merge_keyed(dest: list[Json], origin: Json, keys: tuple[str, ...], join: Joi
         merged = [join(item, ABSENT).value for item in dest]
     else:
         patch = {} if origin is ABSENT else _first(added, origin)
+        if are_tidy and len(keys) == 1 and len(set(names)) == len(names):
+            return _merge_distinct(dict(zip(names, dest, strict=True)), patch, join, are_tidy)
         order = _order(names, patch, several=len(keys) > 1)
         merged = [*_merge_tidy(order, (names, dest), patch, join)]
     if len(merged) == len(dest) and all(map(is_, merged, dest)):
@@ -53,6 +64,8 @@ def merge_keyed(dest: list[Json], origin: Json, keys: tuple[str, ...], join: Joi
 
 def _names(items: list[Json], keys: tuple[str, ...]) -> list[_Name] | None:
     """Return the names of the elements, or None where one lacks a part of its name."""
+    if len(keys) == 1 and (texts := texts_at(items, keys[0])) is not None:
+        return None if "" in texts else [*texts]  # a list of another type to mypy
     names: list[_Name] = []
     for item in items:
         if item.__class__ is not dict:
@@ -102,6 +115,26 @@ def _merge_tidy(
         # to the last of them, in the state it had.
         lasting = last.get(name, ABSENT)
         yield value if lasting is ABSENT or (in_place and lasting is before) else lasting
+
+
+def _merge_distinct(
+    rest: dict[_Name, Json], patch: Mapping[_Name, Json], join: Join, are_tidy: AreTidy
+) -> list[Json]:
+    """Return what `_merge_tidy` yields for one key and elements of which each has its own name.
+
+    Only what the patch names, and what is not known to be tidy, is looked at by itself: a loop
+    patches one element of a long list at a time.
+    """
+    merged = []
+    for name, new in patch.items():
+        before = rest.pop(name, ABSENT)
+        value, in_place = join(before, new)
+        if not is_empty(value):
+            merged.append(value if before is ABSENT or in_place else before)
+    others = [*rest.values()]
+    for at in [*compress(count(), map(not_, are_tidy(others)))]:
+        others[at] = join(others[at], ABSENT).value
+    return merged + others
 
 
 def _merge_untidy(dest: list[Json], origin: Json, keys: Sequence[str], join: Join) -> list[Json]:

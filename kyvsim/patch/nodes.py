@@ -4,6 +4,9 @@ upstream: a strategic merge runs on the YAML nodes of the JSON text (kyaml `yaml
 two scalars are one when their texts are, and null differs from a missing field.
 """
 
+from collections.abc import Sequence
+from operator import itemgetter
+
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.light.typed import Final
@@ -42,6 +45,19 @@ def is_named(value: Json) -> bool:
 def field_of(value: Json, name: str) -> Json:
     """Return the field of a map, or ABSENT."""
     return value.get(name, ABSENT) if value.__class__ is dict else ABSENT
+
+
+def texts_at(items: Sequence[Json], key: str) -> list[str] | None:
+    """Return the texts that all items of a list have at a key; None unless all are such maps.
+
+    A loop that patches one element of a long list at a time comes here for each, so that nothing
+    but functions of the interpreter run for an item.
+    """
+    try:
+        found = [*map(itemgetter(key), items)]
+    except (KeyError, TypeError):
+        return None
+    return found if {*map(type, found)} == {str} else None
 
 
 def kind_of(value: Json) -> str:

@@ -11,11 +11,13 @@ and its parts never change: a look leads from a part to another, which is worked
 first met. There are few, as little of a patch depends on the object.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
 from types import MappingProxyType
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
+from kyvsim.kube.text_pattern import fits_itself_only
 from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.patch.anchor_keys import (
     ADDITION,
@@ -28,7 +30,7 @@ from kyvsim.patch.anchor_keys import (
     modifier,
 )
 from kyvsim.patch.errors import PatchError
-from kyvsim.patch.nodes import ABSENT, field_of, is_named, text, wrong_kind
+from kyvsim.patch.nodes import ABSENT, field_of, is_named, text, texts_at, wrong_kind
 
 CompileCondition: TypeAlias = Callable[[Json], Callable[[Json], bool]]
 """Returns what tells whether a value satisfies the pattern of a condition."""
@@ -41,6 +43,8 @@ TWICE: Final = "\0twice"
 An anchor without its brackets can be a key that the map has already. upstream's nodes hold both: a
 merge reads the first, but where the whole map gets into the object, that cannot be read back.
 """
+_FEW = 16
+"""Items that are looked at one by one."""
 _MOST_STATES = 256
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 
@@ -355,12 +359,12 @@ def _templates(elements: Iterable[_Part]) -> list[_Template]:
 
 
 def _add_copies(
-    copies: list[_Part], template: _Part, items: Iterable[Json], *, is_global: bool
+    copies: list[_Part], template: _Part, items: Sequence[Json], *, is_global: bool
 ) -> _Failed:
     """Add what a template is for each item that meets its conditions."""
     passed, failed_everywhere = False, False
     can_look = _can_look(template)
-    for item in items:
+    for item in items if is_global else _candidates(template, items):
         failed = None
         if can_look:
             after, failed = template.look(item)
@@ -375,6 +379,23 @@ def _add_copies(
             if copy is not _GONE:
                 copies.append(copy)
     return True if failed_everywhere and not passed else None
+
+
+def _candidates(template: _Part, items: Sequence[Json]) -> Sequence[Json]:
+    """Return the items that may meet the conditions of a template; others make no difference.
+
+    A loop that patches each element of a long list by its name has one item of many.
+    """
+    if len(items) <= _FEW or template.__class__ is not _Map:
+        return items
+    if template.additions or not template.conditions:
+        return items
+    written, key, _ = template.conditions[0]
+    wanted = template.fields[written]
+    if wanted.__class__ is not str or not fits_itself_only(wanted):
+        return items
+    found = texts_at(items, key)
+    return items if found is None else [*compress(items, map(wanted.__eq__, found))]
 
 
 def _as_checked(value: Json) -> Json:

@@ -9,7 +9,9 @@ object has one (its keyed lists are tidied all the same), `_adopt` where only th
 Each returns ABSENT for a value that goes.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import repeat
 
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.known_parts import tidy_parts, within_bounds
@@ -124,7 +126,8 @@ def _merge(dest: Json, origin: Json, known: Field | None) -> Json:
     if directive == "replace":
         merged = _settle_elements(origin, known)
     else:
-        merged = merge_keyed(dest, origin, known.keys, _joiner(known))
+        are_tidy = partial(_are_tidy, known.element)
+        merged = merge_keyed(dest, origin, known.keys, _joiner(known), are_tidy)
     return dest if same(merged, dest) else merged
 
 
@@ -181,6 +184,11 @@ def _keep(dest: Json, known: Field | None) -> Json:
     if kept is dest:
         tidy[about] = dest, known  # both held: the table of types forgets some
     return kept
+
+
+def _are_tidy(known: Field | None, values: Iterable[Json]) -> Iterable[bool]:
+    """Return for each value whether `_keep` is known to leave it alone."""
+    return map(tidy_parts().__contains__, zip(map(id, values), repeat(id(known)), strict=False))
 
 
 def _keep_fields(dest: Json, known: Field | None, skip: Json = ()) -> Json:

@@ -168,6 +168,18 @@ def _loops(count: int) -> Files:
     return {"policy.yaml": [_policy("p", rule)], "resource.yaml": [_pod(0, count)]}
 
 
+def _merging_loops(count: int) -> Files:
+    listed = {"list": "request.object.spec.containers"}
+    name, image = "{{ element.name }}", "a.io/{{ element.image }}"
+    found = {"(name)": name, "image": image}
+    named = {"name": name, "securityContext": {"runAsUser": 1000}}
+    loops = [
+        {**listed, "patchStrategicMerge": {"spec": {"containers": [one]}}} for one in (found, named)
+    ]
+    rule = _rule("r", mutate={"foreach": loops})
+    return {"policy.yaml": [_policy("p", rule)], "resource.yaml": [_pod(0, count)]}
+
+
 def _depth(count: int) -> Files:
     policies = [_policy("p", _labelled(), _marked()), _native("n")]
     return {"policy.yaml": policies, "resource.yaml": [_pod(0, 1, x=_nested(count))]}
@@ -326,6 +338,7 @@ GROWING = (
         tuple((*one, *_WITH_EXCEPTIONS) for one in (_APPLY, _EXPLAIN, _SIMULATE)),
         16,
     ),
+    Growing("elements that a loop merges", _merging_loops, (_APPLY,), 64),
     Growing("elements of a loop in CEL", _loops_in_cel, (_APPLY, _EXPLAIN), 64),
     Growing(
         "conditions", _conditions, (_APPLY, ("lint", "policy.yaml"), ("migrate", "policy.yaml")), 16

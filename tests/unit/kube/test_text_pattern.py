@@ -1,6 +1,11 @@
 import pytest
 
-from kyvsim.kube.text_pattern import compile_text_pattern, is_range, plain_alternatives
+from kyvsim.kube.text_pattern import (
+    compile_text_pattern,
+    fits_itself_only,
+    is_range,
+    plain_alternatives,
+)
 
 FITS = [
     ("nginx:*", "nginx:1.25"),
@@ -71,3 +76,24 @@ def test_plain_alternatives_are_texts_that_fit_as_they_are():
 )
 def test_is_range(text, expected):
     assert is_range(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("web-1", True),
+        ("a.io/b:v1@x", True),
+        ("1st", True),
+        ("", False),
+        ("a*", False),
+        ("a|b", False),
+        ("!a", False),
+        (" a", False),
+        ("5", False),  # 5.0 fits as well
+        ("1Gi", False),  # 1024Mi
+        ("1h", False),  # 60m
+        ("1-3", False),
+    ],
+)
+def test_texts_that_nothing_but_themselves_fits(text, alone):
+    assert fits_itself_only(text) is alone

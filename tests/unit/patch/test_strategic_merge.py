@@ -260,3 +260,44 @@ def test_errors(patch, message):
 def test_a_patch_that_lists_maps_wants_a_list_to_change():
     with pytest.raises(PatchError, match="expected SequenceNode but got MappingNode"):
         merge(custom(), [{"a": "b"}])
+
+
+MANY = [{"name": f"c-{n}", "image": "i"} for n in range(40)]
+ODD = ({"name": "c-7", "tty": True}, {"image": "i"}, {"name": 5.0}, {"name": None}, {}, 5, None)
+
+
+def among(pattern):
+    return lambda value: value in pattern.split("|")
+
+
+def merge_one(items, patch):
+    return apply_strategic_merge({"spec": {"containers": [patch]}}, pod(containers=items), among)
+
+
+@pytest.mark.parametrize("odd", [*([one] for one in ODD), []], ids=str)
+@pytest.mark.parametrize("more", [{}, {"+(tty)": True}, {"(image)": "i"}], ids=str)
+@pytest.mark.parametrize("key", ["(name)", "<(name)"])
+def test_a_condition_on_a_text_picks_the_same_elements_of_a_long_list(key, more, odd):
+    """Elements are found by their text; of what is no plain text each element is looked at."""
+    items = [*MANY, *odd]
+    ends = []
+    for name in ("c-7", "c-7|never"):
+        try:
+            ends.append(merge_one(items, {key: name, "image": "j", **more}))
+        except PatchError as error:
+            ends.append(str(error))
+    assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize(
+    ("patch", "first"),
+    [
+        ({"name": "c-7", "tty": True}, [{"name": "c-7", "image": "i", "tty": True}]),
+        ({"name": "c-7", "$patch": "delete"}, []),
+        ({"name": "c-99", "image": "j"}, [{"name": "c-99", "image": "j"}]),
+    ],
+    ids=str,
+)
+def test_others_of_a_long_list_stay_as_they_are_in_their_order(patch, first):
+    others = [one for one in MANY if one["name"] != patch["name"]]
+    assert merge_one(MANY, patch)["spec"]["containers"] == [*first, *others]
