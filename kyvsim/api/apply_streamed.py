@@ -140,7 +140,7 @@ def _check_inputs(inputs: ApplyInputs) -> None:
         "--namespace-labels": what_if.namespace_labels,
         "--exceptions-with-resources": inputs.exceptions_with_resources,
         "--changed": inputs.unchanged is not None,
-        "--as-found": inputs.walking.as_found,
+        "--skip-others": inputs.walking.as_found,
     }
     for name, value in given.items():
         if value:

@@ -41,10 +41,13 @@ class _StoppedClock(NamedTuple):
         return self.time
 
 
-def own_system(now: "datetime | None" = None, budget: Budget = UNCHANGED) -> System:
-    """Return the machine's own, whose time passes, or stands at `now`, and a budget."""
+def own_system(now: "datetime | None" = None, budget: Budget | None = None) -> System:
+    """Return the machine's own, whose time passes, or stands at `now`, and a budget.
+
+    A budget that is given is one that the command has an option for.
+    """
     clock = _StoppedClock(now) if now else _SystemClock()
-    return System(clock, _SystemEntropy(), Meter(budget))
+    return System(clock, _SystemEntropy(), Meter(budget or UNCHANGED, settable=budget is not None))
 
 
 def still_system(now: "datetime") -> System:

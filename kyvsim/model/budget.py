@@ -55,16 +55,18 @@ class BudgetError(Exception):
     def __init__(self, cause: str, remedy: str = "") -> None:
         super().__init__(f"{cause} ({remedy})" if remedy else cause)
         self.cause = cause
-        """What happened, without the option that sets another limit: not every command has it."""
+        """What happened, without the option that sets another limit."""
 
 
 class Meter:
     """Counts steps against a budget: what is at hand for the rule that is evaluated."""
 
-    __slots__ = ("_resource", "_run", "budget", "given", "left", "open")
+    __slots__ = ("_resource", "_run", "budget", "given", "left", "open", "settable")
 
-    def __init__(self, budget: Budget = UNCHANGED) -> None:
+    def __init__(self, budget: Budget = UNCHANGED, *, settable: bool = False) -> None:
         self.budget = budget
+        self.settable = settable
+        """Whether the command has an option for the budget, which errors then name."""
         self._resource = budget.resource
         self._run = budget.run
         self.given = 0
@@ -127,4 +129,4 @@ class Meter:
         elif budget.run and self.given == self._run and self.given != budget.rule:
             name, limit = "run", budget.run
         cause = f"the budget of {limit:,} steps for a {name} is spent"
-        return BudgetError(cause, f"--budget {name}=N sets another")
+        return BudgetError(cause, f"--budget {name}=N sets another" if self.settable else "")

@@ -42,7 +42,9 @@ class PolicyCache:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self.system = System(parts.clock, parts.identities, Meter(parts.settings.budget))
+        self.system = System(
+            parts.clock, parts.identities, Meter(parts.settings.budget, settable=True)
+        )
         """Clock and chance for what else is compiled of policies."""
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}

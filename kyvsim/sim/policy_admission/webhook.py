@@ -97,7 +97,7 @@ def _cel_policy(parts: Parts, obj: Json, old: Json) -> _Said:
     policy, remarks = parts.readers.policy(obj)
     if policy is None:
         return _unreadable(remarks), []
-    system = System(parts.clock, parts.identities, Meter(parts.settings.budget))
+    system = System(parts.clock, parts.identities, Meter(parts.settings.budget, settable=True))
     options = CompileOptions(system, kinds=parts.store.defined)
     problems = list(cel_policy_problems(policy, options))
     return combined(problems), problems
@@ -131,7 +131,7 @@ def _cleanup(parts: Parts, obj: Json, old: Json) -> _Said:
 
 def _entry(parts: Parts, obj: Json, old: Json) -> _Said:
     del old
-    system = System(parts.clock, parts.identities, Meter(parts.settings.budget))
+    system = System(parts.clock, parts.identities, Meter(parts.settings.budget, settable=True))
     problems = entry_problems(obj.get("spec") or {}, object_key(obj).name, system)
     return combined(problems), []
 

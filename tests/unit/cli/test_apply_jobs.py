@@ -637,6 +637,7 @@ def test_a_rule_that_matches_nothing_does_not_keep_a_run_whole(given, kyvsim, pa
 WHOLE = [
     ("---".join((POLICY, GENERATES % "Pod")), (), "rule `makes/quota` generates objects"),
     (POLICY, ("--namespace-labels", "a:b=c"), "--namespace-labels may concern all resources"),
+    (POLICY, ("--skip-others",), "--skip-others may concern all resources"),
     (POLICY, ("-o", "out"), "-o or the output format needs all results at once"),
 ]
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kyvsim.api.system import own_system
 from kyvsim.kube.depth import MAX_DEPTH
 from kyvsim.model.budget import Budget, BudgetError, Meter, to_follow
 
@@ -58,3 +59,15 @@ def test_what_is_told_may_take_a_tenth():
     assert to_follow(Budget()).rule == Budget().rule // 10
     assert to_follow(Budget(rule=5)).rule == 1
     assert to_follow(Budget(rule=0)).rule == 0
+
+
+@pytest.mark.parametrize(("settable", "named"), [(True, True), (False, False)])
+def test_an_option_is_named_where_there_is_one(settable, named):
+    with pytest.raises(BudgetError) as raised:
+        Meter(Budget(rule=1), settable=settable).spend(2)
+    assert ("--budget rule=N" in str(raised.value)) is named
+
+
+@pytest.mark.parametrize(("budget", "settable"), [(None, False), (Budget(), True)])
+def test_a_budget_that_is_given_can_be_set(budget, settable):
+    assert own_system(budget=budget).meter.settable is settable
