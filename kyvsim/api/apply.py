@@ -9,7 +9,7 @@ from kyvsim.api.inputs import (
     objects_of,
     read_inputs,
 )
-from kyvsim.api.refused_objects import refused_objects
+from kyvsim.api.refused_objects import Refusal, RefusedObjects, warnings_of
 from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import own_system
 from kyvsim.api.what_if import old_key
@@ -68,8 +68,7 @@ def open_application(
     compiled = compiled_for(inputs, read)
     course = Course(audit_warn=inputs.audit_warn)
     found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
-    objects = objects_of(read.resources)
-    run = run_of(compiled, inputs, read, Sample(objects, len(objects)))
+    run = run_of(compiled, inputs, read, whole_sample(read, compiled))
     if has_baseline(inputs):
         from kyvsim.api.baseline import judged, with_baseline  # noqa: PLC0415 — seldom asked for
 
@@ -158,6 +157,16 @@ class Sample(NamedTuple):
     objects: tuple[Json, ...]
     number: int
     """How many the run has."""
+    refused: tuple[Refusal, ...] = ()
+    """What an API server refuses of them."""
+
+
+def whole_sample(read: ReadInputs, compiled: Compiled) -> Sample:
+    """Return all resources of a run."""
+    objects = objects_of(read.resources)
+    refused = RefusedObjects(is_final=not compiled.policies.mutates)
+    refused.add(read.resources)
+    return Sample(objects, len(objects), refused.found)
 
 
 def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sample) -> Run:
@@ -166,7 +175,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
     sound = tuple(one.policy for one in policies.policies)
     said = (*read.diagnostics, *refused)
     given = _given(read, inputs, sample, said)
-    idle = [*refused_objects(read.resources)] if read.resources else []
+    idle = [*warnings_of(sample.refused)]
     idle += [*unknown_resources(given.policies, (*given.resources, *given.others), read.bindings)]
     if given.sound:
         idle += idle_references(read.exceptions.policies, read.bindings, read.policies)

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from kyvsim.api.apply import Compiled, explaining, has_baseline, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
+from kyvsim.api.refused_objects import Refusal, RefusedObjects
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.kube.discovery import KindTable, crd_kinds
 from kyvsim.kube.objects import Json, metadata, text_field
@@ -79,15 +80,18 @@ class ToldPart(NamedTuple):
     course: Course
     lists: tuple[tuple[int, str], ...]
     """The lists that follow on the results and have entries: the number of the format, a name."""
+    refused: tuple[Refusal, ...]
+    """What an API server refuses of the resources."""
 
 
 class _Seen:
     """What is found in the blocks of a part while their resources stream by."""
 
-    __slots__ = ("_names", "examples", "files", "problems", "remarks", "resources")
+    __slots__ = ("_names", "examples", "files", "problems", "refused", "remarks", "resources")
 
-    def __init__(self, names: frozenset[str]) -> None:
+    def __init__(self, names: frozenset[str], refused: RefusedObjects) -> None:
         self._names = names
+        self.refused = refused
         self.remarks: list[Diagnostic] = []
         self.problems: list[Diagnostic] = []
         self.resources = 0
@@ -98,6 +102,7 @@ class _Seen:
         self.remarks += found.remarks
         self.problems += found.problems
         self.resources += len(found.resources)
+        self.refused.add(found.resources)
         for one in found.resources:
             name = text_field(metadata(one.data), "name") if self._names else ""
             shown = name if name in self._names else ""
@@ -153,7 +158,8 @@ def compile_tell_part(work: PartWork) -> TellPart:
     tell = work.teller.begin(work.run._replace(is_part=True, explain=explain))
 
     def tell_part(part: Iterable[Block], sink: Sink) -> ToldPart:
-        seen, course = _Seen(names), Course(audit_warn=work.inputs.audit_warn)
+        seen = _Seen(names, RefusedObjects(is_final=not work.compiled.policies.mutates))
+        course = Course(audit_warn=work.inputs.audit_warn)
         responses = _responses(work, part, seen, cluster)
         if has_baseline(work.inputs):
             from kyvsim.api.baseline import judged  # noqa: PLC0415 — seldom asked for
@@ -168,6 +174,7 @@ def compile_tell_part(work: PartWork) -> TellPart:
             files=tuple(seen.files),
             course=course.closed(),
             lists=lists,
+            refused=seen.refused.found,
         )
 
     return tell_part
@@ -234,9 +241,19 @@ def alone(responses: Iterable[EngineResponse], cluster: UnaskedObjects) -> Itera
 class Sum:
     """What partials say together, in the order in which they are added."""
 
-    __slots__ = ("course", "examples", "files", "lists", "problems", "remarks", "resources")
+    __slots__ = (
+        "course",
+        "examples",
+        "files",
+        "lists",
+        "problems",
+        "refused",
+        "remarks",
+        "resources",
+    )
 
     def __init__(self, *, audit_warn: bool) -> None:
+        self.refused = RefusedObjects(is_final=True)
         self.remarks: list[Diagnostic] = []
         self.problems: list[Diagnostic] = []
         self.resources = 0
@@ -254,6 +271,7 @@ class Sum:
         self.files.update(partial.files)
         self.course.add(partial.course)
         self.lists |= dict.fromkeys(partial.lists)
+        self.refused.merge(partial.refused)
 
     def objects(self) -> tuple[Json, ...]:
         """Return an object for each example."""

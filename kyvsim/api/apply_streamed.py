@@ -231,7 +231,8 @@ def _run(work: PartWork, found: Sum) -> Run:
     said = (*found.remarks, *found.problems)
     read = read._replace(diagnostics=(*read.diagnostics[:place], *said, *read.diagnostics[place:]))
     objects = (*objects_of(work.shared), *found.objects())
-    run = run_of(work.compiled, work.inputs, read, Sample(objects, found.resources))
+    sample = Sample(objects, found.resources, found.refused.found)
+    run = run_of(work.compiled, work.inputs, read, sample)
     run = run._replace(course=found.course)
     if has_baseline(work.inputs):
         from kyvsim.api.baseline import with_baseline  # noqa: PLC0415 — seldom asked for

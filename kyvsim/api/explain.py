@@ -2,7 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 
-from kyvsim.api.apply import Compiled, Sample, compiled_for, explaining, responses_of, run_of
+from kyvsim.api.apply import (
+    Compiled,
+    compiled_for,
+    explaining,
+    responses_of,
+    run_of,
+    whole_sample,
+)
 from kyvsim.api.explain_places import with_places
 from kyvsim.api.explain_record import Recorder, explained_rules
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
@@ -75,8 +82,7 @@ def open_explanation(inputs: ApplyInputs, asked: Wanted, stdin: bytes | None = N
     read = read_inputs(inputs, stdin)
     recorder = Recorder()
     compiled = compiled_for(inputs, read, recorder)
-    given = objects_of(read.resources)
-    run = run_of(compiled, inputs, read, Sample(given, len(given)))
+    run = run_of(compiled, inputs, read, whole_sample(read, compiled))
     missing = _missing(asked, compiled, read)
     if missing:
         raise NotFoundError(missing, run.diagnostics)

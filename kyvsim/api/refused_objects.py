@@ -2,21 +2,23 @@
 
 Verdicts stay as they are: tests often have objects that are cut down to what a rule looks at. What
 is reported is what no request gets past: values that cannot be decoded, owners and elements without
-what identifies them, names that are none. Missing fields that only validation asks for are left
-alone, and so are fields that nobody knows, which API servers drop.
-upstream: k8s.io/apimachinery pkg/apis/meta/v1/validation (owner references), pkg/api/validation
+what identifies them, names that are none, and what the simulated API server finds in Pods and in
+what makes them, unless their spec or template is left out or mutate rules may supply what lacks.
+Fields that nobody knows are left alone, as API servers drop them.
+upstream: k8s.io/apimachinery pkg/apis/meta/v1/validation (owner references), pkg/api/validation,
+k8s.io/kubernetes pkg/apis/*/validation
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from kyvsim.compile.remark import warn
-from kyvsim.kube.objects import Json, annotations, labels, metadata, object_key
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.source import Document, Path
+from kyvsim.kube.objects import Json, metadata, object_key
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.source import Document, Location, Path
 from kyvsim.patch.merge_types import (
     BOOLEAN,
     NUMERIC,
@@ -24,6 +26,7 @@ from kyvsim.patch.merge_types import (
     ListType,
     NoTypesError,
     Type,
+    TypeRef,
     find_type,
     resolve,
 )
@@ -45,12 +48,25 @@ _FITTING: Mapping[str, tuple[frozenset[type], str]] = MappingProxyType(
 )
 
 
-_PLAIN_NAME = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?")
-_PLAIN_KEY = re.compile(
-    r"([a-z0-9]([-a-z0-9.]{0,80}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,60}[A-Za-z0-9])?"
+_WITH_PODS = frozenset(
+    {
+        "CronJob",
+        "DaemonSet",
+        "Deployment",
+        "Job",
+        "Pod",
+        "ReplicaSet",
+        "ReplicationController",
+        "StatefulSet",
+    }
 )
-_PLAIN_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,60}[A-Za-z0-9])?)?")
-"""What is certainly right; what is not is looked at closely."""
+_PLAIN_NAME = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?")
+_PLAIN_KEY = r"([a-z0-9]([-a-z0-9.]{0,80}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,60}[A-Za-z0-9])?"
+_PLAIN_VALUE = r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,60}[A-Za-z0-9])?)?"
+_PLAIN_NAMES = re.compile(rf"{_PLAIN_NAME.pattern}(\n{_PLAIN_KEY})*")
+_PLAIN_VALUES = re.compile(rf"{_PLAIN_VALUE}(\n{_PLAIN_VALUE})*")
+"""What is certainly right, in lines; what is not is looked at closely."""
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class _Fault(NamedTuple):
@@ -62,55 +78,302 @@ class _Fault(NamedTuple):
     """What is wrong with just this object; others with the same fault have their own."""
 
 
-def refused_objects(documents: Iterable[Document]) -> Iterator[Diagnostic]:
-    """KV233: objects that an API server refuses, once for each kind and cause, with a count."""
-    found: dict[tuple[str, Path, str], list[tuple[Document, _Fault]]] = {}
-    for document in documents:
-        obj = document.data
-        if obj.__class__ is not dict:
-            continue
-        kind = object_key(obj).kind
-        for fault in _faults_of(obj):
-            cause = tuple(step for step in fault.path if step.__class__ is not int)
-            found.setdefault((kind, cause, fault.what), []).append((document, fault))
-    for (kind, cause, what), every in found.items():
-        document, fault = every[0]
-        field = ".".join(map(str, cause))
-        more = f" ({len(every)} times)" if len(every) > 1 else ""
-        example = f": {fault.example}" if fault.example else ""
-        text = f"an API server refuses this {kind}: `{field}` {what}{more}{example}"
-        yield warn(document, "KV233", text, fault.path)
+class Refusal(NamedTuple):
+    """A cause for which objects of a kind are refused: where it was found first, and how often."""
+
+    kind: str
+    field: str
+    what: str
+    example: str
+    location: Location
+    number: int = 1
 
 
-def _faults_of(obj: Json) -> Iterator[_Fault]:
+class RefusedObjects:
+    """KV233: objects that an API server refuses, once for each kind and cause, with a count.
+
+    Parts of a run have one each, which are put together in the order of the parts.
+    """
+
+    __slots__ = ("_found", "_is_final")
+
+    def __init__(self, *, is_final: bool) -> None:
+        """Say whether objects are stored as they are given, because no rule mutates them."""
+        self._is_final = is_final
+        self._found: dict[tuple[str, str, str], Refusal] = {}
+
+    def add(self, documents: Iterable[Document]) -> None:
+        """Check some objects."""
+        for document in documents:
+            obj = document.data
+            if obj.__class__ is not dict or (self._is_final and _is_ordinary(obj)):
+                continue
+            for fault in _faults_of(document, is_final=self._is_final):
+                field = ".".join(str(step) for step in fault.path if step.__class__ is not int)
+                key = (object_key(obj).kind, field, fault.what)
+                known = self._found.get(key)
+                self._found[key] = (
+                    known._replace(number=known.number + 1)
+                    if known
+                    else Refusal(*key, fault.example, document.locate(fault.path))
+                )
+
+    def merge(self, others: Iterable[Refusal]) -> None:
+        """Take in what was found in a later part."""
+        for one in others:
+            known = self._found.setdefault(one[:3], one)
+            if known is not one:
+                self._found[one[:3]] = known._replace(number=known.number + one.number)
+
+    @property
+    def found(self) -> tuple[Refusal, ...]:
+        """What was found, in the order of the objects."""
+        return tuple(self._found.values())
+
+
+def refused_objects(
+    documents: Iterable[Document], *, is_final: bool = True
+) -> tuple[Diagnostic, ...]:
+    """Return the warnings of RefusedObjects about all objects of a run."""
+    refused = RefusedObjects(is_final=is_final)
+    refused.add(documents)
+    return warnings_of(refused.found)
+
+
+def warnings_of(found: Iterable[Refusal]) -> tuple[Diagnostic, ...]:
+    """Return a warning for each cause."""
+    return tuple(map(_warning, found))
+
+
+def _warning(one: Refusal) -> Diagnostic:
+    more = f" ({one.number} times)" if one.number > 1 else ""
+    example = f": {one.example}" if one.example else ""
+    text = f"an API server refuses this {one.kind}: `{one.field}` {one.what}{more}{example}"
+    return Diagnostic("KV233", Severity.WARNING, text, one.location)
+
+
+def _faults_of(document: Document, *, is_final: bool) -> Iterator[_Fault]:
+    obj = document.data
     key = object_key(obj)
     known = None if key.kind in _UNCHECKED else _type_of(key.api_version, key.kind)
+    misfits: Iterator[_Fault] = iter(())
     if known is not None:
-        if not _fits(known, obj):
-            yield from _misfits(known, obj, ())
+        misfits = _misfits(known, obj, ())
     elif obj.get("metadata").__class__ is dict:
-        yield from _misfits(_metadata_type(), obj["metadata"], ("metadata",))
-    yield from _of_owners(obj)
-    if _is_plain(obj):
+        misfits = _misfits(_metadata_type(), obj["metadata"], ("metadata",))
+    unreadable = [*misfits, *_of_owners(obj)]
+    yield from unreadable
+    review = document.review or {}
+    is_there = review.get("subResource") or review.get("oldObject")
+    is_cut_down = not obj.get("spec")  # tests often have no more than metadata
+    if unreadable or not is_final or is_there or is_cut_down:
+        yield from () if _is_plain(obj) else _invalid_metadata(obj)
         return
+    from kyvsim.sim.server.validation import problems_of  # noqa: PLC0415 — slow, for few objects
+
+    yield from _faults_in(problems_of(obj))
+
+
+def _invalid_metadata(obj: Json) -> Iterator[_Fault]:
     from kyvsim.sim.server.validation_metadata import metadata_problems  # noqa: PLC0415 — slow, for odd names
 
-    for text in metadata_problems(obj, new=True):
-        field, _, problem = text.partition(": ")
-        if not problem.startswith("Required value"):
-            yield _Fault(tuple(field.split(".")), "is invalid", problem.partition(": ")[2])
+    return _faults_in(metadata_problems(obj, new=True))
+
+
+_PROBLEMS: Mapping[str, str] = MappingProxyType(
+    {
+        "Required value": "is required",
+        "Invalid value": "is invalid",
+        "Duplicate value": "is there twice",
+        "Not found": "is not found",
+    }
+)
+"""What Kubernetes calls problems with fields, and how a sentence about the field goes on."""
+
+
+_LEFT_ALONE = re.compile(
+    r"metadata\.ownerReferences\.|metadata\.name: Required|spec\.([a-zA-Z.]*\.)?template: Required"
+)
+"""Owners were looked at before, some kinds need no name, and tests cut workloads down."""
+
+
+def _faults_in(problems: Iterable[str]) -> Iterator[_Fault]:
+    """Yield problems in the words of Kubernetes, such as `spec.a[0].b: Invalid value: "c": why`."""
+    for text in dict.fromkeys(problems):
+        if _LEFT_ALONE.match(text) is None:
+            field, _, problem = text.partition(": ")
+            what, _, example = problem.partition(": ")
+            yield _Fault(_path_of(field), _PROBLEMS.get(what, what), example)
+
+
+def _path_of(field: str) -> Path:
+    steps = re.findall(r"[^.\[\]]+", field)
+    return tuple(int(step) if step.isdecimal() else step for step in steps)
+
+
+def _is_ordinary(obj: Json) -> bool:
+    """Return whether nothing is wrong with an object; False where that takes a closer look.
+
+    Most objects are right, and this must be quick: some microseconds for a Pod.
+    """
+    version, kind = obj.get("apiVersion"), obj.get("kind")
+    return (
+        version.__class__ is str
+        and kind.__class__ is str
+        and _accepting(version, kind)(obj)
+        and _is_plain(obj)
+        and ("ownerReferences" not in metadata(obj) or not any(_of_owners(obj)))
+        and (kind not in _WITH_PODS or _has_ordinary_pod(obj))
+    )
+
+
+def _has_ordinary_pod(obj: Json) -> bool:
+    """Return whether an object that fits its type surely is no Pod that is refused."""
+    spec = obj.get("spec")
+    if not spec:
+        return True
+    if obj["kind"] != "Pod" or not spec.get("containers"):
+        return False
+    volumes = [one.get("name") for one in spec.get("volumes") or ()]
+    found = set(volumes)
+    if len(found) != len(volumes):
+        return False
+    names: list[str] = []
+    for one in chain(spec["containers"], spec.get("initContainers") or ()):
+        name, mounts = one.get("name"), one.get("volumeMounts")
+        if not name or not one.get("image") or _PLAIN_NAME.fullmatch(name) is None:
+            return False
+        names.append(name)
+        if mounts and not (
+            found.issuperset([mount.get("name") for mount in mounts])
+            and len({mount.get("mountPath") for mount in mounts}) == len(mounts)
+        ):
+            return False
+    return len(set(names)) == len(names) and not spec.get("ephemeralContainers")
+
+
+_Accepts: TypeAlias = Callable[[Json], bool]
+_LEAVES: frozenset[type] = frozenset({str, int, float, bool, type(None)})
+_NO_LEAVES: frozenset[type] = frozenset({type(None)})
+
+
+def _accepts_anything(_: Json) -> bool:
+    return True
+
+
+def _accepts_nothing(_: Json) -> bool:
+    return False
+
+
+class _Accepted(NamedTuple):
+    """What values of a type may be; nothing that `_misfits` finds a fault with is accepted."""
+
+    leaves: frozenset[type]
+    """Classes of texts, numbers, booleans and null."""
+    inner: _Accepts
+    """What accepts maps and lists."""
+
+
+_ANY_VALUE = _Accepted(_LEAVES, _accepts_anything)
+
+
+@cache
+def _accepting(api_version: str, kind: str) -> _Accepts:
+    """Return what quickly recognises objects of a kind that can be decoded."""
+    found = None if kind in _UNCHECKED else _type_of(api_version, kind)
+    if found is not None:
+        return _accepted(found, "").inner
+    return _map_acceptor({"metadata": _metadata_type()}, None)
+
+
+def _accepted(kind: Type, field: str) -> _Accepted:
+    is_map, is_list = kind.mapping is not None, kind.sequence is not None
+    if (is_map and is_list) or (kind.scalar and (is_map or is_list)):
+        return _ANY_VALUE
+    if kind.mapping is not None:
+        return _Accepted(_NO_LEAVES, _map_acceptor(kind.mapping.fields, kind.mapping.others))
+    if kind.sequence is not None:
+        return _Accepted(_NO_LEAVES, _list_acceptor(kind.sequence, field))
+    fitting = _FITTING.get(kind.scalar)
+    if fitting is None:
+        return _ANY_VALUE
+    return _Accepted(fitting[0] | _NO_LEAVES, _accepts_nothing)
+
+
+class _AcceptedFields(dict[str, _Accepted]):
+    """What the fields of a map may be: worked out for each when it is first seen."""
+
+    __slots__ = ("_fields", "_other")
+
+    def __init__(self, fields: Mapping[str, TypeRef], others: TypeRef | None) -> None:
+        super().__init__()
+        self._fields = fields
+        self._other = _ANY_VALUE if others is None else _accepted(resolve(others), "")
+
+    def __missing__(self, name: str) -> _Accepted:
+        if name not in self._fields:
+            return self._other  # not kept: names of others are without number
+        found = self[name] = _accepted(resolve(self._fields[name]), name)
+        return found
+
+
+def _map_acceptor(fields: Mapping[str, TypeRef], others: TypeRef | None) -> _Accepts:
+    accepted = _AcceptedFields(fields, others)
+    if not fields and others is not None:
+        return _uniform(dict, accepted[""])
+
+    def accepts(value: Json) -> bool:
+        if value.__class__ is not dict:
+            return False
+        for name, inner in value.items():
+            leaves, accepts_inner = accepted[name]
+            if inner.__class__ not in leaves and not accepts_inner(inner):
+                return False
+        return True
+
+    return accepts
+
+
+def _list_acceptor(kind: ListType, field: str) -> _Accepts:
+    accepts = _uniform(list, _accepted(resolve(kind.element), ""))
+    keys = kind.keys if field in _NAMED_LISTS else None
+    if not keys:
+        return accepts
+    return lambda value: accepts(value) and not any(_missing_key(keys, one) for one in value)
+
+
+def _uniform(holder: type, accepted: _Accepted) -> _Accepts:
+    """Return what accepts maps or lists whose values are all of one type."""
+    leaves, accepts_inner = accepted
+    if accepted is _ANY_VALUE:
+        return lambda value: value.__class__ is holder
+    values: Callable[[Json], Iterable[Json]] = dict.values if holder is dict else list.__iter__
+    if accepts_inner is _accepts_nothing:
+        return lambda value: (
+            value.__class__ is holder and leaves.issuperset(map(type, values(value)))
+        )
+
+    def accepts(value: Json) -> bool:
+        if value.__class__ is not holder:
+            return False
+        for one in values(value):
+            if one.__class__ not in leaves and not accepts_inner(one):
+                return False
+        return True
+
+    return accepts
 
 
 def _is_plain(obj: Json) -> bool:
     """Return whether names, labels and annotations are such as every kind may have."""
     about = metadata(obj)
-    texts, keys = labels(obj), (*labels(obj), *annotations(obj))
-    name = about.get("name")
-    return (
-        (name is None or (name.__class__ is str and _PLAIN_NAME.fullmatch(name) is not None))
-        and all(map(_PLAIN_KEY.fullmatch, keys))
-        and all(map(_PLAIN_VALUE.fullmatch, map(str, texts.values())))
-    )
+    name, texts, notes = about.get("name", "a"), about.get("labels"), about.get("annotations")
+    try:
+        shown = "\n".join((name, *(texts or ()), *(notes or ())))
+        values = "\n".join((texts or _NOTHING).values())
+    except (AttributeError, TypeError):
+        return False  # they are no texts
+    return _PLAIN_NAMES.fullmatch(shown) is not None and _PLAIN_VALUES.fullmatch(values) is not None
 
 
 def _type_of(api_version: str, kind: str) -> Type | None:
@@ -127,23 +390,6 @@ def _metadata_type() -> Type:
     if pod is None or pod.mapping is None:
         raise LookupError("the types of Kubernetes have no Pods")
     return resolve(pod.mapping.fields["metadata"])
-
-
-def _fits(kind: Type, value: Json, field: str = "") -> bool:
-    """Return whether `_misfits` has nothing to yield; most objects are right, and this is quick."""
-    found = value.__class__
-    if found is dict and kind.mapping is not None:
-        fields, others = kind.mapping.fields, kind.mapping.others
-        for name, inner in value.items():
-            ref = fields.get(name, others)
-            if ref is not None and inner is not None and not _fits(resolve(ref), inner, name):
-                return False
-        return True
-    if found is list and kind.sequence is not None:
-        keys = kind.sequence.keys if field in _NAMED_LISTS else None
-        element = resolve(kind.sequence.element)
-        return all(not _missing_key(keys, one) and _fits(element, one) for one in value)
-    return value is None or not _wanted(kind, found)
 
 
 def _misfits(kind: Type, value: Json, path: Path) -> Iterator[_Fault]:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kyvsim.api.inputs import objects_of, payloads_of, read_one, shared_data_apart
+from kyvsim.api.refused_objects import refused_objects
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions, PolicySet
 from kyvsim.kube.discovery import crd_kinds
@@ -152,6 +153,7 @@ def read_test(
     given = Given(policies, objects, _rules_of(compiled), others)
     given = given._replace(exceptions=exceptions.rules, values=values, sound=not _has_error(reader))
     reader.said += _idle(given, (exceptions, bindings), manifest)
+    reader.said += refused_objects(resources, is_final=not compiled.mutates)
     reader.said += (lost := [_lost(document) for document in lost_namespaces(suite)])
     files = _read_files(rows, reader)
     said, left_out = without_left_out(reader.said)

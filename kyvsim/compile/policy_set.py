@@ -6,7 +6,7 @@ from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.turn import Turn
 from kyvsim.light.typed import TYPE_CHECKING, Final, TypeAlias
 from kyvsim.model.budget import Meter
-from kyvsim.model.result import Stage
+from kyvsim.model.result import Phase, Stage
 
 if TYPE_CHECKING:
     from kyvsim.compile.plan import Plan
@@ -57,6 +57,15 @@ class PolicySet:
         self._named = frozenset(kind for policy in policies for kind in _kinds_of(policy))
         self._by_kind: dict[str, KindTurns] = {}
         self._otherwise = KindTurns(_turns(policies, ""))
+
+    @property
+    def mutates(self) -> bool:
+        """Whether a policy has mutate rules: objects may not be stored as they are given."""
+        return any(
+            rule.stage.phase is Phase.MUTATE
+            for policy in self.policies
+            for rule in (*policy.plain, *policy.written)
+        )
 
     def begin_resource(self) -> None:
         """Count the steps of another resource from here on."""

@@ -9,6 +9,7 @@ from functools import lru_cache
 from kyvsim.cel.libraries.formats import format_problems
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, annotations, labels, metadata, object_key, text_field
+from kyvsim.sim.server.filling import entries
 
 _PATHS = frozenset({"rbac.authorization.k8s.io", "apiregistration.k8s.io"})
 """Groups whose names may be anything that fits into a path."""
@@ -31,6 +32,30 @@ def metadata_problems(obj: Json, *, new: bool) -> Iterator[str]:
         for problem in _problems("qualifiedName", key.lower()):
             yield f'metadata.annotations: Invalid value: "{key}": {problem}'
     yield from label_value_problems(obj, "metadata.labels")
+    yield from _owner_problems(obj)
+
+
+def _owner_problems(obj: Json) -> Iterator[str]:
+    """Yield what is wrong with owners.
+
+    upstream: k8s.io/apimachinery pkg/api/validation/objectmeta.go (ValidateOwnerReferences).
+    """
+    path = "metadata.ownerReferences"
+    controllers: list[str] = []
+    for owner in entries(metadata(obj), "ownerReferences"):
+        api_version = text_field(owner, "apiVersion")
+        if not split_api_version(api_version)[1]:
+            yield f'{path}.apiVersion: Invalid value: "{api_version}": version must not be empty'
+        for field in ("kind", "name", "uid"):
+            if not text_field(owner, field):
+                yield f'{path}.{field}: Invalid value: "": {field} must not be empty'
+        if owner.get("controller") is True:
+            controllers.append(text_field(owner, "name"))
+            if len(controllers) > 1:
+                yield (
+                    f"{path}: Invalid value: Only one reference can have Controller set to true. "
+                    f'Found "true" in references for {controllers[-2]} and {controllers[-1]}'
+                )
 
 
 def label_value_problems(holder: Json, path: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ import yaml
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.lint import lint
 from kyvsim.api.refused_objects import refused_objects
+from kyvsim.cli.main import run
 from kyvsim.model.source import Document, Location
 
 OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u"}
@@ -17,6 +18,23 @@ def pod(metadata=(), container=(), **spec):
         "kind": "Pod",
         "metadata": {"name": "a", **dict(metadata)},
         "spec": {"containers": [{"name": "c", "image": "x", **dict(container)}], **spec},
+    }
+
+
+MOUNT = {"name": "v", "mountPath": "/v"}
+
+
+def workload(kind="Deployment", spec=(), selector=None, template=None):
+    labels = {"labels": {"app": "a"}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": "a"},
+        "spec": {
+            "selector": selector or {"matchLabels": {"app": "a"}},
+            "template": {"metadata": labels, "spec": pod()["spec"], **(template or {})},
+            **dict(spec),
+        },
     }
 
 
@@ -85,7 +103,11 @@ def test_what_no_request_gets_past(obj, path, what):
         pod(container={"resources": {"limits": {"cpu": 1, "memory": "1Gi"}}, "unknown": 1}),
         pod(container={"livenessProbe": {"httpGet": {"port": 80}}}, nodeName=None),
         pod({"generateName": "a-", "name": None}),
+        pod({"ownerReferences": []}, volumes=[{"name": "v"}], container={"volumeMounts": [MOUNT]}),
+        workload(),
+        workload("StatefulSet", {"template": None}),
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}},
         {
             "apiVersion": "v1",
             "kind": "Service",
@@ -103,6 +125,57 @@ def test_what_no_request_gets_past(obj, path, what):
 )
 def test_what_is_left_out_or_unknown_is_no_fault(obj):
     assert told(obj) == []
+
+
+@pytest.mark.parametrize(
+    ("obj", "path", "what"),
+    [
+        (pod(container={"image": ""}), "spec/containers/0/image", "is required"),
+        (pod(containers=[]), "spec/containers", "is required"),
+        (
+            pod(containers=[{"name": "c", "image": "x"}] * 2),
+            "spec/containers/1/name",
+            'is there twice: "c"',
+        ),
+        (
+            pod(initContainers=[{"name": "c", "image": "x"}]),
+            "spec/containers/0/name",
+            'is there twice: "c"',
+        ),
+        (
+            pod(container={"volumeMounts": [MOUNT]}),
+            "spec/containers/0/volumeMounts/0/name",
+            'is not found: "v"',
+        ),
+        (pod(container={"name": "A"}), "spec/containers/0/name", 'is invalid: "A": a lowercase'),
+        (
+            workload(selector={"matchLabels": {"app": "b"}}),
+            "spec/template/metadata/labels",
+            "is inv",
+        ),
+        (workload("DaemonSet", {"selector": None}), "spec/selector", "is required"),
+        (workload(template={"spec": {}}), "spec/template/spec/containers", "is required"),
+        (
+            {**workload("Job"), "apiVersion": "batch/v1"},
+            "spec/template/spec/restartPolicy",
+            'is required: valid values: "OnFailure", "Never"',
+        ),
+    ],
+)
+def test_what_validation_refuses_is_reported_unless_rules_mutate(obj, path, what):
+    ((code, place, message),) = told(obj)
+    assert (code, place) == ("KV233", path)
+    assert what in message
+    document = Document(obj, "r.yaml", 0, lambda _: Location("r.yaml"))
+    assert refused_objects([document], is_final=False) == ()
+
+
+@pytest.mark.parametrize(
+    "review", [{"subResource": "exec"}, {"operation": "DELETE", "oldObject": {"kind": "Pod"}}]
+)
+def test_reviews_of_objects_that_are_there_already_are_not_validated(review):
+    document = Document(pod(containers=[]), "r.yaml", 0, lambda _: Location("r.yaml"))
+    assert refused_objects([document._replace(review=review)]) == ()
 
 
 def test_one_warning_for_each_kind_and_cause_has_the_first_as_an_example():
@@ -156,6 +229,71 @@ def test_verdicts_stay_and_strict_makes_it_an_error(written):
     assert [one.severity.value for one in run.strictly().diagnostics] == ["error"]
     (response,) = run.responses
     assert [one.status.value for answer in response.responses for one in answer.results] == ["fail"]
+
+
+@pytest.fixture
+def many(tmp_path):
+    """Return a file of some blocks in which a few objects are refused for three causes."""
+    objects = [
+        pod({"name": f"p{number}", "annotations": {"a": "x" * 900}}) for number in range(400)
+    ]
+    for number in (7, 200, 399):
+        objects[number]["metadata"]["labels"] = {"rank": number}
+    objects[250]["spec"]["containers"][0]["image"] = ""
+    objects[0]["metadata"]["name"] = "A"
+    path = tmp_path / "r.yaml"
+    path.write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def command(capsys):
+    def invoke(*arguments):
+        status = run(arguments)
+        return status, *capsys.readouterr()
+
+    return invoke
+
+
+@pytest.mark.parametrize("name", ["apply", "diff", "explain"])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_output_is_the_same_for_every_number_of_processes(written, many, command, name, form):
+    policy = written("p.yaml", POLICY)
+    policies = (policy, policy) if name == "diff" else (policy,)
+    runs = {
+        command(name, *policies, "-r", many, "--output-format", form, *jobs)
+        for jobs in (((), ("-j", "1"), ("-j", "3")) if name == "apply" else ((),))
+    }
+    ((_, out, err),) = runs
+    assert "`metadata.labels.rank` must be a string, not a number (3 times)" in out + err
+    assert "`spec.containers.image` is required" in out + err
+    assert "`metadata.name` is invalid" in out + err
+
+
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_strict_is_an_error_for_every_number_of_processes(written, many, command, jobs):
+    status, _, err = command("apply", written("p.yaml", POLICY), "-r", many, "-j", jobs, "--strict")
+    assert status == 2
+    assert "error KV233" in err
+
+
+def test_resources_of_tests_are_checked(written, tmp_path, command):
+    written("p.yaml", POLICY)
+    written("r.yaml", pod({"labels": {"n": 1}}))
+    row = {"policy": "p", "rule": "r", "resources": ["a"], "kind": "Pod", "result": "fail"}
+    manifest = {
+        "apiVersion": "cli.kyverno.io/v1alpha1",
+        "kind": "Test",
+        "metadata": {"name": "t"},
+        "policies": ["p.yaml"],
+        "resources": ["r.yaml"],
+        "results": [row],
+    }
+    written("kyverno-test.yaml", manifest)
+    status, out, err = command("test", str(tmp_path))
+    assert status == 0
+    assert "warning KV233" in out + err
+    assert command("test", str(tmp_path), "--strict")[0] == 2
 
 
 NATIVE = {

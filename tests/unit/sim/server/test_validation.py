@@ -2,6 +2,8 @@ import pytest
 
 from kyvsim.kube.objects import object_key
 
+OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}
+
 
 def said(response):
     assert response.error is not None
@@ -35,6 +37,26 @@ def test_a_label_has_at_most_63_bytes(admin, obj):
         f'ConfigMap "a" is invalid: metadata.labels: Invalid value: "{"b" * 64}": '
         "must be no more than 63 bytes"
     )
+
+
+@pytest.mark.parametrize(
+    ("owners", "problem"),
+    [
+        ([{**OWNER, "uid": ""}], '.uid: Invalid value: "": uid must not be empty'),
+        ([{"uid": "u", "name": "n", "apiVersion": "v1"}], ".kind: Invalid value"),
+        (
+            [{**OWNER, "apiVersion": ""}],
+            '.apiVersion: Invalid value: "": version must not be empty',
+        ),
+        (
+            [{**OWNER, "controller": True}, {**OWNER, "uid": "w", "controller": True}],
+            ": Invalid value: Only one reference can have Controller set to true. Found",
+        ),
+    ],
+)
+def test_owners_are_whole(admin, obj, owners, problem):
+    made = admin.create(obj("ConfigMap", "a", "default", metadata={"ownerReferences": owners}))
+    assert f"metadata.ownerReferences{problem}" in said(made)
 
 
 def test_a_job_with_a_long_name_is_refused_for_its_label(admin, obj):
