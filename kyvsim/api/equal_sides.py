@@ -91,7 +91,8 @@ def ground_of(shared: ReadInputs, now: datetime | None, policies: Sequence[Polic
     )
     exceptions = shared.exceptions
     options = CompileOptions(
-        still_system(now or datetime.now(UTC)),
+        # JMESPath has times in whole seconds, CEL has the fractions: no difference that matters.
+        still_system(now or datetime.now(UTC).replace(microsecond=0)),
         exceptions.rules,
         cel_exceptions=exceptions.policies,
         kinds=crd_kinds((*shared.definitions, *given)),

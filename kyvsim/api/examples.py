@@ -12,7 +12,7 @@ from kyvsim.model.examples import Doing, Example, Examples
 from kyvsim.model.policy import Policy
 
 _CASES = 20000
-_PATIENCE = 1500
+_PATIENCE = 300
 """So many cases in a row without anything new: what is still missing cannot be shown."""
 
 

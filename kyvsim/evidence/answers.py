@@ -163,7 +163,11 @@ def _way_in(answer: Json, steps: Way) -> Way:
     if is_image(answer):
         return tuple(_SPELLED.get(one, one) if isinstance(one, str) else one for one in steps)
     way = steps[2:] if steps[:2] == _IN_LISTS else steps
-    return () if way == ("items",) else way
+    if way[:1] == (Hole.ELEMENT,):
+        # A GlobalContextEntry keeps the objects of a kind as a plain list.
+        way = way[1:]
+    # An answer is an object: no way whose first step is a place in a list leads into it.
+    return way if way and way != ("items",) and isinstance(way[0], str) else ()
 
 
 def _changes(answer: Json, root: Type | None, way: Way, values: Sequence[Json]) -> list[Edit]:
@@ -196,8 +200,11 @@ def _identity(answer: Json) -> tuple[str, ...]:
 
 
 def _made(key: ObjectKey, there: Sequence[Json], kinds: KindTable) -> Json:
-    """Return what answers one question; what is there of its kind already serves as a model."""
+    """Return what answers one look-up, None for nothing; an object of its kind is the model."""
     group, version = split_api_version(key.api_version)
+    if key.kind == "GlobalContextEntry":
+        # What an entry keeps is written in it: only one that is given answers anything.
+        return None
     alike = (one for one in there if _identity(one)[:2] == (group, key.kind))
     if (group, key.kind) == ("", IMAGE):
         return _image(key.name, next(alike, {"manifest": {}, "config": {}}))

@@ -26,7 +26,9 @@ from kyvsim.evidence.types import keys_meant, leads_somewhere, of_one_shape, typ
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.mention import Hole
 from kyvsim.model.request import Operation
 
 _SORTS = frozenset({"Deployment", "CronJob"})
@@ -107,6 +109,12 @@ class _Rank(NamedTuple):
     """How many new answers there were, below 0."""
     place: int
     """Where it stands among those that are kept."""
+
+
+def _wholeness(value: Json) -> tuple[bool, int]:
+    """Put texts with wildcards first, the long ones before others: they give whole values."""
+    text = value if isinstance(value, str) else ""
+    return not has_wildcard(text), -len(text)
 
 
 class Search:
@@ -204,9 +212,24 @@ class Search:
     def _openings(self, given: Sequence[Json]) -> Iterator[Case]:
         """Yield the cases to begin with: what is given, and the smallest of each kind."""
         yield from (Case(obj, given=True) for obj in given)
-        yield from (Case(smallest(kind, self._kinds)) for kind in self._space.kinds)
+        small = [smallest(kind, self._kinds) for kind in self._space.kinds]
+        yield from (Case(one) for one in small)
+        # What asks several things at once of a list's elements is met by no single change.
+        yield from (Case(self._filled(one)) for one in small)
         for part in self._space.parts:
             yield from smallest_requests(part, self._kinds)
+
+    def _filled(self, obj: Json) -> Json:
+        """Return an object with something in all fields of a list's elements that are read."""
+        root = type_of(obj, self._pair.find)
+        fields = (way for way in self._space.places if way and isinstance(way[-1], str))
+        for way in sorted(fields, key=len):  # lists before what is in their elements
+            if Hole.ELEMENT not in way or not leads_somewhere(root, way):
+                continue
+            plain, _ = edits(root, way, sorted(self._space.places[way], key=_wholeness))
+            changed = plain[0](obj) if plain else obj
+            obj = changed if changed.__class__ is dict else obj
+        return obj
 
     def _growing(self) -> Iterator[tuple[Case, _Turn]]:
         """Yield the creations that are kept, and other requests that open something.

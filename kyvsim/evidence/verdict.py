@@ -172,6 +172,17 @@ def _user(user: UserInfo) -> Json:
 
 def _reasons(tried: Tried, space: Space, pair: Pair) -> Iterator[str]:
     """Yield why two sets that never disagreed cannot be called equal."""
+    unseen = tuple(_not_seen(tried, pair))
+    yield from unseen
+    in_vain = any(one.finding.limit is Limit.UNANSWERED for one in tried.disagreements)
+    # A look-up that is never answered is mostly why rules were not seen at work.
+    if space.asked and (in_vain or unseen) and not all(tried.answered):
+        asked = ", ".join(space.asked)
+        yield f"policies look up what nothing given answers ({asked})"
+
+
+def _not_seen(tried: Tried, pair: Pair) -> Iterator[str]:
+    """Yield what was not seen in any case."""
     if not tried.finished:
         cases = "1 case" if tried.total == 1 else f"{tried.total} cases"
         yield f"the limit of time or cases came after {cases}: there are more"
@@ -185,10 +196,6 @@ def _reasons(tried: Tried, space: Space, pair: Pair) -> Iterator[str]:
     yield from (f"only one side acts on {kind}, and nothing that shows it counts" for kind in kinds)
     if not any(tried.acted):
         yield "neither did anything in any case"
-    in_vain = any(one.finding.limit is Limit.UNANSWERED for one in tried.disagreements)
-    if in_vain and not all(tried.answered):
-        asked = ", ".join(space.asked)
-        yield f"policies look up what nothing given answers ({asked})"
 
 
 def _unseen(point: Point) -> str:

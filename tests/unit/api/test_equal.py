@@ -554,3 +554,38 @@ def test_what_is_kept_otherwise_is_a_difference():
     old["spec"]["rules"][0]["generate"]["synchronize"] = True
     (found,) = evidence(old, new).counterexamples
     assert (found.old.later, found.new.later) == (("what is made has synchronize",), ())
+
+
+@pytest.mark.parametrize("query", ["", "[].metadata.name", "[0].metadata.name", "length(@)"])
+def test_a_global_context_entry_that_nobody_gives_is_not_covered(query):
+    def denying(message):
+        entry = {"name": "kept", "globalReference": {"name": "deployments", "jmesPath": query}}
+        asked = {"key": "a", "operator": "AnyIn", "value": "{{ kept }}"}
+        return {
+            "name": "kept",
+            "match": MATCH,
+            "context": [entry],
+            "validate": {"message": message, "deny": {"conditions": {"all": [asked]}}},
+        }
+
+    found = evidence(rules(denying("a")), rules(denying("b")))
+    assert found.answer is Answer.NOT_COVERED
+    assert found.reasons[-1] == ("policies look up what nothing given answers (globalReference)")
+
+
+def test_several_fields_of_one_element_are_met_together():
+    """No single change of a Pod shows anything: the filter asks for two fields at once."""
+
+    def naming(count):
+        query = "request.object.spec.volumes[?name == 'token' && nfs.path == '/a'] | length(@)"
+        entry = {"name": "tokens", "variable": {"jmesPath": query, "default": 0}}
+        asked = {"key": "{{ tokens }}", "operator": "GreaterThan", "value": count}
+        return {
+            "name": "tokens",
+            "match": MATCH,
+            "context": [entry],
+            "validate": {"message": "no", "deny": {"conditions": {"all": [asked]}}},
+        }
+
+    found = evidence(rules(naming(0)), rules(naming(1)))
+    assert found.answer is Answer.COUNTEREXAMPLE
