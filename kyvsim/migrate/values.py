@@ -5,7 +5,19 @@ from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.migrate.expressions import TIGHT, Not, Plain, Test, is_name, literal, quoted, wrapped
+from kyvsim.migrate.expressions import (
+    RELATION,
+    TIGHT,
+    Not,
+    Plain,
+    Test,
+    enclosed,
+    every,
+    is_name,
+    literal,
+    quoted,
+    wrapped,
+)
 from kyvsim.migrate.known_types import (
     UNKNOWN,
     Types,
@@ -64,6 +76,8 @@ class Value(NamedTuple):
     """What decides where it is true or false, if it is known."""
     constant: tuple[Json, ...] = ()
     """The value itself, in a tuple of one, where it is fixed."""
+    is_choice: bool = False
+    """Whether the optional is a choice made by `has`, so that a default is one, too."""
 
     @property
     def may_miss(self) -> bool:
@@ -74,6 +88,8 @@ class Value(NamedTuple):
         """Return the text of the value, or of a default where there is none."""
         if self.soft:
             return self.soft
+        if self.is_choice:
+            return f"({self.has} ? {self.text} : {literal(default)})"
         return f"{self.optional}.orValue({literal(default)})" if self.optional else self.text
 
     def tight(self, least: int = TIGHT) -> str:
@@ -89,7 +105,7 @@ class Value(NamedTuple):
         if key in self.fields:
             return self.fields[key]
         before = self.tight()
-        found = self._field(key, before)
+        found = self._field(key, before)._replace(needs=self.needs)
         return found._replace(is_looked_up=True) if self.is_looked_up else found
 
     def entry(self, key: str) -> "Value":
@@ -97,7 +113,13 @@ class Value(NamedTuple):
         before = self.tight()
         optional = f"{self.optional or before}[?{key}]"
         has = "" if self.optional else f"({key}) in {before}"
-        found = Value(f"{before}[{key}]", values_of(self.types), optional=optional, has=has)
+        found = Value(
+            f"{before}[{key}]",
+            values_of(self.types),
+            optional=optional,
+            has=has,
+            needs=self.needs,
+        )
         return found._replace(is_looked_up=self.is_looked_up)
 
     def _field(self, key: str, before: str) -> "Value":
@@ -128,6 +150,20 @@ class Value(NamedTuple):
     def is_missing(self) -> Test:
         """Return the test that there is no value."""
         return Not(self.is_there()) if self.optional else Plain("false")
+
+    def if_needed_is_there(self) -> "Value":
+        """Return a value that is missing where what its expression needs is missing.
+
+        The plain expression ends in an error there, and no optional can be asked instead.
+        """
+        needs = self.needed()
+        if not needs:
+            return self
+        has = enclosed(every(needs), RELATION)
+        optional = f"({has} ? optional.of({self.text}) : optional.none())"
+        return self._replace(
+            optional=optional, has=has, is_choice=True, needs=(), soft="", keys_of="", test=None
+        )
 
     @property
     def empty(self) -> Json:

@@ -19,10 +19,13 @@ def variable(entry: Json, scope: Scope) -> Value:
         value = query_value(entry["jmesPath"].strip(), scope)
     else:
         value = constant(entry.get("default"))
-    if "default" in entry and value.may_miss:
-        default = value_of(entry["default"], scope)
-        if not default.constant:
-            raise no_twin("a default with variables", "use `||` in the query")
-        text = value.or_else(default.constant[0])
-        return Value(text, value.types or default.types, noun=value.noun)
-    return value
+    if entry.get("default") is None or not (value.may_miss or value.needs or value.soft):
+        return value
+    # Whatever the query fails at, it is the default that counts.
+    default = value_of(entry["default"], scope)
+    if not default.constant:
+        raise no_twin("a default with variables", "use `||` in the query")
+    if value.needs and not (value.soft and default.constant == ([],)):
+        value = value.if_needed_is_there()
+    text = value.or_else(default.constant[0])
+    return Value(text, value.types or default.types, noun=value.noun)

@@ -34,7 +34,15 @@ def call(tree: Tree, scope: Scope) -> Value:
         raise no_twin(f"the function `{name}`")
     if any(one["type"] == "expref" for one in tree["children"]):
         raise no_twin(f"`{name}` with an expression as argument")
-    return convert([scope.read(one, scope) for one in tree["children"]], scope)
+    given = [scope.read(one, scope) for one in tree["children"]]
+    found = convert(given, scope)
+    # A function ends in an error where an argument is null, unless it is made for that.
+    if name in _TAKE_NULL or found.needs:
+        return found
+    return found._replace(needs=_needs(given))
+
+
+_TAKE_NULL: Final = frozenset({"to_string", "to_array", "label_match"})
 
 
 def _needs(given: list[Value]) -> tuple[Test, ...]:

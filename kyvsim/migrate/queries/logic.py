@@ -7,7 +7,6 @@ from kyvsim.migrate.expressions import (
     Relation,
     Test,
     every,
-    literal,
     opposite,
     some,
 )
@@ -66,24 +65,32 @@ def either(tree: Tree, scope: Scope) -> Value:
         return first._replace(nullable=first.may_miss)
     if second.constant:
         return _or_constant(first, second)
+    if first.soft and not second.may_miss:
+        return _unless_no_element(first, second)
     if not first.may_miss:
         if is_text(first.types):
             raise no_twin("`||` between two texts")
         return first
     if second.may_miss:
         optional = f"{first.optional}.or({second.optional})"
-        return Value(f"{optional}.value()", first.types, optional=optional, noun=first.noun)
+        needs = (*first.needs, *second.needs)
+        text = f"{optional}.value()"
+        return Value(text, first.types, optional=optional, noun=first.noun, needs=needs)
     text = f"{first.optional}.orValue({second.text})"
     return Value(text, first.types or second.types, noun=first.noun or second.noun)
 
 
 def _or_constant(first: Value, second: Value) -> Value:
     default = second.constant[0]
-    if is_list(first.types) and not default:
+    if (is_list(first.types) or first.soft) and not default:
         soft = first.or_else([])
         return first._replace(
             text=soft, soft="", optional="", has="", needs=(), fallback=(default,)
         )
+    if first.soft:
+        return _unless_no_element(first, second)
+    if isinstance(default, float) and default.is_integer() and not first.is_double:
+        default = int(default)  # all numbers of JMESPath are floats, those of CEL are not
     if not first.may_miss:
         # `request.operation || 'BACKGROUND'`: what is always there and never empty.
         if default and is_text(first.types) and not first.text.startswith("request."):
@@ -91,15 +98,21 @@ def _or_constant(first: Value, second: Value) -> Value:
         return first
     if isinstance(default, str) and default and is_text(first.types):
         return _unless_empty(first, first.or_else(""), second)
-    text = f"{first.optional}.orValue({literal(default)})"
     return first._replace(
-        text=text,
+        text=first.or_else(default),
         optional="",
         has="",
+        is_choice=False,
         types=first.types or (second.types if default else ()),
         fallback=(default,),
         asked=first.optional,
     )
+
+
+def _unless_no_element(first: Value, second: Value) -> Value:
+    """Return a list, or another value where it is empty or made of nothing."""
+    chosen = f"(size({first.soft}) > 0 ? {first.soft} : {second.text})"
+    return Value(chosen, first.types, noun=first.noun)
 
 
 def _unless_empty(first: Value, text: str, second: Value) -> Value:

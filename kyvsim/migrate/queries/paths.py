@@ -98,8 +98,9 @@ def _of_request(key: str, scope: Scope) -> Value:
 def subexpression(tree: Tree, scope: Scope) -> Value:
     """Return what a chain of steps leads to."""
     value = scope.current
-    for step in tree["children"]:
-        if value is not None and value.may_miss and step["type"] == "function_expression":
+    for place, step in enumerate(tree["children"]):
+        # Behind a pipe the first step is a call with null: an error, where `x.f(@)` is nothing.
+        if place and value is not None and value.may_miss and step["type"] == "function_expression":
             value = _called(step, value, scope)
         else:
             value = scope.read(step, scope if value is None else scope.within(value))
@@ -114,7 +115,7 @@ def _called(step: Tree, value: Value, scope: Scope) -> Value:
     if found.test is not None:
         return as_value(every([value.is_there(), found.test]))
     if not is_list(found.types):
-        return found._replace(needs=(*found.needs, value.is_there()))
+        return found._replace(needs=(*found.needs, value.is_there())).if_needed_is_there()
     text = value.or_else(value.empty)
     softly = scope.read(step, scope.within(value.given()._replace(text=text, level=8)))
     return found._replace(soft=softly.text)
@@ -133,16 +134,17 @@ def index(tree: Tree, scope: Scope) -> Value:
     place = tree["value"]
     before = current.tight()
     element = Value("", element_of(current.types), noun=current.noun, nullable=not current.optional)
-    if place == -1:
-        text = f"{before}.last().value()"
-        optional = f"{before}.last()"
-        if current.optional:
-            optional = f"{current.optional}.orValue([]).last()"
-        return element._replace(text=text, optional=optional, needs=current.needs)
-    if place < 0:
+    if place < -1:
         raise no_twin("an index from the end")
-    optional = f"{current.optional or before}[?{place}]"
-    return element._replace(text=f"{before}[{place}]", optional=optional, needs=current.needs)
+    # A list that is made of nothing is null, whose elements are null: no error, and no need.
+    needs = () if current.soft else current.needs
+    if place == -1:
+        listed = current.or_else([]) if current.optional or current.soft else before
+        text, optional = f"{before}.last().value()", f"{listed}.last()"
+    else:
+        text = f"{before}[{place}]"
+        optional = f"{current.optional or current.soft or before}[?{place}]"
+    return element._replace(text=text, optional=optional, needs=needs)
 
 
 def variable_name(name: str) -> str:

@@ -31,7 +31,13 @@ def _source(value: Value) -> str:
 def derived_list(whole: Value, steps: str, types: Types, noun: str) -> Value:
     """Return a list that `steps` make of another one."""
     plain, soft = f"{whole.tight()}{steps}", f"{_source(whole)}{steps}"
-    return Value(plain, types, noun=noun, soft="" if soft == plain else soft, needs=whole.needed())
+    is_soft = soft != plain and not _fails(whole)
+    return Value(plain, types, noun=noun, soft=soft if is_soft else "", needs=whole.needed())
+
+
+def _fails(whole: Value) -> bool:
+    """Return whether a value may end in an error, and not just be missing."""
+    return bool(whole.needs) and not whole.soft
 
 
 def _mapped(whole: Value, right: Tree, scope: Scope, kept: str = "") -> Value:
@@ -105,7 +111,7 @@ def values(tree: Tree, scope: Scope) -> Value:
     steps = f".map(key, {whole.tight()}[key])"
     source = whole.or_else({}) if whole.may_miss else whole.tight()
     plain, soft = f"{whole.tight()}{steps}", f"{source}{steps}"
-    soft = "" if soft == plain else soft
+    soft = "" if soft == plain or _fails(whole) else soft
     types = list_of(values_of(whole.types))
     listed = Value(plain, types, noun=whole.noun, soft=soft, needs=whole.needed())
     return _mapped(listed, right, scope)

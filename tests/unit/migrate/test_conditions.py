@@ -233,3 +233,61 @@ def test_what_must_hold_of_two_sides_that_are_read_is_told(one, entry, name, con
 def test_a_list_in_the_value_of_a_membership_test_is_compared_by_its_text(converted):
     told, _ = converted(deny(condition("spec.volumes[].name || ''", "AnyNotIn", ["a", ["b"], ""])))
     assert told.reason == ""
+
+
+def read_as(query, default, operator="Equals", value=""):
+    """Return a rule that denies by a context entry with a default, unless that is None."""
+    variable = {"jmesPath": query} | ({} if default is None else {"default": default})
+    entry = {"name": "found", "variable": variable}
+    return deny({"key": "{{ found }}", "operator": operator, "value": value}, context=[entry])
+
+
+def of_object(query):
+    return f"request.object.{query}"
+
+
+PARTS = "metadata.annotations.parts"
+OPTIONAL_READS = [
+    # What is made of a list that is missing is null: a default, or a condition, decides.
+    read_as(of_object("spec.volumes[?secret].name | [0] || ''"), None),
+    read_as(of_object("spec.volumes[].name | [-1] || 'none'"), None, value="none"),
+    read_as(of_object("spec.volumes[].name || ['none']"), None, "AnyIn", ["none"]),
+    deny(condition("spec.volumes[].name | [0]", "NotEquals", "a")),
+    # `x.f(@)` is nothing where there is no `x`; `f(x)` ends in an error.
+    deny(condition(f"{PARTS}.split(@, '/') | [1] || 'b'", "Equals", "b")),
+    deny(condition(f"{PARTS}.length(@) || `7`", "Equals", 7)),
+    deny(condition(f"{PARTS} | length(@) || `7`", "Equals", 7)),
+    # A default of an entry stands for every failure of its query.
+    read_as(f"length(request.object.{PARTS})", 7, value=7),
+    read_as(f"split(request.object.{PARTS}, '/')", [], "AnyIn", ["b"]),
+    read_as(f"parse_json(request.object.{PARTS}).name", "b", value="b"),
+    read_as(f"request.object.{PARTS} | base64_decode(@).parse_json(@).name", "b", value="b"),
+    read_as(
+        f"parse_json(request.object.{PARTS}).a || parse_json(request.object.{PARTS}).b.c",
+        "b",
+        value="b",
+    ),
+    read_as(of_object("metadata.annotations | keys(@)"), [], "AnyNotIn", ["parts"]),
+    read_as(of_object("metadata.annotations | values(@)"), [], "AnyIn", ["x"]),
+    read_as(of_object("spec.volumes[].name | join('-', @)"), "a", value="a"),
+    read_as(of_object("spec.volumes[].name | sort(@) | [0]"), "a", value="a"),
+    # Null within a text is the text `null`.
+    deny(
+        {
+            "key": "/{{ request.object.metadata.name | split(@, '/') | [1] }}",
+            "operator": "Equals",
+            "value": "/null",
+        }
+    ),
+]
+
+
+@pytest.mark.parametrize("rule", OPTIONAL_READS)
+def test_fields_that_are_missing_are_read_as_the_rule_reads_them(rule, denials):
+    plain = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "plain"}}
+    plain["spec"] = {"containers": [{"name": "a", "image": "nginx"}]}
+    empty = {**plain, "metadata": {"name": "empty", "annotations": {}}}
+    empty["spec"] = {**plain["spec"], "volumes": []}
+    other = {**plain, "metadata": {"name": "other", "annotations": {"other": "x"}}}
+    other["spec"] = {**plain["spec"], "volumes": [{"name": "a", "emptyDir": {}}]}
+    denials(rule, [plain, empty, other])
