@@ -73,7 +73,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         found = make_examples(inputs, options["seconds"], stdin)
     say_remarks(found.diagnostics)
     for one in found.missing:
-        say(safe_line(f"warning: no object by itself shows this: {doing_text(one)}"))
+        say(safe_line(f"warning: no example was found for this outcome: {doing_text(one)}"))
     if not folder:
         write_out(stream(found), YAML)
         if found.found and found.targets:

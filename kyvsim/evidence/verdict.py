@@ -178,24 +178,26 @@ def _reasons(tried: Tried, space: Space, pair: Pair) -> Iterator[str]:
     # A look-up that is never answered is mostly why rules were not seen at work.
     if space.asked and (in_vain or unseen) and not all(tried.answered):
         asked = ", ".join(space.asked)
-        yield f"policies look up what nothing given answers ({asked})"
+        yield f"policies look up data that was not given ({asked})"
 
 
 def _not_seen(tried: Tried, pair: Pair) -> Iterator[str]:
     """Yield what was not seen in any case."""
     if not tried.finished:
         cases = "1 case" if tried.total == 1 else f"{tried.total} cases"
-        yield f"the limit of time or cases came after {cases}: there are more"
+        yield f"the limit on time or cases was reached after {cases}; others were not tried"
     sides = (("old", pair.old), ("new", pair.new))
     unseen = ((name, _unseen(point)) for name, side in sides for point in side.points())
     yield from (f"{missing} ({name})" for name, missing in unseen if missing)
     for name, passed in zip(("old", "new"), tried.let_pass, strict=True):
         if not passed:
-            yield f"nothing that an API server would take was let pass ({name})"
+            yield f"no object that an API server accepts was allowed ({name})"
     kinds = (kind for kind in tried.one_sided if kind != UNDERIVED)
-    yield from (f"only one side acts on {kind}, and nothing that shows it counts" for kind in kinds)
+    yield from (
+        f"only one side handles {kind}, and no difference that counts shows it" for kind in kinds
+    )
     if not any(tried.acted):
-        yield "neither did anything in any case"
+        yield "neither side did anything in any case"
 
 
 def _unseen(point: Point) -> str:
@@ -212,9 +214,9 @@ def _unseen(point: Point) -> str:
 
 def _untried(tried: Tried, space: Space) -> Iterator[str]:
     if tried.finished and not tried.ended:
-        yield "some changes on cases like others: they mattered nowhere before the limit came"
+        yield "some variations of cases: the limit on time or cases was reached first"
     for one in space.subresources:
-        yield f"requests for a part of an object: `{one}`"
+        yield f"requests to the subresource `{one}`"
 
 
 def _reached(side: Side, acted: int) -> SideReached:

@@ -14,8 +14,13 @@ def render(migration: Migration) -> Iterator[str]:
     for conversion, evidence in migration.pairs:
         yield from _policy(conversion, _checked(evidence))
         if evidence is not None:
-            told = list(render_evidence(Equality(evidence, ())))
-            shown = told[:1] if evidence.answer is Answer.EQUAL else told
+            shown = list(render_evidence(Equality(evidence, ())))
+            if evidence.answer is Answer.EQUAL:
+                # What was not tried is shown in any case: equal is no more than what was.
+                shown = [
+                    *shown[:1],
+                    *(f"  not tried: {safe_line(one)}\n" for one in evidence.untried),
+                ]
             yield from (f"  {line}".rstrip(" ") for line in shown)
         yield "\n"
 

@@ -5,6 +5,7 @@ from kyvsim.api.migrate_evidence import with_evidence
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.evidence import Answer
 from kyvsim.model.migration import Outcome
+from kyvsim.report.migrate_text import render
 
 POLICY = """\
 # Above all.
@@ -86,6 +87,14 @@ def test_evidence():
     (evidence,) = found.evidence
     assert evidence.answer is Answer.EQUAL
     assert 0 < evidence.denied < evidence.cases
+
+
+def test_what_was_not_tried_is_shown_of_equal_policies():
+    found = with_evidence(migrate(["-"], POLICY.encode()), (), 5)
+    (evidence,) = found.evidence
+    partly = evidence._replace(untried=("requests to the subresource `nodes/proxy`",))
+    shown = "".join(render(found._replace(evidence=(partly,))))
+    assert "  not tried: requests to the subresource `nodes/proxy`\n" in shown
 
 
 def test_what_is_not_converted_as_a_whole_is_not_compared():
