@@ -4,8 +4,10 @@ upstream: pkg/engine/validate/validate.go, pkg/engine/anchor/handlers.go and, fo
 keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
 """
 
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import takewhile
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
@@ -241,7 +243,8 @@ def _compile_tags(pattern: Mapping[str, Json], spot: Spot) -> Check:
         if value.__class__ is not dict:
             return no_map(value)
         keys = written if notes is None else notes.tags.get(identity, written)
-        found = tuple(_expand(key, value) for key in keys)
+        tags = sorted(tag for tag, text in value.items() if text.__class__ is str)
+        found = tuple(_expand(key, tags) for key in keys)
         if notes is not None:
             notes.tags[identity] = found
         return expanded(found)(value, notes)
@@ -249,16 +252,18 @@ def _compile_tags(pattern: Mapping[str, Json], spot: Spot) -> Check:
     return check
 
 
-def _expand(key: str, tags: Mapping[str, Json]) -> str:
-    """Return a key with the first tag, by name, that its wildcards fit in their place.
+def _expand(key: str, tags: Sequence[str]) -> str:
+    """Return a key with the first of the sorted tags that its wildcards fit in their place.
 
-    upstream takes any of those that fit, as chance has it.
+    upstream takes any of those that fit, as chance has it. Tags that fit begin with what the key
+    has before its first wildcard, so that most others are passed over.
     """
     if not has_wildcard(key):
         return key
     anchor = parse_anchor(key)
     bare = key if anchor is None else anchor.key
-    found = next(
-        (tag for tag in sorted(tags) if tags[tag].__class__ is str and matches(bare, tag)), bare
-    )
+    start = bare.split("*", 1)[0].split("?", 1)[0]
+    places = range(bisect_left(tags, start), len(tags))
+    alike = takewhile(lambda tag: tag.startswith(start), map(tags.__getitem__, places))
+    found = next((tag for tag in alike if matches(bare, tag)), bare)
     return found if anchor is None else str(anchor._replace(key=found))

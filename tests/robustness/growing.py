@@ -180,6 +180,14 @@ def _merging_loops(count: int) -> Files:
     return {"policy.yaml": [_policy("p", rule)], "resource.yaml": [_pod(0, count)]}
 
 
+def _wild_keys(count: int) -> Files:
+    labels = {f"k{n}-*": "?*" for n in range(count)}
+    rule = _rule("r", validate={"message": "m", "pattern": {"metadata": {"labels": labels}}})
+    pod = _pod()
+    pod["metadata"]["labels"] = {f"k{n}-a": "b" for n in range(count)}
+    return {"policy.yaml": [_policy("p", rule)], "resource.yaml": [pod]}
+
+
 def _depth(count: int) -> Files:
     policies = [_policy("p", _labelled(), _marked()), _native("n")]
     return {"policy.yaml": policies, "resource.yaml": [_pod(0, 1, x=_nested(count))]}
@@ -357,6 +365,7 @@ GROWING = (
     Growing("Pods in a flow list", _pods_in_flow, (_APPLY, _EXPLAIN), 8),
     Growing("policies on one line", _policies_on_one_line, (_APPLY, _LINT, _MIGRATE), 8),
     Growing("labels selected by wildcards", _selected_labels, (_APPLY, _LINT), 64),
+    Growing("wildcards in keys of labels", _wild_keys, (_APPLY,), 64),
     Growing("unknown kinds", _unknown_kinds, (_APPLY, _LINT), 256),
     Growing("a long expression", _long_expression, (_APPLY, _EXPLAIN, _LINT), 80),
     Growing("empty documents", _empty_documents, (_APPLY, _LINT), 64),
