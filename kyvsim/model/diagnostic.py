@@ -21,7 +21,7 @@ class Severity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
-    """It tells of no fault: something was left out of a folder."""
+    """A note on what is probably right; --strict does not make an error of it."""
 
 
 class Diagnostic(NamedTuple):
@@ -52,9 +52,12 @@ def strictly(remarks: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     )
 
 
+_LEFT_OUT = "KV028"
+
+
 def left_out(what: str, location: Location) -> Diagnostic:
     """Return that something in a folder was left out, because it is none of what is wanted."""
-    return Diagnostic("KV028", Severity.INFO, what, location)
+    return Diagnostic(_LEFT_OUT, Severity.INFO, what, location)
 
 
 def without_left_out(
@@ -67,7 +70,7 @@ def without_left_out(
     kept: list[Diagnostic] = []
     aside: list[Diagnostic] = []
     for one in said:
-        (aside if one.severity is Severity.INFO else kept).append(one)
+        (aside if one.code == _LEFT_OUT else kept).append(one)
     return _folded(kept), tuple(aside)
 
 

@@ -6,7 +6,7 @@ What has a wildcard in its kind is left alone.
 upstream: pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from types import MappingProxyType
@@ -18,12 +18,12 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match.filters import filters
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.facts import Filter
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
-from kyvsim.model.wording import nearest
+from kyvsim.model.wording import listed, nearest
 from kyvsim.schema.facts import CEL_GROUP
 from kyvsim.schema.kinds import kyverno_kinds
 
@@ -84,7 +84,7 @@ def unknown_kinds(
     known: frozenset[tuple[str, str]],
     exceptions: Iterable[PolicyException] = (),
 ) -> Iterator[Diagnostic]:
-    """KV215: a kind that is a slip of another, KV216: a kind that nothing knows, told once.
+    """KV215: a kind that is a slip of another, KV216: kinds that nothing knows, all in one note.
 
     A near spelling proves a slip only within a group that is known: cert-manager's
     `CertificateRequest` is not Kubernetes' `PodCertificateRequest`. Without one it is a hint.
@@ -104,15 +104,38 @@ def unknown_kinds(
             yield warn(use.document, "KV215", text, use.path)
         else:
             others.setdefault(use.text, []).append(use)
+    near = {text: _alike(text, known) if len(others) <= _MOST_MEANT else "" for text in others}
     for text, uses in others.items():
-        times = f" ({len(uses)} times)" if len(uses) > 1 else ""
-        near = _alike(text, known) if len(others) <= _MOST_MEANT else ""
-        hint = f"did you mean `{near}`? If not, " if near else ""
-        message = (
-            f"kind `{text}`{times} is not built in, and neither its definition nor an object is"
-            f" given: {hint}name the file of its CustomResourceDefinition with --crd-path"
+        if near[text]:
+            times = f" ({len(uses)} times)" if len(uses) > 1 else ""
+            message = (
+                f"kind `{text}`{times} is not built in, and neither its definition nor an object is"
+                f" given: did you mean `{near[text]}`? If not, {_NAME_IT}"
+            )
+            yield warn(uses[0].document, "KV216", message, uses[0].path)
+    unlike = [text for text in others if not near[text]]
+    if unlike:
+        first = others[unlike[0]][0]
+        yield Diagnostic(
+            "KV216", Severity.INFO, _none_known(unlike), first.document.locate(first.path)
         )
-        yield warn(uses[0].document, "KV216", message, uses[0].path)
+
+
+_NAME_IT = "name the file of its CustomResourceDefinition with --crd-path"
+
+
+def _none_known(kinds: Sequence[str]) -> str:
+    """Return that kinds of custom resources, probably, are neither defined nor given."""
+    if len(kinds) == 1:
+        return (
+            f"kind `{kinds[0]}` is not built in, and neither its definition nor an object is"
+            f" given: {_NAME_IT}"
+        )
+    return (
+        f"{len(kinds)} kinds are not built in, and neither their definitions nor objects are given:"
+        f" {listed(kinds)}: name the files of their"
+        " CustomResourceDefinitions with --crd-path"
+    )
 
 
 def _uses(policies: Iterable[Policy]) -> Iterator[_Use]:

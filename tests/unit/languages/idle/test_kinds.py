@@ -1,6 +1,7 @@
 import pytest
 
 from kyvsim.languages.idle.kinds import known_kinds, unknown_kinds
+from kyvsim.model.diagnostic import strictly
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.source import Document, Location
 
@@ -92,7 +93,26 @@ def test_known_kinds_are_left_alone(told, kind):
 def test_what_nothing_knows_is_told_once(told, kind):
     ((code, path, message),) = told(rule(kind), rule("Pod"), rule(kind))
     assert (code, path) == ("KV216", "spec/rules/0/match/any/0/resources/kinds/0")
-    assert message.startswith(f"kind `{kind}` (2 times) is not built in")
+    assert message.startswith(f"kind `{kind}` is not built in")
+
+
+def test_unknown_kinds_are_one_note_and_slips_are_warnings():
+    """A policy set for cert-manager and others is not wrong: --strict accepts it."""
+    document = Document({}, "e.yaml", 0, lambda path: Location("/".join(map(str, path))))
+    kinds = ["Certificate", "Deploymnet", "example.com/v1/Gadget", "Certificate", "pod"]
+    match = {"any": [{"resources": {"kinds": kinds}}]}
+    exception = PolicyException("e", "", (), match, None, (), document)
+    found = [*unknown_kinds([], known_kinds([]), [exception])]
+    assert [(one.code, one.severity.value) for one in found] == [
+        ("KV215", "warning"),
+        ("KV216", "warning"),
+        ("KV216", "info"),
+    ]
+    assert found[2].message.startswith(
+        "2 kinds are not built in, and neither their definitions nor objects are given:"
+        " `Certificate`, `example.com/v1/Gadget`: name the files"
+    )
+    assert [one.severity.value for one in strictly(found)] == ["error", "error", "info"]
 
 
 @pytest.mark.parametrize(
