@@ -23,6 +23,8 @@ from kyvsim.languages.idle.bindings import doubtful_bindings
 from kyvsim.languages.idle.pattern_fields import unknown_pattern_fields
 from kyvsim.languages.idle.rule_pairs import contradicting_rules, repeated_rules
 from kyvsim.languages.idle.runs import of_policies
+from kyvsim.languages.unread_selectors import faults_of_binding
+from kyvsim.languages.unread_selectors import unread as unread_selectors
 from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, Loaded, read_documents
@@ -121,6 +123,8 @@ def _findings(
     found += expired_exceptions(known, options.system.clock.now())
     bindings, unfit = load_bindings(documents)
     found += unfit
+    for one in bindings:
+        found += unread_selectors(one.document, faults_of_binding(one.document.data["spec"]))
     wrong = {one.location for one in found if one.severity is Severity.ERROR}
     policies, _ = load_policies(documents, READERS)
     if exceptions.policies:

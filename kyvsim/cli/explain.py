@@ -63,5 +63,8 @@ def command(call: declared.Call, /, **options: Any) -> int:
         objects = tuple(found.objects) if chosen.files else found.objects
         write_out(written(chosen.shown, objects, options), FORMATS[chosen.shown].media)
         files.fill(written(name, objects, options) for name, _ in chosen.files)
-    is_broken = any(one.severity is Severity.ERROR for one in found.run.diagnostics)
+    # The explanation shows that no rule matched, not that policies were given as resources.
+    later = tuple(one for one in found.run.last_remarks() if one.severity is Severity.ERROR)
+    say_remarks(later)
+    is_broken = any(one.severity is Severity.ERROR for one in (*found.run.diagnostics, *later))
     return UNUSABLE if is_broken else OK

@@ -12,11 +12,13 @@ from kyvsim.cel.kubernetes import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped
 from kyvsim.compile.probed import CHECKED
+from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_validator import (
     Declared,
     Expression,
     Validator,
     compile_validator,
+    compiled,
     variable_value,
 )
 from kyvsim.languages.native.expressions import ExpressionProblem, asked_by, values_of
@@ -25,6 +27,7 @@ from kyvsim.languages.probed_expressions import told_program
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus, Stage
+from kyvsim.model.source import Path
 
 _PASSED = passed("")
 _UNMET = skipped("match conditions aren't met")
@@ -58,7 +61,7 @@ def _compile(policy: Policy, around: Surroundings) -> Compiled:
             return _faulty(refusal.message)
         return Outcome(RuleStatus.FAIL, refusal.message)
 
-    return run, tuple(_problems(validator))
+    return run, tuple(_problems(spec, validator))
 
 
 def _probed(validator: Validator, probe: Probe) -> Validator:
@@ -88,12 +91,28 @@ def _faulty(message: str) -> Outcome:
     return Outcome(RuleStatus.ERROR, message)
 
 
-def _problems(validator: Validator) -> Iterator[ExpressionProblem]:
-    """Yield the expressions that cannot be compiled."""
-    for path, one in validator.placed():
+def _problems(spec: Json, validator: Validator) -> Iterator[ExpressionProblem]:
+    """Yield the expressions that cannot be compiled.
+
+    Audit annotations make no difference to verdicts, but a cluster refuses the policy.
+    """
+    placed = ((("spec", *path), one) for path, one in validator.placed())
+    for path, one in (*placed, *audit_annotations(spec, validator)):
         if one.program is None:
-            problem = one.problem.removeprefix("compilation failed: ")
-            yield ExpressionProblem(("spec", *path), problem)
+            yield ExpressionProblem(path, one.problem.removeprefix("compilation failed: "))
+
+
+def audit_annotations(spec: Json, validator: Validator) -> Iterator[tuple[Path, Expression]]:
+    """Yield the expressions of a policy's audit annotations, compiled, and where they are.
+
+    upstream: k8s.io/kubernetes pkg/apis/admissionregistration/validation (validateAuditAnnotation).
+    """
+    scope = Declared(params=bool(spec.get("paramKind")), authorizer=False)
+    for name, variable in validator.variables.items():
+        scope = scope.with_variable(name, variable.program)
+    for index, entry in enumerate(spec.get("auditAnnotations") or ()):
+        path = ("spec", "auditAnnotations", index, "valueExpression")
+        yield path, compiled(entry["valueExpression"], scope)
 
 
 KIND = NativeKind(

@@ -11,13 +11,12 @@ from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_validator import (
     Declared,
-    Expression,
     FaultError,
     Validator,
     compile_validator,
-    compiled,
     variable_value,
 )
+from kyvsim.languages.native.validating_admission_policy import audit_annotations
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any
 from kyvsim.model.source import Path
@@ -66,7 +65,7 @@ def decisions(invocation: Invocation, asked: Asked) -> Iterator[Decision]:
 
 def _unannotated(policy: Json, validator: Validator, values: list[Any]) -> Iterator[Decision]:
     """Yield what is wrong with annotations for the audit log, which nobody reads here."""
-    for _, one in _annotations(policy, validator):
+    for _, one in audit_annotations(policy["spec"], validator):
         try:
             one.value(values)
         except FaultError as fault:
@@ -77,7 +76,7 @@ def validating_problems(policy: Json) -> Iterator[tuple[Path, str, str]]:
     """Yield place, text and fault of the expressions that cannot be compiled."""
     validator = _validator(policy)
     placed = ((("spec", *path), one) for path, one in validator.placed())
-    for path, one in (*_annotations(policy, validator), *placed):
+    for path, one in (*audit_annotations(policy["spec"], validator), *placed):
         if one.program is None:
             yield path, one.text, one.problem
 
@@ -90,13 +89,3 @@ def _validator(policy: Json) -> Validator:
         spec.get("validations") or (),
         Declared(params=bool(spec.get("paramKind"))),
     )
-
-
-def _annotations(policy: Json, validator: Validator) -> Iterator[tuple[Path, Expression]]:
-    spec = policy["spec"]
-    scope = Declared(params=bool(spec.get("paramKind")), authorizer=False)
-    for name, variable in validator.variables.items():
-        scope = scope.with_variable(name, variable.program)
-    for index, entry in enumerate(spec.get("auditAnnotations") or ()):
-        path = ("spec", "auditAnnotations", index, "valueExpression")
-        yield path, compiled(entry["valueExpression"], scope)

@@ -173,3 +173,11 @@ def test_a_rule_that_a_deletion_does_not_concern_is_told_with_the_reason(tmp_pat
     assert explain("--operation", "DELETE") == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "the object is deleted, and the rule does nothing then" in said
+
+
+@pytest.mark.usefixtures("files")
+def test_policies_that_are_given_as_resources_are_an_error(capsys):
+    assert run(["explain", "policy.yaml", "-r", "policy.yaml"]) == 2
+    assert (
+        "error KV029: no rule matched, and nothing but `ClusterPolicy`" in capsys.readouterr().err
+    )

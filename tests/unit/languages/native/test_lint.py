@@ -122,3 +122,68 @@ def test_mutations(told, field, text, found):
     mutation = {"patchType": types[field], field: {"expression": text}}
     spec = {"mutations": [mutation], "reinvocationPolicy": "Never"}
     assert told("MutatingAdmissionPolicy", [PODS], **spec) == found
+
+
+@pytest.fixture
+def checked(tmp_path):
+    """Return what checks a policy with audit annotations and a binding with match resources."""
+
+    def check(annotations, matching):
+        spec = {
+            "variables": [{"name": "own", "expression": "object.metadata.name"}],
+            "validations": [{"expression": "object.metadata.name != 'x'"}],
+            "auditAnnotations": [
+                {"key": f"k{index}", "valueExpression": text}
+                for index, text in enumerate(annotations)
+            ],
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "operations": ["CREATE"],
+                        "resources": ["pods"],
+                    }
+                ]
+            },
+        }
+        bound = {"policyName": "v", "validationActions": ["Deny"], "matchResources": matching}
+        documents = [
+            {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": kind,
+                "metadata": {"name": "v"},
+                "spec": one,
+            }
+            for kind, one in (
+                ("ValidatingAdmissionPolicy", spec),
+                ("ValidatingAdmissionPolicyBinding", bound),
+            )
+        ]
+        file = tmp_path / "p.yaml"
+        file.write_text("\n---\n".join(map(json.dumps, documents)))
+        return [(one.code, one.severity.value) for one in lint([str(file)]).diagnostics]
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("annotations", "matching", "found"),
+    [
+        (["variables.own"], {"objectSelector": {"matchLabels": {"a": "b"}}}, []),
+        (["variables.own + nope", "variables.other"], {}, [("KV156", "error")] * 2),
+        (["object.metadata."], {}, [("KV156", "error")]),
+        (
+            ["variables.own"],
+            {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Exist"}]}},
+            [("KV161", "error")],
+        ),
+        (
+            ["variables.own"],
+            {"objectSelector": {"matchLabels": {"a b": "c"}}},
+            [("KV161", "error")],
+        ),
+    ],
+)
+def test_audit_annotations_and_selectors_of_bindings(checked, annotations, matching, found):
+    assert checked(annotations, matching) == found
