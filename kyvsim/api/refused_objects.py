@@ -11,7 +11,7 @@ k8s.io/kubernetes pkg/apis/*/validation
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
@@ -277,7 +277,7 @@ class _Accepted(NamedTuple):
 _ANY_VALUE = _Accepted(_LEAVES, _accepts_anything)
 
 
-@cache
+@lru_cache(maxsize=512)
 def _accepting(api_version: str, kind: str) -> _Accepts:
     """Return what quickly recognises objects of a kind that can be decoded."""
     found = None if kind in _UNCHECKED else _type_of(api_version, kind)
