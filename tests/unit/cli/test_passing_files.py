@@ -13,6 +13,7 @@ from kyvsim.cli.output_files import ObjectFiles
 from kyvsim.cli.report_files import write_reports
 from kyvsim.load import scratch
 from kyvsim.load.scratch import PREFIX, ScratchFiles, scratch_folder
+from kyvsim.report.log_commands import TEXT
 
 LONGEST = [
     "n" * 250,
@@ -38,7 +39,7 @@ def test_temporary_files_share_a_hidden_folder_beside_their_place(tmp_path, name
 @pytest.mark.parametrize("name", LONGEST)
 def test_the_longest_name_can_be_written_to(tmp_path, name):
     report, objects = tmp_path / f"{name}.json", tmp_path / f"{name}.yaml"
-    write_reports([(str(report), iter("a"))])
+    write_reports([(str(report), TEXT, iter("a"))])
     written = ObjectFiles(str(objects), lambda _: False)
     written.commit()
     assert sorted(tmp_path.iterdir()) == [report, objects]
@@ -56,7 +57,7 @@ def test_a_run_removes_what_a_killed_one_left(tmp_path):
         assert done.returncode == -signal.SIGKILL
         (left,) = tmp_path.iterdir()
         assert len([*left.glob("*.tmp")]) == 3
-    write_reports([(str(tmp_path / "report"), iter("a"))])
+    write_reports([(str(tmp_path / "report"), TEXT, iter("a"))])
     assert [one.name for one in tmp_path.iterdir()] == ["report"]
 
 
@@ -64,7 +65,7 @@ def test_a_run_leaves_the_folder_of_a_living_one(tmp_path):
     first = ScratchFiles()
     place = Path(first.file_for(str(tmp_path / "a")))
     place.touch()
-    write_reports([(str(tmp_path / "report"), iter("a"))])
+    write_reports([(str(tmp_path / "report"), TEXT, iter("a"))])
     assert place.exists()
     first.close()
 
@@ -75,7 +76,7 @@ def test_a_folder_without_a_lock_is_left_for_a_day(tmp_path, age, stays):
     folder.mkdir()
     at = time.time() - age
     os.utime(folder, (at, at))
-    write_reports([(str(tmp_path / "report"), iter("a"))])
+    write_reports([(str(tmp_path / "report"), TEXT, iter("a"))])
     assert folder.exists() is stays
 
 
@@ -85,7 +86,7 @@ def test_without_locks_only_the_age_tells(tmp_path, monkeypatch, age):
     monkeypatch.setattr(scratch, "HAS_LOCKS", False)
     at = time.time() - age
     os.utime(folder, (at, at))
-    write_reports([(str(tmp_path / "report"), iter("a"))])
+    write_reports([(str(tmp_path / "report"), TEXT, iter("a"))])
     assert folder.exists() is (age == 60)
 
 
@@ -95,7 +96,7 @@ def test_links_and_files_of_such_a_name_are_left_alone(tmp_path):
     link, file = tmp_path / f"{PREFIX}link", tmp_path / f"{PREFIX}file"
     link.symlink_to(tmp_path / "kept")
     file.touch()
-    write_reports([(str(tmp_path / "report"), iter("a"))])
+    write_reports([(str(tmp_path / "report"), TEXT, iter("a"))])
     assert (link.is_symlink(), file.exists(), (tmp_path / "kept/lock").exists()) == (True,) * 3
 
 
