@@ -110,6 +110,7 @@ def check(path, now, request):
     assert before.splitlines() == now.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", WITH_CONSOLE, ids=name_of)
 def test_console_blocks_show_what_the_program_says(path, request, tmp_path):
     text = path.read_text(encoding="utf-8")
@@ -159,6 +160,7 @@ def test_what_is_not_played_says_why(path):
     assert not commands_not_played(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", WITH_GENERATED, ids=name_of)
 def test_generated_parts_are_what_their_scripts_make(path, request):
     def made(found):

@@ -13,6 +13,8 @@ from recorded import recorded
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.model.report_entry import report_message, report_properties
 
+pytestmark = pytest.mark.slow
+
 ENTRIES = recorded("cel_kinds.jsonl")
 WITHOUT_NAMESPACE = frozenset({23, 28, 79, 80, 84, 88, 95})
 """Entries that generate ConfigMaps without a namespace, which the reference's stand-in for a

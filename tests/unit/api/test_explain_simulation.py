@@ -9,6 +9,8 @@ from kyvsim.api.simulate import SimulateInputs, simulate
 from kyvsim.report.explain_words import decision
 from kyvsim.report.inquiry_words import ending_word, told_inquiries
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 SCENARIOS = sorted((ROOT / "fixtures/scenarios").glob("*.yaml"))
 HEAD = "apiVersion: kyvsim/v1\nkind: Scenario\npolicies: policies.yaml\n"

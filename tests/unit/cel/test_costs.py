@@ -4,6 +4,8 @@ import pytest
 
 from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
 
+pytestmark = pytest.mark.slow
+
 OBJ = {"s": "a" * 100_000, "l": list(range(2000)), "few": list(range(50))}
 
 

@@ -23,6 +23,8 @@ from kyvsim.cli import apply_jobs
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.model.source import Document
 
+pytestmark = pytest.mark.slow
+
 MUTATES = """
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy

@@ -11,6 +11,8 @@ import pytest
 
 import kyvsim
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(kyvsim.__file__).parent
 OWN = ("__init__", "cli/__init__", "cli/bundles", "cli/commands", "cli/front_page")
 OWN += ("cli/own_modules", "light/__init__", "light/importing", "light/regex")

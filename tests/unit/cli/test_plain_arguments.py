@@ -11,6 +11,8 @@ from kyvsim.cli.declared import Call, Group, UsageError
 from kyvsim.cli.front_page import COMMANDS
 from kyvsim.cli.plain_arguments import read_plainly
 
+pytestmark = pytest.mark.slow
+
 
 def every_command():
     for name in COMMANDS:

@@ -16,6 +16,8 @@ from kyvsim.fleet import assignment, dask_engine
 
 pytest.importorskip("distributed", reason="these need distributed: kyvsim[dask]")
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 
 

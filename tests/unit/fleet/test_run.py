@@ -16,6 +16,8 @@ from spread_inputs import NAMESPACE, ODD_STREAMS, POLICY, READS, STREAM, TEAM, p
 
 from kyvsim.fleet import drive, work
 
+pytestmark = pytest.mark.slow
+
 HERE = ("--engine", "processes", "-j", "1", "--piece-size", "1k")
 FORMATS = (
     (),

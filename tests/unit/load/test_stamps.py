@@ -8,10 +8,12 @@ from kyvsim.load.walking import Walking
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "a.yaml").write_text("a: 1\n")
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep/b.json").write_text("{}")
-    return tmp_path
+    # Alone in its parent, which a pattern walks: other tests have folders beside tmp_path.
+    own = tmp_path / "own"
+    (own / "deep").mkdir(parents=True)
+    (own / "a.yaml").write_text("a: 1\n")
+    (own / "deep/b.json").write_text("{}")
+    return own
 
 
 def write(folder):

@@ -14,6 +14,8 @@ from kyvsim.sim.exploration.run import DirectedRun
 from kyvsim.sim.server import Store
 from kyvsim.sim.time import Scheduler, VirtualClock
 
+pytestmark = pytest.mark.slow
+
 MANY = 100
 ROOT = Path(__file__).parents[4]
 

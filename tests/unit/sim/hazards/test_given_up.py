@@ -8,6 +8,8 @@ from kyvsim.model.simulation import HazardLevel, TimelineEvent
 from kyvsim.sim.hazards import find_hazards
 from kyvsim.sim.hazards.facts import Facts
 
+pytestmark = pytest.mark.slow
+
 LABEL = "cleanup.kyverno.io/ttl"
 
 
