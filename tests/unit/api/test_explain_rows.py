@@ -208,12 +208,13 @@ def test_a_rule_that_changes_is_explained_after_those_before_it():
 def test_a_derived_rule_is_explained_where_it_is_written():
     deployment = (
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n"
-        "spec:\n  template:\n    spec:\n      containers:\n      - {name: c, image: a}\n"
+        "spec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n"
+        "    spec:\n      containers:\n      - {name: c, image: a}\n"
     )
     text = policy("validate: {pattern: {spec: {containers: [{image: '*:*'}]}}}")
     ((row, (reason,)),) = failures(text, resource=deployment)
     assert row.result.rule.name == "autogen-r"
-    assert (reason.seen_at.line, reason.place.line) == (8, 6)
+    assert (reason.seen_at.line, reason.place.line) == (10, 6)
 
 
 def test_what_says_something_else_the_second_time_has_no_reason(monkeypatch):

@@ -16,6 +16,7 @@ def partial(resources):
         files=("a.yaml",),
         course=Course(),
         lists=((0, "a"),),
+        refused=(),
     )
 
 

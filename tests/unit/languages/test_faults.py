@@ -11,7 +11,7 @@ from kyvsim.languages import policies as languages
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source
 from kyvsim.load.policy import load_policies
-from kyvsim.model.budget import Budget
+from kyvsim.model.budget import UNCHANGED, Budget
 
 TEXT = """
 apiVersion: kyverno.io/v1
@@ -119,7 +119,9 @@ def test_lint_reports_the_rule_whose_constants_take_more_than_the_budget():
 
 
 def test_compiling_reports_the_option_that_sets_another_budget():
-    compiled, (said,) = languages.compile_policies(heavy_policies(), CompileOptions(own_system()))
+    compiled, (said,) = languages.compile_policies(
+        heavy_policies(), CompileOptions(own_system(budget=UNCHANGED))
+    )
     assert compiled.policies == ()
     assert str(said.location) == "p.yaml:10:5"
     assert "--budget rule=N" in said.message

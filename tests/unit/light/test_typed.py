@@ -1,6 +1,5 @@
 """The words of types do at run time what the package asks of them, and are typing's otherwise."""
 
-import ast
 import subprocess
 import sys
 import typing
@@ -78,23 +77,6 @@ def test_bases_add_nothing():
 def test_a_value_stays_as_it_is():
     value = object()
     assert typed.cast(int, value) is value
-
-
-def test_typing_is_loaded_by_nobody_else():
-    """Who is to be quick in starting has these words in its place."""
-    importing = [
-        str(file.relative_to(ROOT))
-        for file in FILES
-        for node in ast.walk(ast.parse(file.read_text()))
-        if (isinstance(node, ast.ImportFrom) and node.module == "typing")
-        or (isinstance(node, ast.Import) and "typing" in {one.name for one in node.names})
-    ]
-    assert sorted(set(importing)) == [
-        "light/named_tuple.py",
-        "light/typed.py",
-        "testing/__init__.py",  # what pytest loads at each start: it has loaded typing
-        "testing/plugin.py",
-    ]
 
 
 def test_every_module_can_be_loaded():

@@ -23,6 +23,7 @@ WITHOUT_EXAMPLES = {
     "KV029": "a resource among the policies is told as such, too (KV011)",
     "KV044": "a page has no line that ends in CR",
     "KV080": "a page has no packed files",
+    "KV113": "it is reported beside an error (KV129) only",
     "KV081": "a process has to die",
     "KV082": "a run has to be stopped",
 }

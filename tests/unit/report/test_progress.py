@@ -26,6 +26,7 @@ def test_a_long_wait_shows_and_a_short_one_does_not(capsys, monkeypatch):
     with progress.waiting("reading files", shown=True):
         while "reading files …" not in capsys.readouterr().err:
             time.sleep(0.05)
+    capsys.readouterr()  # what takes the wait off the screen again
     with progress.waiting("reading files", shown=False):
         time.sleep(0.1)
     assert capsys.readouterr().err == ""

@@ -29,7 +29,7 @@ def test_who_writes_a_policy_gives_it_a_name():
     assert schema.words["required"] == ["metadata", "spec"]
     assert schema.child("metadata").words["required"] == ["name"]
     own = kyverno_schema("kyverno.io/v1", "ClusterPolicy")
-    assert schema.child("spec").words is own.child("spec").words
+    assert schema.child("spec").properties.keys() == own.child("spec").properties.keys()
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,8 @@ def reached(manifest_of):
         (found,) = api.run_file(file, api.Reading(coverage=True))
         (plain,) = api.run_file(file, api.Reading())
         assert found.rows == plain.rows
-        assert [str(one) for one in found.diagnostics] == []
+        # Objects that are cut short are ones that an API server refuses (KV233).
+        assert [str(one) for one in found.diagnostics if one.code != "KV233"] == []
         return {
             (point.kind.value, path_text(point.path).removeprefix("spec.")): dict(point.outcomes)
             for point in found.points
