@@ -61,7 +61,8 @@ def played(one: BadInput, folder: Path) -> Ending:
         env={**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "PATH": path},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
     )
-    return Ending(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace"))
+    said = (done.stdout + done.stderr).decode("utf-8", "replace")
+    return Ending(done.returncode, said.replace(f"{folder}{os.sep}", ""))
 
 
 def started(one: BadInput) -> list[str]:
