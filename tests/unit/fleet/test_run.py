@@ -56,7 +56,8 @@ def test_failures_below_a_severity_do_not_count(given, kyvsim, tmp_path, least, 
 
 DEPLOYMENT = (
     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: a}\n"
-    "spec: {selector: {}, template: {spec: {containers: [{name: c, image: 'a:latest'}]}}}\n"
+    "spec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n"
+    "    spec: {containers: [{name: c, image: 'a:latest'}]}\n"
 )
 
 
