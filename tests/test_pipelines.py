@@ -74,7 +74,8 @@ def step_run(folder, name, **inputs):
 
 @pytest.mark.parametrize("command", ["apply", "lint", "test"])
 def test_each_command_has_the_formats_that_the_action_asks_for(folder, command):
-    args = {"apply": "pol -r man", "lint": "pol", "test": "pol"}[command]
+    tests = str(ROOT / "fixtures/tests")
+    args = {"apply": "pol -r man", "lint": "pol", "test": tests}[command]
     done = step_run(folder, "Run kyvsim", command=command, args=args)
     assert done.returncode in {0, 1}, done.stderr
     assert "Usage" not in done.stderr
