@@ -10,6 +10,8 @@ from kyvsim.api.inputs import ApplyInputs
 from kyvsim.load.files import Source
 from kyvsim.model.evidence import Answer, Difference, Limit
 
+pytestmark = pytest.mark.slow
+
 MATCH = {"any": [{"resources": {"kinds": ["Pod"], "operations": ["CREATE", "UPDATE"]}}]}
 RULE = {
     "name": "no-host-network",

@@ -13,6 +13,8 @@ from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.nodes import Call, Ident, ListLiteral, Literal, Loop, MapLiteral, Select
 from kyvsim.cel.parse import parse
 
+pytestmark = pytest.mark.slow
+
 ENVIRONMENT = kubernetes_environment()
 
 # --- the slow evaluator -------------------------------------------------------------------------

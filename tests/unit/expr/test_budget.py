@@ -6,6 +6,8 @@ from kyvsim.expr import compile_query, compile_template
 from kyvsim.model.budget import Budget, BudgetError, Meter
 from kyvsim.model.ports import System
 
+pytestmark = pytest.mark.slow
+
 FORTY = 40
 DOUBLED = {
     "texts": "'xxxxxxxxxx'" + " | join('', [@, @])" * FORTY,
