@@ -5,7 +5,7 @@ parser with the closures, and nothing of how values are found, compared or compu
 """
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kyvsim.cel import CelError, CompileError, compile_expression
@@ -244,7 +244,6 @@ def outcome(call, fault):
 
 
 @given(EXPRESSIONS, OBJECTS)
-@settings(max_examples=300)
 def test_both_evaluators_agree(text, obj):
     try:
         program = compile_expression(text, ENVIRONMENT)

@@ -1,7 +1,7 @@
 """A shape that holds means that evaluation gives the outcome; so these are asked both ways."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from shown_shapes import assert_same_where_known, compile_unseen, is_shown
 
@@ -80,7 +80,6 @@ class Scope:
 
 
 @given(BLOCKS, OBJECTS)
-@settings(max_examples=500)
 def test_what_a_shape_shows_is_how_the_block_ends(system, block, obj):
     for shape_of, wanted in ((refuting_shape, False), (confirming_shape, True)):
         shape = shape_of(block, START)
@@ -90,7 +89,6 @@ def test_what_a_shape_shows_is_how_the_block_ends(system, block, obj):
 
 
 @given(BLOCKS, st.lists(OBJECTS, min_size=2, max_size=12))
-@settings(max_examples=500)
 def test_what_is_found_of_a_shape_is_all_that_a_block_looks_at(system, block, objects):
     shape = refuting_shape(block, START)
     if shape is None or not is_seen_whole(block):

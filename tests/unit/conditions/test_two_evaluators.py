@@ -5,7 +5,7 @@ texts without wildcards, numbers, lists of texts. Tables in `test_operators.py` 
 """
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.conditions import ConditionError, compile_conditions
@@ -199,7 +199,6 @@ def outcome(call, fault):
 
 
 @given(BLOCKS | SOME | st.lists(BLOCKS.filter(bool), max_size=2))
-@settings(max_examples=300)
 def test_both_evaluators_agree(data):
     expected = outcome(lambda: whole(data), Failed)
     for one in (data, with_variables(data)):

@@ -221,7 +221,7 @@ def made(policy, bodies):
     return [policy(*one, name=f"p{number}") for number, one in enumerate(named)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(POLICIES, OBJECTS)
 def test_evaluation_is_pure(compiled, policy, request_for, bodies, obj):
     policies, request = compiled(*made(policy, bodies)), request_for(obj)
@@ -233,7 +233,7 @@ def test_evaluation_is_pure(compiled, policy, request_for, bodies, obj):
     assert (obj, bodies) == (kept_object, kept_bodies)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(POLICIES, OBJECTS, st.randoms(use_true_random=False))
 def test_policies_that_change_nothing_may_stand_in_any_order(
     compiled, policy, request_for, bodies, obj, random
@@ -250,7 +250,7 @@ def test_policies_that_change_nothing_may_stand_in_any_order(
     assert answers(policies) == answers(shuffled)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(POLICIES, OBJECTS)
 def test_the_index_by_kind_loses_no_rule(compiled, policy, request_for, bodies, obj):
     indexed = compiled(*made(policy, bodies))

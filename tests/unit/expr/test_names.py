@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.expr.names import names_in
@@ -34,7 +34,6 @@ def test_name(text, name, found):
     assert loads(name, text) is found
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
 @given(st.text("ab.-_ ('", max_size=9), st.from_regex(r"[ab][ab_-]{0,3}", fullmatch=True))
 def test_names_are_those_upstream_would_load(text, name):
     assert (name in names_in(text)) is loads(name, text)

@@ -7,7 +7,7 @@ sentinel nor the special forms with the closures; it shares the parser and the f
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.expr import NotFoundError, QueryError, System, compile_query
@@ -279,7 +279,6 @@ def outcome(call):
         return "error", None
 
 
-@settings(max_examples=1500, deadline=None, derandomize=True)
 @given(EXPRESSIONS, DATA)
 def test_closures_agree_with_walker(expression, data):
     tree = parse(expression)

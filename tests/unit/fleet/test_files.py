@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.fleet import local_files
@@ -27,7 +27,6 @@ def file_of(data):
     return found
 
 
-@settings(max_examples=150, deadline=None)
 @given(TEXTS, st.integers(1, 40))
 def test_pieces_are_the_file_cut_before_separators(text, size):
     data = text.encode()
@@ -43,7 +42,6 @@ def test_pieces_are_the_file_cut_before_separators(text, size):
         at += len(piece)
 
 
-@settings(max_examples=150, deadline=None)
 @given(TEXTS, st.integers(1, 40))
 def test_pieces_have_the_documents_of_the_file(text, size):
     data = text.encode()

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.kube.json_plain import read_json
@@ -78,7 +78,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.dictionaries(TEXTS, VALUES, max_size=4),
     st.sampled_from((None, 1, 4)),

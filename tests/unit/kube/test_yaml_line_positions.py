@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.kube.yaml_chunks import split_chunks
@@ -111,7 +111,6 @@ def test_places_of_all_yaml_here():
     assert sum(map(bool, told)) > len(told) * 0.9
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(TEXT)), st.sampled_from(PIECES)), max_size=4))
 def test_places_of_changed_texts(changes):
     text = TEXT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kyvsim.kube.objects import MAP_FIELDS
@@ -140,7 +140,6 @@ def test_a_manifest_is_read():
 
 
 @given(st.text("01289abefinoxBDEMTXZ._:-", max_size=6), st.sampled_from("0123456789"))
-@settings(max_examples=400)
 @example("Mi", "6")
 @example("e3", "1")
 @example("xF", "0")
@@ -153,7 +152,6 @@ LINES_OF_TEXT = ("", "  ", "   ", "  b", "  c d ", "  e\t", "    f", "  \tg", " 
 
 
 @given(st.lists(st.sampled_from(LINES_OF_TEXT), max_size=7), st.sampled_from([">", ">-", "|"]))
-@settings(max_examples=400)
 def test_texts_of_several_lines_are_read_the_same(lines, header):
     check("\n".join((f"a: {header}", *lines, "z: 1", "")), floats=False)
 
@@ -211,7 +209,6 @@ BELOW_AT = st.tuples(st.integers(0, 8), st.sampled_from(BELOW))
     st.lists(BELOW_AT, max_size=4),
     st.sampled_from(("", "x:\n  ", "x:\n    ", "x:\n- y:\n      ")),
 )
-@settings(max_examples=1500, deadline=None)
 def test_texts_that_go_on_in_the_next_lines_are_read_the_same(heads, below, outside):
     for head in heads:
         lines = "\n".join(" " * column + text for column, text in below)
@@ -352,7 +349,6 @@ def changed(changes):
     return text if text.endswith("\n") else f"{text}\n"
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 2000), st.integers(0, 3), st.sampled_from(ODD)),
@@ -379,7 +375,6 @@ DATA = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.dictionaries(TEXTS, DATA, max_size=4),
     st.integers(2, 6),
@@ -407,7 +402,6 @@ def test_what_hardly_comes_again_is_read_line_by_line_as_it_was():
         assert read_plain(text) == load_first(text).data
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     st.lists(
         st.sampled_from(("- a: b", "  c: d", "- e", "f: |", "  g", "h: >-", "", "  - 'i")),

@@ -137,6 +137,7 @@ def test_a_good_policy_has_no_remarks_and_a_bad_one_has_them_as_lint_says(edit):
     assert editor.type("policies/named.yaml", POLICY) == []
 
 
+@pytest.mark.slow
 def test_a_half_typed_document_has_its_error_and_completions(edit):
     editor = edit({})
     text = POLICY + "      exclude: {any\n        "
@@ -151,6 +152,7 @@ def test_a_half_typed_document_has_its_error_and_completions(edit):
     assert "match" not in labels
 
 
+@pytest.mark.slow
 def test_files_that_are_none_of_kyvernos_give_nothing(edit):
     editor = edit({})
     assert editor.open("pod.yaml", "kind: [x\n") == []
@@ -158,6 +160,7 @@ def test_files_that_are_none_of_kyvernos_give_nothing(edit):
     assert editor.open("pod-of-kyverno.yaml", f"{POD}# kyverno\n") == []
 
 
+@pytest.mark.slow
 def test_characters_are_counted_as_the_editor_does(edit):
     editor = edit({})
     text = POLICY.replace("message: it", "message: 😀😀").replace(
@@ -168,6 +171,7 @@ def test_characters_are_counted_as_the_editor_does(edit):
     assert (one.range.start.character, one.range.end.character) == (8, 12)
 
 
+@pytest.mark.slow
 def test_files_beside_an_open_one_count_and_are_read_again(edit):
     native = NATIVE.replace(" && si", "")
     editor = edit({**FILES, "native.yaml": native.replace("name: replicas", "name: copies")})
@@ -181,6 +185,7 @@ def test_files_beside_an_open_one_count_and_are_read_again(edit):
     assert any("policies/named.yaml" in one.message for one in found)
 
 
+@pytest.mark.slow
 def test_other_files_are_checked_for_their_form(edit):
     editor = edit(FILES)
     assert editor.open("kyverno-test.yaml") == []
@@ -190,6 +195,7 @@ def test_other_files_are_checked_for_their_form(edit):
     assert any("policis" in one.message for one in editor.open("values.yaml", values))
 
 
+@pytest.mark.slow
 def test_a_configuration_counts(edit):
     old = POLICY.replace("spec:\n", "spec:\n  validationFailureAction: Audit\n")
     files = {".kyvsim.yaml": "strict: true\npolicies: [policies]\n", "policies/named.yaml": old}
@@ -199,6 +205,7 @@ def test_a_configuration_counts(edit):
     assert {one.severity for one in found} == {editor.types.DiagnosticSeverity.Error}
 
 
+@pytest.mark.slow
 def test_exceptions_of_a_configuration_count(edit):
     files = {
         ".kyvsim.yaml": "policies: [policies]\nexceptions: [others/exceptions.yaml]\n",
@@ -213,6 +220,7 @@ def test_exceptions_of_a_configuration_count(edit):
     assert "others/exceptions.yaml" in found.message
 
 
+@pytest.mark.slow
 def test_a_wrong_configuration_is_told_at_its_place(edit):
     editor = edit({".kyvsim.yaml": "strct: true\n", **FILES})
     editor.open("policies/named.yaml")
@@ -238,6 +246,7 @@ def test_fields_values_and_kinds_are_completed(edit):
     assert {"Audit", "Enforce"} <= {*editor.labels("new.yaml", *place_of(text, "Action: "))}
 
 
+@pytest.mark.slow
 def test_operators_are_completed_and_explained(edit):
     editor = edit({})
     text = POLICY[: POLICY.index("        pattern:")]
@@ -255,6 +264,7 @@ def test_operators_are_completed_and_explained(edit):
     assert "to_upper(string)" in editor.hover("new.yaml", *place_of(text, "{{ to_u"))
 
 
+@pytest.mark.slow
 def test_cel_is_completed_and_explained(edit):
     editor = edit({})
     editor.open("native.yaml", NATIVE)
@@ -278,6 +288,7 @@ def test_rules_and_fields_are_explained(edit):
     assert "`Enforce`" in told
 
 
+@pytest.mark.slow
 def test_a_remark_is_explained_where_it_stands_and_nowhere_else(edit):
     editor = edit({})
     text = POLICY.replace("spec:\n", "spec:\n  validationFailureAction: Enforce\n", 1)
@@ -295,6 +306,7 @@ def test_a_remark_is_explained_where_it_stands_and_nowhere_else(edit):
     assert "KV202" not in editor.hover("old.yaml", *place_of(text, "metada"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "word", "found"),
     [
@@ -317,6 +329,7 @@ def test_names_lead_to_what_they_name(edit, name, word, found):
     assert editor.define(name, *place_of(FILES[name], word)) == found
 
 
+@pytest.mark.slow
 def test_bindings_lead_to_their_policies(edit):
     editor = edit({"native.yaml": NATIVE.replace(" && si", "")})
     editor.open("binding.yaml", BINDING)
@@ -325,6 +338,7 @@ def test_bindings_lead_to_their_policies(edit):
     ]
 
 
+@pytest.mark.slow
 def test_nothing_outside_of_the_folder_is_read(edit, tmp_path):
     (tmp_path / "outside.yaml").write_text(POLICY, encoding="utf-8")
     inside = TEST.replace("policies/named.yaml", "../outside.yaml")
@@ -334,6 +348,7 @@ def test_nothing_outside_of_the_folder_is_read(edit, tmp_path):
     assert editor.define("kyverno-test.yaml", *place_of(inside, "policy: na")) == []
 
 
+@pytest.mark.slow
 def test_symbols_are_policies_with_their_rules(edit):
     editor = edit(FILES)
     editor.open("policies/named.yaml")
@@ -342,6 +357,7 @@ def test_symbols_are_policies_with_their_rules(edit):
     assert [one.name for one in found[0].children] == ["cart"]
 
 
+@pytest.mark.slow
 def test_a_pattern_that_is_none_is_told_where_it_is_set(edit):
     editor = edit({".kyvsim.yaml": "exclude: ['!']\n", **FILES})
     editor.versions[".kyvsim.yaml"] = None
@@ -361,6 +377,7 @@ def test_a_pattern_that_is_none_is_told_where_it_is_set(edit):
     assert "error: --exclude " in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("origin", ["a file", "a variable"])
 def test_a_wrong_setting_leaves_the_others(edit, origin, monkeypatch):
     configured = "lsp:\n  exclude: [policies]\n"
@@ -406,12 +423,14 @@ def test_odd_texts_and_questions_cost_only_themselves(edit):
     assert editor.open("policies/named.yaml") == []
 
 
+@pytest.mark.slow
 def test_the_server_ends_as_editors_ask(edit):
     editor = edit(FILES)
     editor.open("policies/named.yaml")
     assert editor.end() == 0
 
 
+@pytest.mark.slow
 def test_a_message_that_is_no_json_does_not_end_it():
     body = b"{nonsense"
     exit_ = b'{"jsonrpc": "2.0", "method": "exit"}'
@@ -426,6 +445,7 @@ def test_a_message_that_is_no_json_does_not_end_it():
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_without_its_extra_the_command_says_what_to_install():
     code = (
         "import sys; sys.modules['pygls'] = None;"
@@ -448,6 +468,7 @@ def applied(text, edits):
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_what_lint_can_fix_is_an_action_of_its_remark(edit):
     editor = edit({})
     old = POLICY.replace("        failureAction: Enforce\n", "").replace(

@@ -1,6 +1,6 @@
 """Tests as text of several lines: the same test as on one line."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.cel.parse import parse
@@ -41,7 +41,6 @@ def compound(inner: st.SearchStrategy[Test]) -> st.SearchStrategy[Test]:
 TESTS = st.recursive(PARTS, compound, max_leaves=25)
 
 
-@settings(deadline=None, max_examples=300)
 @given(TESTS)
 def test_the_lines_are_the_test(test: Test) -> None:
     lines = laid_out(test)

@@ -3,7 +3,7 @@
 import copy
 import json
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kyvsim.patch import PatchError, apply_json_patch, apply_strategic_merge
@@ -135,7 +135,6 @@ def patches(draw):
 
 
 @given(patches())
-@settings(max_examples=300)
 def test_json_patches(case):
     obj, operations = case
     expected = copy.deepcopy(obj)
@@ -221,7 +220,6 @@ def specs(values):
 
 
 @given(specs(VALUES), specs(st.none() | VALUES))
-@settings(max_examples=200)
 def test_strategic_merges(spec, change):
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
     before = copy.deepcopy(pod)

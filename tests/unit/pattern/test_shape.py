@@ -1,7 +1,7 @@
 """What a shape shows the pattern finds nothing wrong with; an exact one says it both ways."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from shown_shapes import assert_same_where_known, compile_unseen, is_shown
 
@@ -29,7 +29,6 @@ PATTERNS = st.recursive(
 
 
 @given(PATTERNS, OBJECTS)
-@settings(max_examples=300)
 def test_what_a_shape_shows_matches(pattern, obj):
     known = pattern_shape(pattern)
     if known is None:
@@ -42,7 +41,6 @@ def test_what_a_shape_shows_matches(pattern, obj):
 
 
 @given(PATTERNS, st.lists(OBJECTS, min_size=2, max_size=12))
-@settings(max_examples=500)
 def test_what_is_found_of_an_exact_shape_is_all_that_a_pattern_looks_at(pattern, objects):
     known = pattern_shape(pattern)
     if known is None or not known.exact:

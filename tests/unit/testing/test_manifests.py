@@ -70,6 +70,7 @@ def lines_of(result):
     return [line for line in result.outlines if line]
 
 
+@pytest.mark.slow
 def test_manifests_are_left_alone_unless_asked_for(run):
     run().assert_outcomes(passed=1)
     run("sub").assert_outcomes(passed=1)
@@ -88,6 +89,7 @@ def test_the_option_makes_an_item_of_each_row_and_resource(run):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "items"), [("true", 5), ("false", 0)])
 def test_the_configuration_asks_as_well(run, pytester, value, items):
     pytester.makeini(f"[pytest]\nkyvsim_tests = {value}\n")
@@ -95,6 +97,7 @@ def test_the_configuration_asks_as_well(run, pytester, value, items):
     assert sum("kyverno-test.yaml::" in line for line in result.outlines) == items
 
 
+@pytest.mark.slow
 def test_a_failure_shows_reason_place_and_difference(run):
     result = run("--kyvsim-tests")
     text = "\n".join(lines_of(result))
@@ -113,6 +116,7 @@ def test_a_failure_shows_reason_place_and_difference(run):
     assert "manifests.py" not in text
 
 
+@pytest.mark.slow
 def test_rows_are_chosen_as_other_tests(run):
     run("--kyvsim-tests", ROW).assert_outcomes(passed=1)
     run("--kyvsim-tests", f"{ROW}#2").assert_outcomes(passed=1)
@@ -120,6 +124,7 @@ def test_rows_are_chosen_as_other_tests(run):
     result.assert_outcomes(passed=1, failed=1, deselected=4)
 
 
+@pytest.mark.slow
 def test_a_file_of_another_name_is_a_manifest_where_it_is_named(run, pytester):
     folder = pytester.path / "sub"
     (folder / "kyverno-test.yaml").rename(folder / "marks.yml")
@@ -135,11 +140,13 @@ def test_no_row_passes_where_an_input_cannot_be_used(run, pytester):
     assert str(pytester.path / "sub/nowhere.yaml") not in "\n".join(result.outlines)
 
 
+@pytest.mark.slow
 def test_no_row_passes_where_the_values_cannot_be_used(run, pytester):
     rewrite(pytester, "results:", "variables: nowhere.yaml\nresults:")
     run("--kyvsim-tests").assert_outcomes(passed=1, errors=5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -155,6 +162,7 @@ def test_a_manifest_that_cannot_be_used_is_an_error_of_collection(run, pytester,
     assert result.ret == pytest.ExitCode.INTERRUPTED
 
 
+@pytest.mark.slow
 def test_remarks_are_warnings_each_once(run, pytester):
     rewrite(pytester, "resources: [maps.yaml]", "resources: [maps.yaml, maps.yaml, more.yaml]")
     (pytester.path / "sub/more.yaml").write_text(MAPS.partition("---")[0])
@@ -163,6 +171,7 @@ def test_remarks_are_warnings_each_once(run, pytester):
     assert "sub/more.yaml:2:1: warning KV043" in "\n".join(result.outlines)
 
 
+@pytest.mark.slow
 def test_a_manifest_without_rows_is_a_warning(run, pytester):
     file = pytester.path / "sub/kyverno-test.yaml"
     file.write_text(MANIFEST.partition("results:")[0])
@@ -171,6 +180,7 @@ def test_a_manifest_without_rows_is_a_warning(run, pytester):
     assert "there is no row under `results`" in "\n".join(result.outlines)
 
 
+@pytest.mark.slow
 def test_a_test_that_changes_the_folder_makes_no_difference(run, pytester):
     (pytester.path / "sub/conftest.py").write_text(
         f"import os\ndef pytest_collection_finish(): os.chdir({str(ROOT)!r})\n"
@@ -180,6 +190,7 @@ def test_a_test_that_changes_the_folder_makes_no_difference(run, pytester):
     assert "--- expected: sub/patched.yaml" in "\n".join(result.outlines)
 
 
+@pytest.mark.slow
 def test_texts_of_a_manifest_move_no_cursor(run, pytester):
     rewrite(pytester, "rule: marc", 'rule: "ma\\e[2Jrc"')
     result = run("--kyvsim-tests", "-v")
@@ -187,6 +198,7 @@ def test_texts_of_a_manifest_move_no_cursor(run, pytester):
     assert "\x1b[2J" not in "\n".join(result.outlines)
 
 
+@pytest.mark.slow
 def test_the_report_of_junit_has_the_rows(run, pytester):
     run("--kyvsim-tests", "--junitxml=report.xml", f"sub{os.sep}kyverno-test.yaml")
     cases = ET.parse(pytester.path / "report.xml").findall(".//testcase")

@@ -27,10 +27,12 @@ def made(name):
     meta = {"name": name, "namespace": "ns"}
     return apply_policies(POLICY, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
 
+@pytest.mark.slow
 def test_two(assert_golden):
     assert_golden(made("a"), "golden/a.yaml")
     assert_golden(made("b"), "golden/b.yaml")
 
+@pytest.mark.slow
 def test_nothing():
     pass
 """
@@ -58,6 +60,7 @@ def test_a_missing_file_fails_and_says_how_to_write_it(run, pytester):
     assert not (pytester.path / "sub/golden").exists()
 
 
+@pytest.mark.slow
 def test_updating_writes_every_file_and_fails_once(run, pytester):
     result = run("--update-golden")
     result.assert_outcomes(passed=1, failed=1)
@@ -69,6 +72,7 @@ def test_updating_writes_every_file_and_fails_once(run, pytester):
     run().assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_a_file_that_says_otherwise_fails_with_the_difference(run, pytester):
     run("--update-golden")
     golden = pytester.path / "sub/golden/b.yaml"
@@ -94,6 +98,7 @@ def pytest_addoption(parser):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attributes", ["action='store_true', help='mine'", "help='mine'"])
 def test_an_option_of_a_conftest_stays_the_only_one(run, pytester, attributes):
     pytester.makeconftest(CONFTEST.format(attributes=attributes))
@@ -103,10 +108,12 @@ def test_an_option_of_a_conftest_stays_the_only_one(run, pytester, attributes):
         assert "updated golden/a.yaml" in text_of(run("--update-golden"))
 
 
+@pytest.mark.slow
 def test_the_option_is_told_by_help(run):
     assert "--update-golden" in text_of(run("--help"))
 
 
+@pytest.mark.slow
 def test_runs_that_do_not_ask_load_nothing_of_kyvsim(run, pytester):
     file = pytester.makepyfile(
         """
@@ -120,6 +127,7 @@ def test_runs_that_do_not_ask_load_nothing_of_kyvsim(run, pytester):
     run(file).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_the_plugin_is_an_entry_point():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["entry-points"]["pytest11"] == {"kyvsim": "kyvsim.testing.plugin"}
