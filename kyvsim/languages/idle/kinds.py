@@ -110,7 +110,7 @@ def unknown_kinds(
             times = f" ({len(uses)} times)" if len(uses) > 1 else ""
             message = (
                 f"kind `{text}`{times} is not built in, and neither its definition nor an object is"
-                f" given: did you mean `{near[text]}`? If not, {_NAME_IT}"
+                f" given: did you mean `{near[text]}`? If not, {NAME_IT}"
             )
             yield warn(uses[0].document, "KV216", message, uses[0].path)
     unlike = [text for text in others if not near[text]]
@@ -121,7 +121,8 @@ def unknown_kinds(
         )
 
 
-_NAME_IT = "name the file of its CustomResourceDefinition with --crd-path"
+NAME_IT = "name the file of its CustomResourceDefinition with --crd-path"
+"""What to do about a custom resource without a definition."""
 
 
 def _none_known(kinds: Sequence[str]) -> str:
@@ -129,7 +130,7 @@ def _none_known(kinds: Sequence[str]) -> str:
     if len(kinds) == 1:
         return (
             f"kind `{kinds[0]}` is not built in, and neither its definition nor an object is"
-            f" given: {_NAME_IT}"
+            f" given: {NAME_IT}"
         )
     return (
         f"{len(kinds)} kinds are not built in, and neither their definitions nor objects are given:"

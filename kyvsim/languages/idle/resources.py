@@ -4,18 +4,18 @@ A resource is known if its kind is built in or Kyverno's own, if a definition of
 object whose kind leads to the name by Kubernetes' guess. What has a wildcard is left alone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.discovery import crd_kinds, plural
 from kyvsim.kube.objects import Json
-from kyvsim.languages.idle.kinds import known_kinds
+from kyvsim.languages.idle.kinds import NAME_IT, known_kinds
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.binding import Binding
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
-from kyvsim.model.wording import nearest
+from kyvsim.model.wording import listed, nearest
 from kyvsim.schema.facts import CEL_GROUP
 
 _NEAR = 0.8
@@ -37,7 +37,7 @@ class _Use(NamedTuple):
 def unknown_resources(
     policies: Iterable[Policy], objects: Iterable[Json], bindings: Iterable[Binding] = ()
 ) -> Iterator[Diagnostic]:
-    """KV163: a resource that is a slip of another, KV164: a resource that nothing knows, told once.
+    """KV163: a resource that is a slip of another, KV164: resources without a definition, once.
 
     `objects` are all that is given, definitions too.
     """
@@ -62,14 +62,27 @@ def unknown_resources(
             yield warn(use.document, "KV163", text, use.path)
         else:
             others.setdefault((use.name, use.groups), []).append(use)
-    for same in others.values():
-        times = f" ({len(same)} times)" if len(same) > 1 else ""
-        message = (
-            f"resource `{same[0].name}` {_place(same[0].groups)}{times} is not built in, and"
-            " neither its definition nor an object with this plural is given: name the file of its"
-            " CustomResourceDefinition with --crd-path"
+    if others:
+        first = next(iter(others.values()))[0]
+        # Custom resources are usual, so this alone is no reason to fail a strict run.
+        place = first.document.locate(first.path)
+        yield Diagnostic("KV164", Severity.INFO, _none_known(list(others)), place)
+
+
+def _none_known(names: list[tuple[str, tuple[str, ...]]]) -> str:
+    """Return that resources, custom ones probably, are neither defined nor given."""
+    if len(names) == 1:
+        ((name, groups),) = names
+        return (
+            f"resource `{name}` {_place(groups)} is not built in, and neither its definition nor an"
+            f" object with this plural is given: {NAME_IT}"
         )
-        yield warn(same[0].document, "KV164", message, same[0].path)
+    shown = listed(f"{name}.{groups[0]}" if len(groups) == 1 else name for name, groups in names)
+    return (
+        f"{len(names)} resources are not built in, and neither their definitions nor objects with"
+        f" these plurals are given: {shown}: name the files of their CustomResourceDefinitions with"
+        " --crd-path"
+    )
 
 
 def _uses(document: Document, constraints: Json, field: str) -> Iterator[_Use]:
@@ -113,15 +126,17 @@ def _meant(use: _Use, known: Mapping[tuple[str, str], str]) -> str:
     meant = spelled.get(use.name.lower())
     elsewhere = sorted(group for group, name in known if name == use.name)
     if not meant and elsewhere:
-        return f"it is a resource of apiGroup `{elsewhere[0]}`"
+        return f"it is a resource {_place(elsewhere[:1])}"
     if not meant:
         meant = spelled.get(nearest(use.name, spelled, _NEAR))
     return f"did you mean `{meant}`?" if meant else ""
 
 
-def _place(groups: tuple[str, ...]) -> str:
-    """Return where a resource was looked for."""
+def _place(groups: Sequence[str]) -> str:
+    """Return in which groups a resource is, or was looked for."""
     if "*" in groups:
         return "in any apiGroup"
-    shown = ", ".join(f"`{group}`" for group in groups)
+    if list(groups) == [""]:
+        return 'in the core apiGroup (`""`)'
+    shown = ", ".join(f"`{group}`" if group else 'core (`""`)' for group in groups)
     return f"in apiGroup {shown}" if len(groups) == 1 else f"in apiGroups {shown}"

@@ -4,6 +4,7 @@ import pytest
 
 from kyvsim.languages import unknown_resources
 from kyvsim.model.binding import Binding
+from kyvsim.model.diagnostic import Severity
 from kyvsim.model.facts import PolicyFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Location
@@ -17,13 +18,16 @@ DEFINITION = {
 }
 
 
-def told(group, *resources, objects=(), field="resourceRules"):
+def policy_for(group, *resources, field="resourceRules"):
     rule = {"apiGroups": [group], "apiVersions": ["v1"], "resources": list(resources)}
     document = Document({}, "p.yaml", 0, lambda path: Location("/".join(map(str, path))))
     spec = {"matchConstraints": {field: [rule]}}
     facts = PolicyFacts("policies.kyverno.io/v1")
-    policy = Policy("ValidatingPolicy", "p", "", {}, spec, (), document, facts)
-    found = unknown_resources([policy], objects)
+    return Policy("ValidatingPolicy", "p", "", {}, spec, (), document, facts)
+
+
+def told(group, *resources, objects=(), field="resourceRules"):
+    found = unknown_resources([policy_for(group, *resources, field=field)], objects)
     return [(one.code, one.location.file.rpartition("/")[2], one.message) for one in found]
 
 
@@ -31,14 +35,16 @@ SLIPS = [
     ("", "Pod", "did you mean `pods`?"),
     ("", "pod/exec", "did you mean `pods`?"),
     ("", "congifmaps", "did you mean `configmaps`?"),
-    ("", "deployments", "it is a resource of apiGroup `apps`"),
+    ("", "deployments", "it is a resource in apiGroup `apps`"),
+    ("apps", "pods", 'it is a resource in the core apiGroup (`""`)'),
+    ("", "pod", '`pod` in the core apiGroup (`""`): did you mean `pods`?'),
     ("*", "Deployment", "did you mean `deployments`?"),
 ]
 
 
 @pytest.mark.parametrize(("group", "resource", "meant"), SLIPS)
 def test_a_slip_is_told_with_what_was_meant(group, resource, meant):
-    ((code, place, message),) = told(group, "services", resource)
+    ((code, place, message),) = told(group, "*", resource)
     assert (code, place) == ("KV163", "1")
     assert message.endswith(meant)
 
@@ -49,8 +55,12 @@ def test_what_is_known_is_no_matter(resource):
     assert told("*", resource) == []
 
 
-def test_what_nothing_knows_is_told():
+def test_resources_without_a_definition_are_one_note_that_fails_no_strict_run():
     assert [one[0] for one in told("farm.example", "oxen", objects=[OX])] == ["KV164"]
+    found = list(unknown_resources([policy_for("farm.example", "oxen", "cows", "oxen")], [OX]))
+    assert [(one.code, one.severity) for one in found] == [("KV164", Severity.INFO)]
+    assert "2 resources are not built in" in found[0].message
+    assert "`cows.farm.example`, `oxen.farm.example`" in found[0].message
     assert [one[0] for one in told("farm.example", "oxen", field="excludeResourceRules")]
 
 
