@@ -115,8 +115,7 @@ def find_files(run: SuiteRun) -> tuple[tuple[str, ...], tuple[Diagnostic, ...]]:
         # Who chooses a name for manifests means a folder of tests.
         is_meant = bool(files) or run.file_name != _USUAL_NAME
         meant = "" if is_meant else what_is_there(path, run.options.walking)
-        severity = Severity.ERROR if meant else Severity.WARNING
-        said.append(Diagnostic("KV049", severity, text + meant, Location(path)))
+        said.append(Diagnostic("KV049", Severity.ERROR, text + meant, Location(path)))
     return tuple(dict.fromkeys(files)), tuple(said)
 
 

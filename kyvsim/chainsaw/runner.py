@@ -46,7 +46,8 @@ def run_test(test: ChainsawTest, cluster: Cluster, files: Files) -> ChainsawOutc
     name = f"{test.name} (scenario {test.scenario})" if test.scenario else test.name
     outcome = ChainsawOutcome(name, test.location.file, "pass")
     if test.skip:
-        return outcome._replace(result="unsupported", reason="the test says `skip: true`")
+        reason = "the test says `skip: true`"
+        return outcome._replace(result="unsupported", reason=reason, skipped=True)
     ending, notes = _run(session)
     outcome = outcome._replace(
         seconds=session.finished, notes=notes, events=tuple(session.parts.timeline.events)

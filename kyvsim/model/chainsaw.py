@@ -144,6 +144,8 @@ class ChainsawOutcome(NamedTuple):
     """What went wrong while cleaning up."""
     events: tuple[TimelineEvent, ...] = ()
     """The timeline, where it is wanted."""
+    skipped: bool = False
+    """Whether the test itself says that it is not to be run; its result is `unsupported`."""
 
 
 class ChainsawReport(NamedTuple):

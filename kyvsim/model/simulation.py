@@ -132,6 +132,21 @@ class Simulation(NamedTuple):
     """The name of the object of which it is told why policies said what, "" for none."""
     inquiries: tuple[Inquiry, ...] = ()
     """When policies were to be asked about that object, in order."""
+    results: int = 0
+    """How many results of rules there were, without the skipped ones."""
+    skipped: int = 0
+    """How many results of rules were skipped."""
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether a policy decided or did anything, or an expectation was checked."""
+        # The end of an object's time to live is Kyverno's doing, without a policy.
+        acted = (
+            one.policies or one.unevaluated or one.actor == "cleanup"
+            for one in self.events
+            if one.outcome != "skipped"
+        )
+        return bool(self.results or self.expectations) or any(acted)
 
 
 class Ending(NamedTuple):

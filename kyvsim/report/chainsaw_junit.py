@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Severity
+from kyvsim.model.ending import Verdict
 from kyvsim.report.chainsaw_run import chainsaw_ending, chainsaw_tally
 from kyvsim.report.ending import ending_line
 from kyvsim.report.junit_xml import attributes, escaped
@@ -15,9 +16,10 @@ def render(report: ChainsawReport, sight: Sight) -> Iterator[str]:
     del sight  # every format for programs holds all tests
     errors = [str(one) for one in report.diagnostics if one.severity is Severity.ERROR]
     tally = chainsaw_tally(report)
-    if not errors and not (tally.passed or tally.failed):
+    ending = chainsaw_ending(report)
+    if not errors and ending.verdict is Verdict.INCOMPLETE:
         # Skipped cases alone are green for those who read this.
-        errors = [ending_line(chainsaw_ending(report))]
+        errors = [ending_line(ending)]
     counts = attributes(
         {
             "tests": str(tally.total + len(errors)),

@@ -41,15 +41,20 @@ def chainsaw_ending(report: ChainsawReport) -> Ending:
 def _facts(report: ChainsawReport) -> Iterator[Fact]:
     tally = chainsaw_tally(report)
     tests = counted(tally.total, "test")
+    skipped = sum(one.skipped for one in report.outcomes)
+    unknown = tally.unsupported - skipped
     yield weighing("failed", tally.failed, f"{tally.failed} of {tests} failed")
     if tally.passed or tally.failed:
         text = "" if tally.failed else f"{tally.passed} of {tests} passed"
         yield Fact("passed", tally.passed, text)
+    elif skipped and not unknown:
+        yield Fact("nothingChecked", 1, f"{skipped} of {tests} skipped", Verdict.NOTHING)
     else:
         # A test that could not be simulated may have failed: nothing green comes of such a run.
         yield Fact("nothingChecked", 1, "no test was decided", Verdict.INCOMPLETE)
-    unsupported = f"{counted(tally.unsupported, 'test')} could not be simulated"
-    yield informing("unsupported", tally.unsupported, unsupported)
+    unsupported = f"{counted(unknown, 'test')} could not be simulated"
+    yield informing("unsupported", unknown, unsupported)
+    yield informing("skipped", skipped, f"{skipped} skipped" if tally.total > skipped else "")
 
 
 def shown(report: ChainsawReport, sight: Sight) -> Iterator[ChainsawOutcome]:

@@ -53,6 +53,12 @@ def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
     counts = sum(one.level in counting for one in simulation.hazards)
     above = f"of level {least} or above" if least != _LEVELS[0] else f"of level {least}"
     yield weighing("hazards", counts, f"{counted(counts, 'hazard')} {above}")
+    if not counts and not cuts and not any(run.is_checked for run in runs):
+        skipped = max(run.skipped for run in runs)
+        text = (
+            f"{skipped} of {counted(skipped, 'result')} skipped" if skipped else "no rule matched"
+        )
+        yield Fact("nothingChecked", 1, text, Verdict.NOTHING)
     others = [one for one in simulation.hazards if one.level not in counting]
     yield informing("otherHazards", len(others), _others_text(others, counts))
     yield Fact("events", len(simulation.events), counted(len(simulation.events), "event"))

@@ -46,6 +46,7 @@ def record_requests(
 
     def observe(request: ApiRequest, response: ApiResponse, old: Json) -> None:
         note = noted(request)
+        timeline.count_results(request.key, note.results, note.skipped)
         if _is_bookkeeping(request, response):
             return
         purpose = request.purpose or _NONE

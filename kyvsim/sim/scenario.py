@@ -1,6 +1,6 @@
 """A scenario from its beginning to its end, on a cluster of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kyvsim.compile import Model
 from kyvsim.kube.discovery import lies_in_namespace
@@ -10,6 +10,7 @@ from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_fiel
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.installation import HELM
 from kyvsim.model.request import UserInfo
+from kyvsim.model.result import PolicyResponse
 from kyvsim.model.scenario import Scenario
 from kyvsim.model.simulation import Cut, Simulation
 from kyvsim.model.source import Document
@@ -22,12 +23,14 @@ from kyvsim.sim.hazards.facts import Facts, first_stored, last_policies
 from kyvsim.sim.idleness import MOST_STEPS, Idleness
 from kyvsim.sim.inquirer import Inquirer
 from kyvsim.sim.kyverno.admission import Admission
+from kyvsim.sim.kyverno.admission_notes import result_counts
 from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, is_asked_policy
 from kyvsim.sim.parts import Parts, Readers, Settings
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.client import ADMIN
 from kyvsim.sim.time.clock import START
 from kyvsim.sim.time.scheduler import Choose, earliest
+from kyvsim.sim.timeline import OF_EVERY_NAMESPACE
 from kyvsim.sim.user import UserSteps, placed
 
 SETUP = UserInfo("setup", groups=ADMIN.groups)
@@ -40,7 +43,6 @@ _LONGEST_STORY = 30 * 24 * 3600.0
 _PASSING_KINDS = frozenset(
     {"ClusterEphemeralReport", "EphemeralReport", "Event", "Lease", "UpdateRequest"}
 )
-_OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
 
 
 def play(
@@ -74,6 +76,13 @@ def play(
     admissions: list[Admission] = []
     cluster.kyverno.admission.listeners.append(admissions.append)
     installed = frozenset(text_field(metadata(obj), "uid") for obj in parts.store.every())
+
+    def count_scanned(found: Iterable[PolicyResponse]) -> None:
+        for one in found:
+            if text_field(metadata(one.object), "uid") not in installed:
+                parts.timeline.count_results(object_key(one.object), *result_counts([one]))
+
+    cluster.kyverno.reports.listeners.append(count_scanned)
     refused = _set_up(scenario, cluster)
     if begun is not None:
         begun(parts.store)
@@ -86,6 +95,7 @@ def play(
         inquirer.finish()  # what hazards ask of policies is not part of the story
     policies = {_policy_key(one.data): one for one in _policy_documents(scenario)}
     events = tuple(parts.timeline.events)
+    results, skipped = parts.timeline.results, parts.timeline.skipped
     facts = Facts(
         parts=parts,
         kyverno=cluster.kyverno,
@@ -108,6 +118,8 @@ def play(
         description=scenario.description,
         diagnostics=refused,
         cut=cut,
+        results=results,
+        skipped=skipped,
     )
 
 
@@ -242,6 +254,6 @@ def _lasting(parts: Parts, installed: frozenset[str]) -> tuple[Json, ...]:
 
 def _was_brought(obj: Json, installed: frozenset[str]) -> bool:
     key = object_key(obj)
-    if key.kind in _PASSING_KINDS or (key.kind, key.name) in _OF_EVERY_NAMESPACE:
+    if key.kind in _PASSING_KINDS or (key.kind, key.name) in OF_EVERY_NAMESPACE:
         return False
     return text_field(metadata(obj), "uid") not in installed

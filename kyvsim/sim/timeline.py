@@ -9,6 +9,9 @@ from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.simulation import TimelineEvent, Unevaluated
 from kyvsim.sim.time import VirtualClock
 
+OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
+"""What Kubernetes itself puts into every namespace, by kind and name."""
+
 
 class Timeline:
     """Events in the order in which they happened."""
@@ -19,6 +22,15 @@ class Timeline:
         self._numbers: dict[ObjectKey, list[int]] = {}
         self.cause: int | None = None
         """What the step that runs now follows from, if that is known."""
+        self.results = 0
+        """How many results of rules there were without the skipped ones."""
+        self.skipped = 0
+
+    def count_results(self, key: ObjectKey, results: int, skipped: int) -> None:
+        """Add to the results of rules those about an object, but for what nobody brought."""
+        if (key.kind, key.name) not in OF_EVERY_NAMESPACE:
+            self.results += results
+            self.skipped += skipped
 
     def record(
         self,

@@ -72,6 +72,7 @@ class AdmissionPolicies:
             try:
                 seen = asked._replace(request=asked.request._replace(object=obj))
                 after = mutated(one, seen, obj)
+                self._note_result(review, skipped=after is None)
             except Failure as failure:
                 self._note_error(review, one, str(failure))
                 if one.fails_closed and not refused:
@@ -97,7 +98,9 @@ class AdmissionPolicies:
         warnings: list[str] = []
         for one in invocations(_VALIDATING, asked):
             actions = one.binding["spec"].get("validationActions") or () if one.binding else ()
-            for decision in decisions(one, asked):
+            found = decisions(one, asked)
+            self._note_result(review, skipped=found is None)
+            for decision in found or ():
                 if decision.is_fault:
                     self._note_error(review, one, decision.message)
                 if decision.ignored:
@@ -114,6 +117,9 @@ class AdmissionPolicies:
             return Verdict(warnings=tuple(warnings))
         self._note(review.request, Note(denied_by=tuple(_name(one) for one, _ in denied)))
         return Verdict(warnings=tuple(warnings), denied=self._denial(review, *denied[0]))
+
+    def _note_result(self, review: Review, *, skipped: bool) -> None:
+        self._note(review.request, Note(results=int(not skipped), skipped=int(skipped)))
 
     def _note_error(self, review: Review, one: Invocation, why: str) -> None:
         self._note(review.request, Note(unevaluated=(Unevaluated(_name(one), why),)))

@@ -39,19 +39,27 @@ class Decision(NamedTuple):
     """Whether that counts for nothing, as the failure policy has it."""
 
 
-def decisions(invocation: Invocation, asked: Asked) -> Iterator[Decision]:
-    """Yield why a policy does not let a request pass, in the order of its validations."""
+def decisions(invocation: Invocation, asked: Asked) -> tuple[Decision, ...] | None:
+    """Return why a policy does not let a request pass, in the order of its validations.
+
+    None where its match conditions do not hold: then it says nothing of the request.
+    """
     closed = invocation.fails_closed
     if invocation.fault:
-        yield Decision(invocation.fault, always=True, is_fault=True, ignored=not closed)
-        return
+        return (Decision(invocation.fault, always=True, is_fault=True, ignored=not closed),)
     validator = _validator(invocation.policy)
     values = values_of(invocation, asked, asked.request.object)
     values[VARIABLES] = LazyVariables(VARIABLES_TYPE, validator.variables, values, variable_value)
     unmet = validator.unmet(values)
     if unmet is not None:
-        yield from [Decision(unmet, is_fault=True, ignored=not closed)] if unmet else ()
-        return
+        return (Decision(unmet, is_fault=True, ignored=not closed),) if unmet else None
+    return tuple(_refusals(invocation, validator, values))
+
+
+def _refusals(
+    invocation: Invocation, validator: Validator, values: list[Any]
+) -> Iterator[Decision]:
+    closed = invocation.fails_closed
     written = invocation.policy["spec"].get("validations") or ()
     for entry, validation in zip(written, validator.validations, strict=True):
         refusal = validation.refusal(values)

@@ -25,6 +25,9 @@ class Note(NamedTuple):
     """Those that failed and did not hinder it."""
     unevaluated: tuple[Unevaluated, ...] = ()
     """Those that ended in an error, whatever became of it."""
+    results: int = 0
+    """How many results of rules there are without the skipped ones."""
+    skipped: int = 0
 
 
 class AdmissionNotes:
@@ -47,12 +50,16 @@ class AdmissionNotes:
             denied_by=_joined(note.denied_by, more.denied_by),
             failed=_joined(note.failed, more.failed),
             unevaluated=_joined(note.unevaluated, more.unevaluated),
+            results=note.results + more.results,
+            skipped=note.skipped + more.skipped,
         )
         self._open[id(request)] = (request, joined)
 
     def _note(self, admission: Admission) -> None:
         request, responses = admission.review.request, admission.responses
-        note = Note(unevaluated=tuple(unevaluated((*responses, *admission.dropped))))
+        every = (*responses, *admission.dropped)
+        results, skipped = result_counts(every)
+        note = Note(unevaluated=tuple(unevaluated(every)), results=results, skipped=skipped)
         if admission.blocked:
             note = note._replace(denied_by=tuple(self._deniers(admission)))
         elif admission.mutating:
@@ -80,6 +87,13 @@ def _joined(before: tuple[_Noted, ...], more: tuple[_Noted, ...]) -> tuple[_Note
 def mutating_rules(responses: Iterable[PolicyResponse]) -> list[str]:
     """Return the rules that changed something, as `policy/rule`."""
     return _names([one for one in responses if one.changed], frozenset({RuleStatus.PASS}))
+
+
+def result_counts(responses: Iterable[PolicyResponse]) -> tuple[int, int]:
+    """Return how many results of rules there are without the skipped ones, and how many those."""
+    statuses = [one.status for response in responses for one in response.results]
+    skipped = statuses.count(RuleStatus.SKIP)
+    return len(statuses) - skipped, skipped
 
 
 def unevaluated(responses: Iterable[PolicyResponse]) -> Iterator[Unevaluated]:

@@ -14,6 +14,8 @@ from kyvsim.report.ending import ending_line
 from kyvsim.report.endings import Difference, differences, orders_text
 from kyvsim.report.simulation_ending import SimulationTerms, simulation_ending
 
+UNCOUNTED = "3 hazards not counted (1 error, 1 warning, 1 info)"
+
 
 def config_map(name, **data):
     meta = {"name": name, "namespace": "shop", "uid": "u", "resourceVersion": "1"}
@@ -94,7 +96,7 @@ def test_the_extent_of_the_search_is_told():
         ("error", "FAILED: 1 hazard of level error · 2 further hazards · 0 events · exit status 1"),
         (
             "none",
-            "PASSED: 3 hazards not counted (1 error, 1 warning, 1 info) · 0 events · exit status 0",
+            f"NOTHING CHECKED: no rule matched · {UNCOUNTED} · 0 events · exit status 0",
         ),
     ],
 )
