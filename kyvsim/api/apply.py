@@ -9,7 +9,7 @@ from kyvsim.api.inputs import (
     objects_of,
     read_inputs,
 )
-from kyvsim.api.refused_objects import Refusal, RefusedObjects, warnings_of
+from kyvsim.api.refused_objects import RefusedObjects, warnings_of
 from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import own_system
 from kyvsim.api.what_if import old_key
@@ -42,6 +42,7 @@ from kyvsim.load.mistaken import only_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.model.budget import to_follow
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.partial import Refusal
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Clock, ClusterView
 from kyvsim.model.probe import Follower
@@ -173,10 +174,11 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
     """Return a run without its responses."""
     policies, refused, clock = compiled
     sound = tuple(one.policy for one in policies.policies)
+    # Partial reports of a fleet are summed up behind all else, so these come last in every run.
+    unfit = warnings_of(sample.refused)
     said = (*read.diagnostics, *refused)
     given = _given(read, inputs, sample, said)
-    idle = [*warnings_of(sample.refused)]
-    idle += [*unknown_resources(given.policies, (*given.resources, *given.others), read.bindings)]
+    idle = [*unknown_resources(given.policies, (*given.resources, *given.others), read.bindings)]
     if given.sound:
         idle += idle_references(read.exceptions.policies, read.bindings, read.policies)
     return Run(
@@ -185,7 +187,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         rule_count=sum(one.rule_count for one in policies.policies),
         exception_count=read.exceptions.total,
         exceptions=read.exceptions.keys,
-        diagnostics=(*said, *of_run(given), *idle, *without_payloads(given)),
+        diagnostics=(*said, *of_run(given), *idle, *without_payloads(given), *unfit),
         schedules=schedules_of(sound, clock),
         left_out=read.left_out,
         responses=iter(()),

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from kyvsim.api.apply import Compiled, explaining, has_baseline, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
-from kyvsim.api.refused_objects import Refusal, RefusedObjects
+from kyvsim.api.refused_objects import RefusedObjects
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.kube.discovery import KindTable, crd_kinds
 from kyvsim.kube.objects import Json, metadata, text_field
@@ -20,6 +20,7 @@ from kyvsim.load.block import Indivisible, load_block
 from kyvsim.load.cut_files import Block
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.partial import Refusal
 from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.model.source import Document
 from kyvsim.report.course import Course

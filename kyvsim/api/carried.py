@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from kyvsim.api.apply import Compiled, compiled_for, explaining, responses_of
 from kyvsim.api.apply_parts import SHARED, AskedForOthers, alone
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs, shared_data_apart
+from kyvsim.api.refused_objects import RefusedObjects
 from kyvsim.compile import PolicySet
 from kyvsim.engine import GivenObjects
 from kyvsim.engine.unasked_objects import UnaskedObjects
@@ -16,6 +17,7 @@ from kyvsim.load.documents import AS_RESOURCES, parse_documents
 from kyvsim.load.files import Source, decode, read_sources
 from kyvsim.load.resources import LoadedText, resources_among
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.partial import Refusal
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document
 from kyvsim.report.run import Explain, Unparted
@@ -126,6 +128,13 @@ def evaluated_among(
     read = ready.read._replace(resources=shared_data_apart(documents)[1])
     found = responses_of(around.policies, read, ready.inputs, around.view)
     return Evaluation(found, explaining(ready.inputs, read, around.view))
+
+
+def refusals_among(ready: Ready, documents: tuple[Document, ...]) -> tuple[Refusal, ...]:
+    """Return why an API server refuses some of the objects (KV233)."""
+    refused = RefusedObjects(is_final=not ready.compiled.policies.mutates)
+    refused.add(documents)
+    return refused.found
 
 
 def kinds_shown(documents: tuple[Document, ...]) -> tuple[Json, ...]:

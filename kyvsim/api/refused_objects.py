@@ -18,7 +18,8 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json, metadata, object_key
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.partial import Refusal
+from kyvsim.model.source import Document, Path
 from kyvsim.patch.merge_types import (
     BOOLEAN,
     NUMERIC,
@@ -76,17 +77,6 @@ class _Fault(NamedTuple):
     what: str
     example: str = ""
     """What is wrong with just this object; others with the same fault have their own."""
-
-
-class Refusal(NamedTuple):
-    """A cause for which objects of a kind are refused: where it was found first, and how often."""
-
-    kind: str
-    field: str
-    what: str
-    example: str
-    location: Location
-    number: int = 1
 
 
 class RefusedObjects:

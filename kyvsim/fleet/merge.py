@@ -4,14 +4,14 @@
 it counts. Where pieces of a file were told twice, by one run or by two, they count once.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.fleet.errors import FleetError
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
 from kyvsim.load.documents import empty_file
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.partial import Head, Key
+from kyvsim.model.partial import Head, Key, Refusal
 
 Heads: TypeAlias = Mapping[Key, Head]
 
@@ -115,6 +115,15 @@ def remarks_of(pieces: Iterable[Settled]) -> tuple[Diagnostic, ...]:
     said = [_moved(piece, one) for piece in some for one in piece.head.remarks]
     said += [empty_file(file) for file in _empty_files(some)]
     return (*said, *(_moved(piece, one) for piece in some for one in piece.head.problems))
+
+
+def refusals_of(pieces: Iterable[Settled]) -> Iterator[Refusal]:
+    """Yield why an API server refuses objects, with the places in the files."""
+    for piece in pieces:
+        for one in piece.head.refusals:
+            place = one.location
+            line, column = moved(piece, place.line, place.column)
+            yield one._replace(location=place._replace(line=line, column=column))
 
 
 def _empty_files(pieces: Iterable[Settled]) -> list[str]:

@@ -3,7 +3,7 @@
 from kyvsim.kube.objects import Json
 from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Count, Head
+from kyvsim.model.partial import Count, Head, Refusal
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostic_json import diagnostic_json
 
@@ -15,6 +15,7 @@ def head_json(head: Head) -> dict[str, Json]:
     told["objects"] = [*head.objects]
     for name in ("remarks", "problems"):
         told[name] = [diagnostic_json(one) for one in told[name]]
+    told["refusals"] = [[*one] for one in head.refusals]
     return told
 
 
@@ -25,8 +26,14 @@ def head_of(data: Json) -> Head:
         "objects": tuple(data["objects"]),
         "remarks": tuple(map(diagnostic_of, data["remarks"])),
         "problems": tuple(map(diagnostic_of, data["problems"])),
+        "refusals": tuple(map(_refusal_of, data["refusals"])),
     }
     return Head(**{**data, **lists})
+
+
+def _refusal_of(data: Json) -> Refusal:
+    kind, field, what, example, place, number = data
+    return Refusal(kind, field, what, example, Location(*place), number)
 
 
 def diagnostic_of(data: Json) -> Diagnostic:

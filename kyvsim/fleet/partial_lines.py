@@ -11,7 +11,7 @@ from kyvsim.fleet.partial_json import head_json, head_of
 from kyvsim.model.partial import Head, Partial
 
 SUFFIX = ".jsonl"
-_FORMAT = 2
+_FORMAT = 3
 
 
 def packed(partial: Partial) -> bytes:

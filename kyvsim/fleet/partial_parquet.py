@@ -13,7 +13,7 @@ from kyvsim.light.typed import Any
 from kyvsim.model.partial import Partial, ToldRow
 
 SUFFIX = ".parquet"
-_FORMAT = 2
+_FORMAT = 3
 _NUMBERS = ("line", "column", "number")
 
 

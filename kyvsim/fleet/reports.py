@@ -5,8 +5,18 @@ Codes: KV082 a run that was not finished.
 
 from collections.abc import Callable, Iterable, Iterator
 
+from kyvsim.api.refused_objects import RefusedObjects, warnings_of
 from kyvsim.fleet.errors import FleetError
-from kyvsim.fleet.merge import Gap, Merged, Settled, merged, moved, remarks_of, settled
+from kyvsim.fleet.merge import (
+    Gap,
+    Merged,
+    Settled,
+    merged,
+    moved,
+    refusals_of,
+    remarks_of,
+    settled,
+)
 from kyvsim.fleet.run_plan import RunEnd, RunPlan
 from kyvsim.fleet.store import Store
 from kyvsim.light.named_tuple import NamedTuple
@@ -92,12 +102,17 @@ def _run(plans: list[tuple[Store, RunPlan]], parts: Merged, ends: list[RunEnd]) 
     after = _each(own.after for _, own in plans)
     missing = tuple(map(_missing, parts.gaps))
     last = _each(end.last for end in ends) if course.unmatched == count else ()
+    refused = RefusedObjects(is_final=True)
+    refused.merge(refusals_of(parts.pieces))
     return Run(
         policies=(),
         resource_count=count,
         rule_count=plans[0][1].rules,
         exception_count=plans[0][1].exceptions,
-        diagnostics=(*before, *remarks_of(parts.pieces), *missing, *after, *_common(ends)),
+        diagnostics=(
+            *(*before, *remarks_of(parts.pieces), *missing, *after),
+            *(*_common(ends), *warnings_of(refused.found)),
+        ),
         responses=iter(()),
         course=course,
         audit_warn=plans[0][1].audit_warn,

@@ -13,6 +13,7 @@ from kyvsim.api.carried import (
     evaluated_among,
     kinds_shown,
     opened,
+    refusals_among,
     surroundings,
 )
 from kyvsim.fleet.assignment import Assignment, ready_for
@@ -126,6 +127,7 @@ def _told(
             unchecked=course.unchecked,
             counts=tally.counts(),
             objects=kinds_shown(found.resources),
+            refusals=refusals_among(ready, found.resources),
         ),
         rows,
     )

@@ -5,6 +5,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.reason import ToldReason
+from kyvsim.model.source import Location
 
 Key: TypeAlias = tuple[str, int, int]
 """A piece: its file, the first of its bytes, and the first byte that is none of them."""
@@ -68,6 +69,17 @@ class ToldRow(NamedTuple):
     """Why it failed: of rows of a piece that are alike, the first one has them."""
 
 
+class Refusal(NamedTuple):
+    """A cause for which an API server refuses objects of a kind: the first place, and how often."""
+
+    kind: str
+    field: str
+    what: str
+    example: str
+    location: Location
+    number: int = 1
+
+
 class Head(NamedTuple):
     """What is known of a piece besides its rows."""
 
@@ -101,6 +113,8 @@ class Head(NamedTuple):
     """Whether the file is no text, so that nothing in it counts."""
     failed: bool = False
     """Whether the piece could not be read or evaluated: it is tried again when a run is resumed."""
+    refusals: tuple[Refusal, ...] = ()
+    """Why an API server refuses some of the objects (KV233)."""
 
     @property
     def key(self) -> Key:

@@ -8,7 +8,7 @@ import pytest
 from kyvsim.fleet import partial_lines, partial_parquet
 from kyvsim.fleet.row_lines import lines_of, rows_in
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Count, Head, Partial, ToldRow
+from kyvsim.model.partial import Count, Head, Partial, Refusal, ToldRow
 from kyvsim.model.reason import Excerpt, ToldReason
 from kyvsim.model.source import Location
 
@@ -28,6 +28,7 @@ HEAD = Head(
     objects=({"apiVersion": "v1", "kind": "Pod"},),
     remarks=(Diagnostic("KV006", Severity.ERROR, "odd", Location("east/ä.yaml", 3, 4), ("x",)),),
     problems=(Diagnostic("KV070", Severity.WARNING, "nowhere"),),
+    refusals=(Refusal("Pod", "spec", "is required", "", Location("east/ä.yaml", 3, 4), 2),),
 )
 EXCERPT = Excerpt("  - ", "image: x", " # ä")
 ROW = ToldRow(

@@ -70,6 +70,30 @@ def test_derived_rules_count_with_the_written_one(given, kyvsim):
     assert kyvsim(*command, *HERE) == alone
 
 
+OWNERLESS = pods(1)[0].replace("  namespace: a\n", "  namespace: a\n  labels: {a: 1}\n")
+
+
+@pytest.mark.parametrize("options", [(), ("--output-format", "json"), ("--strict",)], ids=" ".join)
+def test_objects_that_an_api_server_refuses_are_counted_over_all_pieces(
+    given, kyvsim, tmp_path, options
+):
+    more = stream(*pods(30), OWNERLESS)
+    command = (
+        *given(POLICY, a=stream(*pods(40), OWNERLESS, *pods(9), OWNERLESS), b=more),
+        *options,
+    )
+    alone = kyvsim(*command)
+    assert alone[0] == (2 if options == ("--strict",) else 1)
+    assert "KV233" in alone[2]
+    assert "(3 times)" in alone[2]
+    assert kyvsim(*command, *HERE) == alone
+    for name in ("a", "b"):
+        some = (*command[:2], "-r", f"{name}.yaml", *HERE, "--partials", tmp_path / name)
+        assert kyvsim(*some)[0] in {0, 1}
+    merged = kyvsim("report", "merge", *options, tmp_path / "a", tmp_path / "b")
+    assert (merged[0], merged[2]) == (alone[0], alone[2])
+
+
 @pytest.mark.parametrize("name", ODD_STREAMS)
 @pytest.mark.parametrize("options", [(), ("--output-format", "json")], ids=["text", "json"])
 def test_odd_input_is_told_the_same_way(given, kyvsim, name, options):
