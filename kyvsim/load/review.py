@@ -1,16 +1,18 @@
 """AdmissionReviews: what an API server sends to a webhook.
 
-Codes: KV097 an AdmissionReview that is of no use.
+Codes: KV097 an AdmissionReview that is of no use, KV098 one that contradicts its object.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
+from kyvsim.kube.discovery import is_builtin, kind_of_plural, plural
+from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.source import Document
+from kyvsim.model.source import Document, Path
 from kyvsim.schema.node import Node
 
 _NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -55,7 +57,56 @@ def reviewed(
         return None, (_unusable(document, ("request", several), text),)
     placed = {**request, **{name: _placed(request, name) for name in _OBJECTS if request.get(name)}}
     own = document.within(("request", needed[0]), placed[needed[0]])
-    return own._replace(review=placed), ()
+    contradictions = (
+        Diagnostic("KV098", Severity.WARNING, text, document.locate(("request", *path)))
+        for name in _OBJECTS
+        if request.get(name)
+        for path, text in _contradictions(request, name)
+    )
+    return own._replace(review=placed), tuple(contradictions)
+
+
+def _contradictions(request: Json, name: str) -> Iterator[tuple[Path, str]]:
+    """Yield what a request says of an object that the object says differently, and where.
+
+    An API server sends no such request: it takes kind and resource from the object that it decoded,
+    and refuses another name or namespace than that of the address.
+    upstream: k8s.io/apiserver pkg/endpoints/handlers/rest.go `checkName`,
+    pkg/registry/rest/create.go `EnsureObjectNamespaceMatchesRequestNamespace`
+    """
+    obj = request[name]
+    group, version = split_api_version(text_field(obj, "apiVersion"))
+    kind = text_field(obj, "kind")
+    if not kind:
+        return
+    its_kind = f"`request.{name}` is of kind `{_named(group, version, kind)}`"
+    stated = request.get("kind")
+    if stated and _texts(stated, "group", "version", "kind") != (group, version, kind):
+        shown = _named(*_texts(stated, "group", "version", "kind"))
+        yield ("kind",), f"`request.kind` is `{shown}`, but {its_kind}, which is what counts here"
+    resource = request.get("resource")
+    if resource and not request.get("subResource"):
+        place, plural_name = _texts(resource, "group", "resource")
+        known = kind_of_plural(place, plural_name)
+        differs = known != kind if known else is_builtin(group, kind)
+        if differs or place != group or text_field(resource, "version") != version:
+            shown = _named(*_texts(resource, "group", "version", "resource"))
+            wanted = _named(group, version, plural(group, kind))
+            text = f"`request.resource` is `{shown}`, but {its_kind}"
+            yield ("resource",), f"{text}, which is served as `{wanted}`"
+    for field in ("name", "namespace"):
+        said, own = text_field(request, field), text_field(metadata(obj), field)
+        if said and own and said != own:
+            text = f"`request.{field}` is `{said}`, but `request.{name}` has the {field} `{own}`"
+            yield (field,), f"{text}: an API server refuses such a request"
+
+
+def _texts(data: Json, *names: str) -> tuple[str, ...]:
+    return tuple(text_field(data, name) for name in names)
+
+
+def _named(group: str, version: str, name: str) -> str:
+    return "/".join(filter(None, (group, version, name)))
 
 
 def _placed(request: Json, name: str) -> Json:

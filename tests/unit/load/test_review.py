@@ -140,6 +140,66 @@ def test_a_review_of_which_no_request_can_be_made_is_told(request_, remarks):
     assert [told(one) for one in found(review(**request_))] == remarks
 
 
+def gvk(group, version, kind):
+    return {"group": group, "version": version, "kind": kind}
+
+
+def gvr(group, version, resource):
+    return {"group": group, "version": version, "resource": resource}
+
+
+EXEC = {"apiVersion": "v1", "kind": "PodExecOptions", "command": ["sh"]}
+OX = {"apiVersion": "farm.example/v1", "kind": "Ox", "metadata": {"name": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("request_", "text"),
+    [
+        ({"object": POD, "kind": gvk("apps", "v1", "Deployment")}, "`request.kind` is `apps/v1/De"),
+        ({"object": POD, "kind": gvk("", "v2", "Pod")}, "of kind `v1/Pod`, which is what counts"),
+        ({"object": POD, "resource": gvr("", "v1", "services")}, "which is served as `v1/pods`"),
+        (
+            {"object": POD, "resource": gvr("apps", "v1", "pods")},
+            "`request.resource` is `apps/v1/p",
+        ),
+        ({"object": POD, "resource": gvr("", "v1", "cattle")}, "`request.resource` is `v1/cattle`"),
+        ({"object": POD, "name": "other"}, "`request.name` is `other`, but `request.object` has"),
+        (
+            {"object": {**POD, "metadata": {"name": "new", "namespace": "a"}}, "namespace": "b"},
+            "`request.namespace` is `b`, but `request.object` has the namespace `a`",
+        ),
+        ({"operation": "DELETE", "oldObject": OLD, "name": "new"}, "but `request.oldObject` has"),
+    ],
+)
+def test_a_request_that_contradicts_its_object_is_reported(request_, text):
+    remark, one = found(review(**{"operation": "CREATE", **request_}))
+    assert (remark.code, remark.severity, text in remark.message) == ("KV098", "warning", True)
+    assert remark.location.line > 3
+    assert one.data["kind"] == "Pod"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"object": POD, "kind": gvk("", "v1", "Pod"), "resource": gvr("", "v1", "pods")},
+        {"object": POD, "name": "", "namespace": "a"},
+        {"object": NAMESPACE, "name": "shop", "namespace": "shop"},
+        {"object": OX, "kind": gvk("farm.example", "v1", "Ox")},
+        {"object": OX, "resource": gvr("farm.example", "v1", "oxen")},
+        {
+            "operation": "CONNECT",
+            "subResource": "exec",
+            "name": "new",
+            "object": EXEC,
+            "kind": gvk("", "v1", "PodExecOptions"),
+            "resource": gvr("", "v1", "pods"),
+        },
+    ],
+)
+def test_requests_as_an_api_server_sends_them_are_not(request_):
+    assert len(found(review(**{"operation": "CREATE", **request_}))) == 1
+
+
 @pytest.mark.parametrize("request_", [{}, {"response": {"allowed": True}}, {"request": None}])
 def test_a_review_has_a_request(request_):
     one = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", **request_}
