@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from kyvsim.cel.kubernetes import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables
+from kyvsim.cel.types import NULL, STRING
 from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped
 from kyvsim.compile.probed import CHECKED
 from kyvsim.kube.objects import Json
@@ -105,14 +106,21 @@ def _problems(spec: Json, validator: Validator) -> Iterator[ExpressionProblem]:
 def audit_annotations(spec: Json, validator: Validator) -> Iterator[tuple[Path, Expression]]:
     """Yield the expressions of a policy's audit annotations, compiled, and where they are.
 
-    upstream: k8s.io/kubernetes pkg/apis/admissionregistration/validation (validateAuditAnnotation).
+    An API server takes a string or null only, and no value whose type is open, such as a field of
+    the object.
+    upstream: k8s.io/kubernetes pkg/apis/admissionregistration/validation (validateAuditAnnotation),
+    k8s.io/apiserver pkg/admission/plugin/policy/validating/interface.go `AuditAnnotationCondition`
     """
     scope = Declared(params=bool(spec.get("paramKind")), authorizer=False)
     for name, variable in validator.variables.items():
         scope = scope.with_variable(name, variable.program)
     for index, entry in enumerate(spec.get("auditAnnotations") or ()):
         path = ("spec", "auditAnnotations", index, "valueExpression")
-        yield path, compiled(entry["valueExpression"], scope)
+        one = compiled(entry["valueExpression"], scope)
+        if one.program is not None and one.program.type not in {STRING, NULL}:
+            problem = f"must evaluate to one of [string null_type] but got {one.program.type}"
+            one = Expression(one.text, None, problem)
+        yield path, one
 
 
 KIND = NativeKind(

@@ -40,6 +40,7 @@ _VALIDATING, _MUTATING = POLICIES
 _GROUP = split_api_version(API_VERSION)[0]
 _OWN = frozenset((*POLICIES, *(f"{kind}Binding" for kind in POLICIES)))
 _Place = tuple[str, str, str, str]
+_DETAILS = ("compilation failed: ", "must evaluate to ", "program instantiation failed: ")
 _CODES = MappingProxyType(
     {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, INVALID: 422}
 )
@@ -172,8 +173,7 @@ def refuse_uncompiled(review: Review, store: Store) -> ApiError | None:
     if unfitting:
         return errors.invalid(key, *unfitting)
     problems = [
-        f"{_field(path)}: Invalid value: {quote(text)}: compilation failed: "
-        + fault.removeprefix("compilation failed: ")
+        f"{_field(path)}: Invalid value: {quote(text)}: {_detail(fault)}"
         for path, text, fault in _problems(obj, store)
     ]
     problems += [f"{_field(path)}.{fault}" for path, fault in _selector_faults(obj)]
@@ -186,6 +186,11 @@ def _problems(obj: Json, store: Store) -> Iterator[tuple[tuple[str | int, ...], 
     elif obj["kind"] == _MUTATING:
         for one in mutating_problems(obj, store.defined):
             yield one.path, _at(obj, one.path), one.message
+
+
+def _detail(fault: str) -> str:
+    """Return what an API server says of an expression that it does not take."""
+    return fault if fault.startswith(_DETAILS) else f"compilation failed: {fault}"
 
 
 def _selector_faults(obj: Json) -> Iterator[tuple[tuple[str | int, ...], str]]:

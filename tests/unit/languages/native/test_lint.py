@@ -130,7 +130,7 @@ def checked(tmp_path):
 
     def check(annotations, matching):
         spec = {
-            "variables": [{"name": "own", "expression": "object.metadata.name"}],
+            "variables": [{"name": "own", "expression": "string(object.metadata.name)"}],
             "validations": [{"expression": "object.metadata.name != 'x'"}],
             "auditAnnotations": [
                 {"key": f"k{index}", "valueExpression": text}
@@ -173,6 +173,8 @@ def checked(tmp_path):
         (["variables.own"], {"objectSelector": {"matchLabels": {"a": "b"}}}, []),
         (["variables.own + nope", "variables.other"], {}, [("KV156", "error")] * 2),
         (["object.metadata."], {}, [("KV156", "error")]),
+        (["'a' + variables.own", "null"], {}, []),
+        (["1 + 1", "true", "object.metadata.name", "['a']"], {}, [("KV156", "error")] * 4),
         (
             ["variables.own"],
             {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "Exist"}]}},
