@@ -12,8 +12,11 @@ from kyvsim.model.result import PolicyResponse
 from kyvsim.sim.kyverno.cel_limits import not_done
 from kyvsim.sim.server import ApiRequest, ApiResponse, Store
 
-_OWN_WORDS = regex(r"\bkyvsim (?:answers|asks|calls|does not know|verifies|works offline)\b")
-"""How results of rules begin that kyvsim words itself, for Kyverno would have asked someone."""
+_OWN_WORDS = regex(
+    r"\bkyvsim (?:answers|asks|calls|does not know|verifies|works offline)\b"
+    r"|\bthe budget of [0-9,]+ steps for a \w+ is spent\b"
+)
+"""What kyvsim itself says in results of rules: Kyverno would have asked someone, or gone on."""
 
 _SECURITY = "pod-security.kubernetes.io/enforce"
 _LAX = frozenset({"", "privileged"})

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from kyvsim.compile import Model
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.model.budget import SIMULATED, Budget
+from kyvsim.model.budget import SIMULATED, Budget, Meter
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.installation import CI, Installation
@@ -44,6 +44,12 @@ class Settings(NamedTuple):
     """Whether Pods start, and hang where what they refer to is missing."""
     budget: Budget = SIMULATED
     """What policies may take whenever they are asked."""
+    has_budget_option: bool = False
+    """Whether the command has an option for the budget, which errors then name."""
+
+    def meter(self) -> Meter:
+        """Return what counts the steps of policies."""
+        return Meter(self.budget, settable=self.has_budget_option)
 
     @property
     def exceptions_namespace(self) -> str:

@@ -69,6 +69,7 @@ def play(
         delays=settings.latency,
         kubelet=settings.kubelet,
         budget=settings.budget,
+        has_budget_option=True,
     )
     cluster = open_cluster(readers, own, settings.start or START, choose, inquirer=inquirer)
     parts = cluster.parts

@@ -17,7 +17,6 @@ from kyvsim.languages import cel, classic, compile_policies
 from kyvsim.languages.cel import existing_changes_of, pinning_of, webhook_facts_of
 from kyvsim.languages.cel.facts import generates, mutates
 from kyvsim.light.typed import TYPE_CHECKING
-from kyvsim.model.budget import Meter
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
@@ -42,9 +41,7 @@ class PolicyCache:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self.system = System(
-            parts.clock, parts.identities, Meter(parts.settings.budget, settable=True)
-        )
+        self.system = System(parts.clock, parts.identities, parts.settings.meter())
         """Clock and chance for what else is compiled of policies."""
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}

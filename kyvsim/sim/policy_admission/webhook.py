@@ -11,7 +11,6 @@ from kyvsim.compile import CompileOptions
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cleanup.checks import cleanup_problems
-from kyvsim.model.budget import Meter
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
 from kyvsim.sim.kyverno.denial import denial
@@ -97,7 +96,7 @@ def _cel_policy(parts: Parts, obj: Json, old: Json) -> _Said:
     policy, remarks = parts.readers.policy(obj)
     if policy is None:
         return _unreadable(remarks), []
-    system = System(parts.clock, parts.identities, Meter(parts.settings.budget, settable=True))
+    system = System(parts.clock, parts.identities, parts.settings.meter())
     options = CompileOptions(system, kinds=parts.store.defined)
     problems = list(cel_policy_problems(policy, options))
     return combined(problems), problems
@@ -131,7 +130,7 @@ def _cleanup(parts: Parts, obj: Json, old: Json) -> _Said:
 
 def _entry(parts: Parts, obj: Json, old: Json) -> _Said:
     del old
-    system = System(parts.clock, parts.identities, Meter(parts.settings.budget, settable=True))
+    system = System(parts.clock, parts.identities, parts.settings.meter())
     problems = entry_problems(obj.get("spec") or {}, object_key(obj).name, system)
     return combined(problems), []
 

@@ -623,3 +623,35 @@ def test_expressions_of_a_test_have_a_budget(run):
     )
     assert outcome.result == "fail"
     assert "the limit of steps for the expressions of a test is exceeded" in outcome.reason
+
+
+HEAVY = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: heavy}
+spec:
+  rules:
+  - name: pairs
+    match: {any: [{resources: {kinds: [ConfigMap]}}]}
+    context:
+    - name: many
+      variable:
+        jmesPath: "join(request.object.data.x, split(request.object.data.x, ''))"
+    validate:
+      failureAction: Enforce
+      message: refused
+      deny: {conditions: {all: [{key: "{{ many }}", operator: Equals, value: x}]}}
+"""
+
+
+def test_a_rule_whose_budget_is_spent_decides_no_test(steps):
+    outcome = steps(
+        "- create: {file: policy.yaml}\n- assert: {file: ready.yaml}\n"
+        "- create: {file: a.yaml, expect: [{check: {($error != null): true}}]}",
+        policy=HEAVY,
+        ready=READY.replace("need-team", "heavy"),
+        a=CM.replace("'1'", f"'{'x' * 40_000}'"),
+    )
+    assert outcome.result == "unsupported", outcome.reason
+    assert "steps for a rule is spent" in outcome.reason
+    assert "--budget" not in outcome.reason
