@@ -1,5 +1,6 @@
 """What a command prints, in the order in which it does, and how it ended."""
 
+from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.light.named_tuple import NamedTuple
 
 STDOUT, STDERR = 1, 2
@@ -10,6 +11,8 @@ class Printed(NamedTuple):
 
     stream: int
     text: str
+    unknown: str = ""
+    """The command whose output this is where nobody here knows the output, "" for a text."""
 
 
 class Result(NamedTuple):
@@ -19,8 +22,26 @@ class Result(NamedTuple):
     printed: tuple[Printed, ...] = ()
 
     def text(self, stream: int) -> str:
-        """Return everything that went to a stream."""
+        """Return everything that went to a stream; raises UnsupportedError for unknown output."""
+        for one in self.printed:
+            if one.stream == stream:
+                require_known(one)
+        return self.known_text(stream)
+
+    def known_text(self, stream: int) -> str:
+        """Return what is known of what went to a stream, for messages."""
         return "".join(one.text for one in self.printed if one.stream == stream)
+
+
+def require_known(printed: Printed) -> None:
+    """Raise UnsupportedError where something depends on output that nobody here knows."""
+    if printed.unknown:
+        raise UnsupportedError(f"the output of {printed.unknown}")
+
+
+def unknown_output(command: str) -> Result:
+    """Return that a command succeeded, and printed what nobody here knows."""
+    return Result(0, (Printed(STDOUT, "", command), Printed(STDERR, "", command)))
 
 
 def out(text: str, status: int = 0) -> Result:

@@ -3,16 +3,18 @@
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import Call, KubectlError, answer, failure
 from kyvsim.chainsaw.kubectl.kinds import NamedKind
-from kyvsim.chainsaw.streams import Result
+from kyvsim.chainsaw.streams import Result, unknown_output
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.request import Operation
-from kyvsim.sim.server import ApiRequest, errors
+from kyvsim.sim.server import ApiRequest, ApiResponse, errors
 from kyvsim.sim.server.subresources import eviction_request, exec_request
 
 _TARGETED = (
     'Targeting container "{}". If you don\'t see processes from this container it may be because '
     "the container runtime doesn't support this feature."
 )
+_HARMLESS = frozenset((name,) for name in ("date", "env", "id", "ls", "pwd", "true", "whoami"))
+"""Commands that succeed in every container that has these programs."""
 _POD = NamedKind("v1", "Pod")
 
 
@@ -41,24 +43,33 @@ def run(call: Call) -> Result:
     if mode not in {"none", "server"}:
         raise UnsupportedError(f"`kubectl run --dry-run={mode}`")
     response = call.client.create(call.placed(obj), dry_run=mode == "server")
+    _require_detached(call, response)
     return answer(response, f"pod/{name} created")
 
 
 def execute(call: Call) -> Result:
-    """Ask to run a command in a Pod; nothing runs, and it prints nothing."""
+    """Send the request to run a command in a Pod.
+
+    No container runs here, so what a command prints is not known, and its exit status only if it
+    succeeds wherever there is such a program. Otherwise raises UnsupportedError.
+    """
     words = call.invocation.words
     if not words:
         raise KubectlError("error: pod, type/name or --filename must be specified")
     key = call.key(_POD, words[0].removeprefix("pod/").removeprefix("pods/"))
     command = call.invocation.command or words[1:]
+    if not command:
+        raise KubectlError("error: you must specify at least one command for the container")
     found = _missing(call, key)
     if found is not None:
         return found
     container = call.invocation.value("container")
     response = call.client.send(exec_request(key, call.user, tuple(command), container))
-    if response.error is None:
-        return Result()
-    return answer(response, "")
+    if response.error is not None:
+        return answer(response, "")
+    if tuple(command) not in _HARMLESS:
+        raise UnsupportedError(f"`kubectl exec … -- {' '.join(command)}`: no container runs here")
+    return unknown_output(f"`kubectl exec … -- {command[0]}`: no container runs here")
 
 
 def debug(call: Call) -> Result:
@@ -89,9 +100,17 @@ def debug(call: Call) -> Result:
         Operation.UPDATE, key, call.user, {**pod, "spec": spec}, "ephemeralcontainers"
     )
     response = call.client.send(request._replace(patch="strategic"))
+    _require_detached(call, response)
     if not given.value("container"):
         told.append(f"Defaulting debug container name to {name}.")
     return answer(response, "\n".join(told))
+
+
+def _require_detached(call: Call, response: ApiResponse) -> None:
+    """Raise UnsupportedError where kubectl would attach to a container, which does not run here."""
+    given = call.invocation
+    if response.error is None and (given.holds("stdin") or given.holds("tty")):
+        raise UnsupportedError("kubectl that attaches to a container: no container runs here")
 
 
 def evict(call: Call) -> Result:

@@ -76,12 +76,13 @@ def _judged(situation: Situation, spec: Mapping[str, Json], result: Result) -> M
     error = f"exit status {result.status}" if result.status else None
     if result.status == _KILLED:
         error = "signal: killed"
-    bound = situation.bind("stdout", result.text(STDOUT)).bind("stderr", result.text(STDERR))
-    bound = bound.bind("error", error)
+    bound = situation.bind("error", error)
+    if spec.get("check") is not None or spec.get("outputs"):
+        bound = bound.bind("stdout", result.text(STDOUT)).bind("stderr", result.text(STDERR))
     if spec.get("check") is not None:
         require(bound, spec["check"], None)
     elif error is not None:
-        told = result.text(STDERR).strip() or result.text(STDOUT).strip()
+        told = result.known_text(STDERR).strip() or result.known_text(STDOUT).strip()
         raise FailedError(f"{error}: {told}" if told else error)
     return outputs(bound, spec, None)
 

@@ -29,7 +29,7 @@ from kyvsim.chainsaw.shell.syntax import (
     Word,
 )
 from kyvsim.chainsaw.shell.tokens import ShellSyntaxError
-from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
+from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, require_known
 from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.chainsaw.usage import require_depth
 
@@ -93,10 +93,10 @@ class Shell:
             self._print(STDERR, ending.message)
         return Result(self.status, tuple(self.printed))
 
-    def _print(self, stream: int, text: str) -> None:
-        if text:
+    def _print(self, stream: int, text: str, unknown: str = "") -> None:
+        if text or unknown:
             self.usage.text(len(text))
-            self.printed.append(Printed(stream, text))
+            self.printed.append(Printed(stream, text, unknown))
 
     def _child(self, tested: int | None = None) -> "Shell":
         """Return a shell that begins as this one is; `tested` is 0 where its failures count."""
@@ -163,8 +163,8 @@ class Shell:
                 self.printed += [one for one in child.printed if one.stream == STDERR]
                 raise
             statuses.append(result.status)
-            stdin = result.text(STDOUT)
             last = place == len(commands) - 1
+            stdin = "" if last else result.text(STDOUT)
             self.printed += [one for one in result.printed if last or one.stream == STDERR]
         failed = [status for status in statuses if status]
         strict = "pipefail" in self.options and failed
@@ -251,8 +251,9 @@ class Shell:
         for text in captured:
             place = goes[text.stream]
             if isinstance(place, int):
-                self.printed.append(Printed(place, text.text))
-            else:
+                self.printed.append(text._replace(stream=place))
+            elif place != "/dev/null":
+                require_known(text)
                 self.surroundings.write(place, text.text, append=True)
 
     def _group(self, group: Group, stdin: str) -> None:
@@ -334,7 +335,7 @@ class Shell:
                 self.variables.pop(name, None)
             self.variables.update(saved)
         for one in result.printed:
-            self._print(one.stream, one.text)
+            self._print(*one)
         self.status = result.status
         if self.surroundings.situation.session.parts.clock.elapsed > self._end:
             raise KilledError

@@ -259,10 +259,32 @@ def test_delete_waits_until_objects_are_gone(k, out):
     assert out("delete cm a --wait=false").startswith('configmap "a" deleted')
 
 
-def test_pods_run_and_are_reached_by_subresources(out):
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("exec", "p", "--", "cat", "/etc/passwd"),
+        ("exec", "p", "--", "sh", "-c", "exit 3"),
+        ("exec", "p", "--", "ls", "/nowhere"),
+        ("debug", "p", "-it", "--image=busybox"),
+        ("run", "q", "--image=nginx", "-i"),
+    ],
+)
+def test_what_a_container_would_do_is_not_known(k, out, line):
+    out("run p --image=nginx")
+    with pytest.raises(UnsupportedError, match="no container runs here"):
+        k(line)
+
+
+def test_exec_is_denied_as_in_a_cluster(k, out):
+    assert k("exec p -- sh").text(STDERR) == 'Error from server (NotFound): pods "p" not found\n'
+    out("run p --image=nginx")
+    assert k("exec p").text(STDERR).startswith("error: you must specify at least one command")
+
+
+def test_pods_run_and_are_reached_by_subresources(k, out):
     assert out("run p --image=nginx --labels=a=b") == "pod/p created\n"
     assert out("get pod p -o jsonpath={.metadata.labels}") == '{"a":"b"}'
-    assert out("exec p -it -- ls") == ""
+    assert k("exec p -it -- ls").status == 0
     assert out("debug p --image=busybox -c dbg") == "\n"
     assert out("get po p -o jsonpath={.spec.ephemeralContainers[0].name}") == "dbg"
     assert out("debug p --image=busybox -c d2 --target=p").startswith('Targeting container "p".')

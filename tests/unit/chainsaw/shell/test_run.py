@@ -210,6 +210,32 @@ def sh(situation):
     return lambda text: Shell(Surroundings(situation), {"NAMESPACE": "default"}).run(parsed(text))
 
 
+RUN = "kubectl run p --image=nginx >/dev/null; "
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kubectl exec p -- date | grep 2026",
+        'X=$(kubectl exec p -- ls); [ -z "$X" ]',
+        "kubectl exec p -- id > f",
+        "{ kubectl exec p -- ls; } 2>&1 | wc -l",
+        "kubectl exec p -- ls -l",
+        "if kubectl exec p -- curl http://web; then exit 1; fi",
+        "! kubectl exec p -- false",
+        "kubectl exec p -- sh -c 'exit 1' || true",
+    ],
+)
+def test_nothing_comes_of_what_a_container_would_print_or_decide(sh, text):
+    with pytest.raises(UnsupportedError, match="no container runs here"):
+        sh(f"{RUN}{text}")
+
+
+def test_a_command_that_cannot_fail_in_a_container_succeeds(sh):
+    result = sh(f"{RUN}kubectl exec p -- ls > /dev/null; kubectl exec p -- true && exit 4")
+    assert result.status == 4
+
+
 @pytest.mark.parametrize(("script", "output"), OUTPUTS)
 def test_script_prints(script, output, sh):
     assert sh(script).text(STDOUT) == output
