@@ -77,14 +77,30 @@ def _judged(situation: Situation, spec: Mapping[str, Json], result: Result) -> M
     if result.status == _KILLED:
         error = "signal: killed"
     bound = situation.bind("error", error)
-    if spec.get("check") is not None or spec.get("outputs"):
-        bound = bound.bind("stdout", result.text(STDOUT)).bind("stderr", result.text(STDERR))
+    for name, stream in (("stdout", STDOUT), ("stderr", STDERR)):
+        read = _mentions(spec.get("check"), f"${name}") or _mentions(
+            spec.get("outputs"), f"${name}"
+        )
+        bound = bound.bind(name, result.text(stream) if read else result.known_text(stream))
     if spec.get("check") is not None:
         require(bound, spec["check"], None)
     elif error is not None:
         told = result.known_text(STDERR).strip() or result.known_text(STDOUT).strip()
         raise FailedError(f"{error}: {told}" if told else error)
     return outputs(bound, spec, None)
+
+
+def _mentions(value: Json, name: str) -> bool:
+    """Return whether some text inside of a value has a name in it."""
+    pending = [value]
+    for one in pending:
+        if one.__class__ is dict:
+            pending += [*one, *one.values()]
+        elif one.__class__ is list:
+            pending += one
+        elif one.__class__ is str and name in one:
+            return True
+    return False
 
 
 SCRIPT = Operation("script", run_script)

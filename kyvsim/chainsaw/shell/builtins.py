@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.chainsaw.streams import Result, complaint
+from kyvsim.chainsaw.streams import Result
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.regex import regex
 
-_FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", ""), ("o", ""))
+_FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", "xtrace"), ("o", ""))
 _OPTIONS = frozenset({"errexit", "nounset", "pipefail", "xtrace"})
 _NUMBER = regex(r"[0-9]{1,9}")
 _NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -74,7 +74,8 @@ def _leave(name: str, state: State, arguments: tuple[str, ...], *, again: bool) 
     if levels < 1:
         raise ExitError(2, f"sh: {name}: Illegal number: {arguments[0]}\n")
     if not state.loops:
-        return complaint(f"sh: {name}: only meaningful in a loop\n", 0)
+        return Result()
+    state.status = 0
     raise LeftLoopError(min(levels, state.loops), again=again)
 
 
@@ -94,6 +95,8 @@ def _require_name(command: str, name: str) -> None:
 
 
 def _export(state: State, arguments: tuple[str, ...]) -> Result:
+    if not arguments:
+        raise UnsupportedError("`export` without a name")
     for one in arguments:
         name, assigned, value = one.partition("=")
         _require_name("export", name)
@@ -104,6 +107,8 @@ def _export(state: State, arguments: tuple[str, ...]) -> Result:
 
 
 def _set(state: State, arguments: tuple[str, ...]) -> Result:
+    if not arguments:
+        raise UnsupportedError("`set` without an option")
     before = ""
     for one in arguments:
         letters = set(one[1:])

@@ -28,7 +28,9 @@ def holds(words: tuple[str, ...]) -> bool:
             place = words.index(joint, 1)
             sides = (holds(words[:place]), holds(words[place + 1 :]))
             return all(sides) if all_of else any(sides)
-    if len(words) == 3 and (words[1] in {"=", "==", "!="} or words[1] in _NUMBERS):
+    if len(words) == 3 and words[1] == "==":
+        raise UnsupportedError("`==` in a condition, which dash refuses and bash reads as `=`")
+    if len(words) == 3 and (words[1] in {"=", "!="} or words[1] in _NUMBERS):
         return _two(*words)
     if len(words) > 1 and words[0] == "!":
         return not holds(words[1:])
@@ -48,7 +50,7 @@ def _one(operator: str, word: str) -> bool:
 
 
 def _two(first: str, operator: str, second: str) -> bool:
-    if operator in {"=", "=="}:
+    if operator == "=":
         return first == second
     if operator == "!=":
         return first != second

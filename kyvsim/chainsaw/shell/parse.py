@@ -77,18 +77,34 @@ class _Parser:
         self.at += 1
 
     def _skip_lines(self) -> None:
-        while not self.at_end and self._operator() in {"\n", ";"}:
+        while not self.at_end and self._operator() == "\n":
             self.at += 1
 
+    def _skip_separator(self) -> None:
+        """Take one `;` and any line ends."""
+        if self._operator() == ";":
+            self.at += 1
+        self._skip_lines()
+
     def script(self) -> Script:
+        """Return the commands up to what ends them; there may be none."""
         found: list[AndOr] = []
         self._skip_lines()
         while not self.at_end and self._plain() not in _ENDINGS and self._operator() != ")":
             found.append(self._and_or())
             if self._operator() == "&":
                 raise ShellSyntaxError("commands in the background, `&`")
-            self._skip_lines()
+            if self._operator() not in {";", "\n"}:
+                break
+            self._skip_separator()
         return tuple(found)
+
+    def _body(self) -> Script:
+        """Return the commands inside of another one, of which there must be some."""
+        found = self.script()
+        if not found:
+            raise ShellSyntaxError(f"unexpected `{'' if self.at_end else self.shown()}`")
+        return found
 
     def _and_or(self) -> AndOr:
         first = self._pipeline()
@@ -122,6 +138,8 @@ class _Parser:
         word = self._plain()
         if word in _REFUSED:
             raise ShellSyntaxError(f"`{word}`")
+        if word in _ENDINGS or word == "!":
+            raise ShellSyntaxError(f"unexpected `{word}`")
         if word == "if":
             return self._if()
         if word == "for":
@@ -130,12 +148,12 @@ class _Parser:
             return self._while()
         if word == "{":
             self.at += 1
-            body = self.script()
+            body = self._body()
             self._expect("}")
             return Group(body, own=False, redirects=self._redirects())
         if self._operator() == "(":
             self.at += 1
-            body = self.script()
+            body = self._body()
             if self._operator() != ")":
                 raise ShellSyntaxError("a ( without its end")
             self.at += 1
@@ -146,13 +164,13 @@ class _Parser:
         branches: list[tuple[Script, Script]] = []
         while self._plain() in {"if", "elif"}:
             self.at += 1
-            condition = self.script()
+            condition = self._body()
             self._expect("then")
-            branches.append((condition, self.script()))
+            branches.append((condition, self._body()))
         otherwise: Script = ()
         if self._plain() == "else":
             self.at += 1
-            otherwise = self.script()
+            otherwise = self._body()
         self._expect("fi")
         return If(tuple(branches), otherwise, self._redirects())
 
@@ -165,17 +183,17 @@ class _Parser:
         words: list[Word] = []
         while not self.at_end and not self._operator():
             words.append(self._take().word)
-        self._skip_lines()
+        self._skip_separator()
         return For(name, tuple(words), self._do(), self._redirects())
 
     def _while(self) -> While:
         until = self._take().plain == "until"
-        condition = self.script()
+        condition = self._body()
         return While(condition, self._do(), until, self._redirects())
 
     def _do(self) -> Script:
         self._expect("do")
-        body = self.script()
+        body = self._body()
         self._expect("done")
         return body
 

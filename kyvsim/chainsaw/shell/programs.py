@@ -80,10 +80,13 @@ def _echo(call: Call) -> Result:
 
 
 def _printf(call: Call) -> Result:
-    if not call.arguments:
+    arguments = call.arguments[1:] if call.arguments[:1] == ("--",) else call.arguments
+    if not arguments:
         return complaint("printf: usage: printf format [arguments]\n", 2)
-    form = re.sub(r"\\(.?)", partial(_unescaped, call), call.arguments[0], flags=re.DOTALL)
-    values = call.arguments[1:]
+    if arguments[0].startswith("-"):
+        raise call.unsupported("printf")
+    form = re.sub(r"\\(.?)", partial(_unescaped, call), arguments[0], flags=re.DOTALL)
+    values = arguments[1:]
     pieces = re.split("(%.?)", form, flags=re.DOTALL)
     if not set(pieces[1::2]) <= {"%s", "%d", "%%"}:
         raise call.unsupported("printf")
@@ -334,10 +337,12 @@ def _head(call: Call) -> Result:
 
 def _tail(call: Call) -> Result:
     try:
+        if _line_arguments(call, "tail")[0] == 0:
+            return Result()  # GNU's tail opens no file then
         count, lines = _ends(call, "tail")
     except _ArgumentError as error:
         return complaint(str(error))
-    return out("".join(lines[-count:] if count else []))
+    return out("".join(lines[-count:]))
 
 
 def _seq(call: Call) -> Result:

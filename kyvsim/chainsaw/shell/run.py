@@ -39,7 +39,7 @@ _BRACES = re.compile(r"\{([^{}\s]*)\}")
 _SEVERAL = re.compile(r",|\w\.\.-?\w")
 _MOST_TEXT = 1 << 18
 _SHELL_LINE = re.compile(r"#!\s*(?:\S*/)?(?:env\s+)?(?:sh|bash|dash|ash)(?:\s+(-[eux]+))?\s*")
-_OPTIONS_OF_FLAGS = (("e", "errexit"), ("u", "nounset"))
+_OPTIONS_OF_FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", "xtrace"))
 
 
 _LONGEST_PATTERN = 1_000
@@ -223,7 +223,8 @@ class Shell:
             if one.operator == "<<":
                 stdin = target
             elif one.operator == "<":
-                found = self.surroundings.read(target, stdin)
+                # For a redirection `-` is the name of a file.
+                found = self.surroundings.read("./-" if target == "-" else target, stdin)
                 if found is None:
                     raise RedirectError(f"cannot open {target}: No such file")
                 stdin = found
@@ -270,10 +271,10 @@ class Shell:
     def _if(self, tree: If, stdin: str) -> None:
         for condition, body in tree.branches:
             if self._condition(condition, stdin):
-                self.status = 0
                 self._script(body, stdin)
                 return
-        self.status = 0
+        if not tree.otherwise:
+            self.status = 0
         self._script(tree.otherwise, stdin)
 
     def _loop(self, tree: For | While, stdin: str) -> None:
@@ -312,6 +313,9 @@ class Shell:
 
     def _simple(self, command: Simple, stdin: str) -> None:
         words = [*self._words(command.words)]
+        if "xtrace" in self.options:
+            # How a command is traced is the shell's own affair.
+            self._print(STDERR, "", "`set -x`")
         given = {name: self._one_field(word) for name, word in command.assignments}
         if not words:
             substitutes = any(
@@ -407,7 +411,7 @@ class Shell:
         What is filled in without quotes is split at blanks; `"$@"` is a field for each argument.
         """
         self._require_plain(word)
-        if any(_is_arguments(part) for part in word) and not self.arguments and len(word) == _ONE:
+        if not self.arguments and _is_only_arguments(word):
             return []
         fields: list[list[tuple[str, bool]]] = []
         current: list[tuple[str, bool]] | None = None
@@ -471,6 +475,12 @@ class Shell:
         if name.isdigit() and name != "0":
             return self.arguments[int(name) - 1] if int(name) <= len(self.arguments) else ""
         return self.variables.get(name)
+
+
+def _is_only_arguments(word: Word) -> bool:
+    """Return whether a word is nothing but `"$@"`, which is no field where there are none."""
+    others = [one for one in word if one != Text("", quoted=True)]
+    return len(others) == _ONE and _is_arguments(others[0])
 
 
 def _is_arguments(part: Part) -> bool:

@@ -12,7 +12,8 @@ from kyvsim.light.regex import regex
 
 _BLANK = regex(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
 _OPERATOR = regex(r"(?:[012]?(?:>&|>>|<<-?|>|<))|&&|\|\||;;|[;|&()\n]")
-_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*|[0-9?#@*!$]")
+_OTHER_STREAM = regex(r"(?:[3-9]|[0-9]{2,})[<>]")
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*|[0-9?#@*!$-]")
 _PLAIN = regex(r"[^\s\\'\"$`;|&()<>]+")
 _DOUBLE = regex(r'[^\\"$`]+')
 _ESCAPED_IN_DOUBLE = '$`"\\'
@@ -58,6 +59,8 @@ class _Lexer:
                 return [*found, Token("\n")]
             operator = _OPERATOR.match(self.text, self.at)
             if operator is None:
+                if _OTHER_STREAM.match(self.text, self.at):
+                    raise ShellSyntaxError("a redirection of another stream than 0, 1 and 2")
                 found.append(Token("", self._word()))
                 continue
             self.at = operator.end()
@@ -77,6 +80,8 @@ class _Lexer:
     def _here_document(self, place: int, operator: str) -> Token:
         self.at = self._match(_BLANK).end()
         word = self._word()
+        if not word:
+            raise ShellSyntaxError("a here-document without its end")
         if not all(isinstance(part, Text) for part in word):
             raise ShellSyntaxError("a here-document whose end is no plain word")
         end = "".join(part.text for part in word if isinstance(part, Text))
@@ -133,7 +138,8 @@ class _Lexer:
         if start == "\\":
             following = self.text[self.at + 1 : self.at + 2]
             self.at += 2
-            return [] if following == "\n" else [Text(following, quoted=True)]
+            # At the end of a script a backslash stands for itself.
+            return [] if following == "\n" else [Text(following or "\\", quoted=True)]
         if start == "'":
             end = self._find("'", self.at + 1)
             inner = self.text[self.at + 1 : end]
@@ -203,6 +209,9 @@ class _Lexer:
             raise ShellSyntaxError(f"`${{{inner}}}`")
         if not mark:
             return Variable(name, quoted)
+        if any(one in fallback for one in "'\"\\"):
+            # Shells read quotes differently there, within quotes and without.
+            raise ShellSyntaxError(f"quotes in `${{{inner}}}`")
         return Variable(name, quoted, _Lexer(fallback, self.parse).quoted_text())
 
     def _closing(self, start: int) -> int:
@@ -212,6 +221,9 @@ class _Lexer:
             mark = self.text[at]
             if mark in "'\"":
                 at = self._end_of_quote(at)
+            elif mark == "#" and self.text[at - 1] in " \t\n;|&(":
+                at = self._find("\n", at)
+                continue
             depth += (mark == "(") - (mark == ")")
             if not depth:
                 return at

@@ -11,6 +11,14 @@ from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.chainsaw.usage import Limits, Usage
 
 OUTPUTS = [
+    ("printf -- '%s\\n' a", "a\n"),
+    ('for i in "$@"; do echo never; done; echo a "$@"', "a\n"),
+    ("if (exit 3); then :; else echo $?; fi", "3\n"),
+    ("printf '%s\\n' a \\", "a\n\\\n"),
+    ("for i in 1 2; do false; continue; done; echo $?", "0\n"),
+    ("X=$(echo a # )\necho b); echo $X", "a b\n"),
+    ("tail -n 0 missing && echo none", "none\n"),
+    ("continue; echo on", "on\n"),
     ("printf '%s=%d\\n' a 1 b 2", "a=1\nb=2\n"),
     ("printf '100%%\\n'", "100%\n"),
     ("echo 'ab1 b2' | grep -oE 'b[0-9]'", "b1\nb2\n"),
@@ -208,6 +216,28 @@ REFUSED = [
 def sh(situation):
     """Return what runs a script."""
     return lambda text: Shell(Surroundings(situation), {"NAMESPACE": "default"}).run(parsed(text))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        *("if true; then fi", "while true; do done", "( )", "{ }", "; echo a", "echo a; ; echo b"),
+        *(
+            "true || do",
+            "! ! true",
+            "{ echo a; } echo b",
+            "echo a\n; echo b",
+            "done",
+            "if ; then :; fi",
+        ),
+        *("echo $-", "export", "set", "echo x 3> f", "cat <<< a", "echo ${U:-'a b'}"),
+        *('echo "${U:-"x"}"', "[ a == a ]", "echo $(echo a # )", "printf -v x a", "test a == b"),
+        "set -x; { true; } 2>&1 | cat",
+    ],
+)
+def test_what_shells_refuse_or_read_differently_is_unsupported(script, sh):
+    with pytest.raises(UnsupportedError):
+        sh(script)
 
 
 RUN = "kubectl run p --image=nginx >/dev/null; "
