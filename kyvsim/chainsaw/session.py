@@ -27,6 +27,8 @@ POLL = 0.05
 REQUEST = 0.01
 """Seconds that a request takes which nothing waits for before."""
 _LONGEST_WAIT = 1.0
+_MOST_TRIES = 2_000
+"""So often an operation is tried at most, about; with a timeout of hours the waits are longer."""
 _LONGEST_TEST = 366 * 86400.0
 """Virtual seconds that a test may take."""
 _MOST_EVENTS = 20_000
@@ -188,7 +190,7 @@ class Session:
             self.wait(min(wait, left))
             if attempt():
                 return True
-            wait = min(wait * 1.5, _LONGEST_WAIT)
+            wait = min(wait * 1.5, max(_LONGEST_WAIT, seconds / _MOST_TRIES))
         return False
 
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from kyvsim.sim.server import Client
+
 CM = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: '1'}\n"
 POLICY = """
 apiVersion: kyverno.io/v1
@@ -623,6 +625,19 @@ def test_expressions_of_a_test_have_a_budget(run):
     )
     assert outcome.result == "fail"
     assert "the limit of steps for the expressions of a test is exceeded" in outcome.reason
+
+
+def test_an_operation_with_a_timeout_of_weeks_is_not_tried_every_second(steps, monkeypatch):
+    tries = []
+    sent = Client.create
+    monkeypatch.setattr(
+        Client, "create", lambda *args, **more: tries.append(1) or sent(*args, **more)
+    )
+    outcome = steps(
+        "- create: {file: a.yaml, timeout: 1000h}", a=CM.replace("name: a", "name: A B")
+    )
+    assert outcome.result == "fail"
+    assert len(tries) < 3_000
 
 
 HEAVY = """
