@@ -11,6 +11,7 @@ from types import MappingProxyType
 from kyvsim.api.apply import Compiled, explaining, has_baseline, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
 from kyvsim.api.refused_objects import RefusedObjects
+from kyvsim.compile import CompiledPolicy, PolicySet
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.kube.discovery import KindTable, crd_kinds
 from kyvsim.kube.objects import Json, metadata, text_field
@@ -46,7 +47,13 @@ _NOT_KNOWN: Final = frozenset({"GlobalContextEntry"})
 
 
 class AskedForOthers(Exception):  # noqa: N818 — no error: it says how to go on
-    """A rule asked for objects that parts do not know: of the kinds that it was made with."""
+    """A rule looked up objects that parts do not know."""
+
+    def __init__(self, kinds: frozenset[str], rule: str = "") -> None:
+        super().__init__(kinds, rule)  # which is what another process gets
+        self.kinds = kinds
+        self.rule = rule
+        """The rule as `policy/rule`, "" where that is not known."""
 
 
 class PartWork(NamedTuple):
@@ -207,7 +214,28 @@ def _responses(
             raise Unparted(f"{block.origin.name} can only be read as a whole")
         read = work.read._replace(resources=found.resources)
         responses = responses_of(work.compiled.policies, read, work.inputs, cluster)
-        yield from map(_by_itself, alone(responses, cluster))
+        try:
+            yield from map(_by_itself, alone(responses, cluster))
+        except AskedForOthers as asked:
+            raise AskedForOthers(asked.kinds, _looking_up(work, found.resources)) from None
+
+
+def _looking_up(work: PartWork, documents: Iterable[Document]) -> str:
+    """Return the first rule that looks up objects beside some objects, as `policy/rule`.
+
+    Each rule is evaluated by itself; "" where none looks anything up then.
+    """
+    for document in documents:
+        read = work.read._replace(resources=(document,))
+        for policy in work.compiled.policies.policies:
+            for rule in policy.of_kind(document.data["kind"]):
+                cluster = UnaskedObjects(work.kinds, objects_of(work.shared), work.read.definitions)
+                alone_with_it = PolicySet((CompiledPolicy(policy.policy, (rule,)),))
+                for _ in responses_of(alone_with_it, read, work.inputs, cluster):
+                    pass
+                if cluster.asked:
+                    return "/".join(filter(None, (policy.policy.key, rule.rule.name)))
+    return ""
 
 
 def _by_itself(response: EngineResponse) -> EngineResponse:
@@ -233,10 +261,10 @@ def alone(responses: Iterable[EngineResponse], cluster: UnaskedObjects) -> Itera
     """Yield responses; raises AskedForOthers where a rule asked for other objects of the run."""
     for response in responses:
         if cluster.asked:
-            raise AskedForOthers(*cluster.asked)
+            raise AskedForOthers(frozenset(cluster.asked))
         yield response
     if cluster.asked:
-        raise AskedForOthers(*cluster.asked)  # for objects of which there is no response
+        raise AskedForOthers(frozenset(cluster.asked))  # for objects of which there is no response
 
 
 class Sum:

@@ -25,6 +25,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any, Final, TypeAlias
 from kyvsim.load.cut_files import Block, cut_files, origins
 from kyvsim.model.result import Phase
+from kyvsim.model.wording import listed
 from kyvsim.report.run import Run, Teller, Told, Unparted
 
 Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
@@ -70,26 +71,50 @@ def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | N
 
 def _in_rounds(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | None:
     """Return what `open_streamed` does; raises Unparted and OSError."""
-    kinds = SHARED
+    known = _LookedUp(SHARED, ())
     for _ in range(_ROUNDS):
         try:
-            return _open(inputs, stdin, how, kinds)
+            return _open(inputs, stdin, how, known)
         except AskedForOthers as asked:
-            kinds |= frozenset(asked.args)
-        if ALL_KINDS in kinds:
-            raise Unparted("a rule looks up objects of any kind")
-    raise Unparted(_looked_up(kinds))
+            known = known.joined(asked)
+        if ALL_KINDS in known.kinds:
+            raise Unparted(f"{known.looking} objects of any kind")
+    raise Unparted(known.reason)
 
 
-def _looked_up(kinds: frozenset[str]) -> str:
-    return f"rules look up many of the resources: {', '.join(sorted(kinds - SHARED))}"
+class _LookedUp(NamedTuple):
+    """The kinds whose objects all parts know, and the rules for which they do."""
+
+    kinds: frozenset[str]
+    rules: tuple[str, ...]
+
+    def joined(self, asked: AskedForOthers) -> "_LookedUp":
+        """Return the same with what another rule looks up."""
+        rules = (*self.rules, asked.rule) if asked.rule else self.rules
+        return _LookedUp(self.kinds | asked.kinds, tuple(dict.fromkeys(rules)))
+
+    @property
+    def looking(self) -> str:
+        """The beginning of a sentence on what the rules look up."""
+        if not self.rules:
+            return "a rule looks up"
+        if len(self.rules) == 1:
+            return f"rule {listed(self.rules)} looks up"
+        return f"rules {listed(self.rules)} look up"
+
+    @property
+    def reason(self) -> str:
+        """Why all resources have to be read as a whole."""
+        kinds = sorted(self.kinds - SHARED)
+        return f"{self.looking} many of the resources: objects of kind {', '.join(kinds)}"
 
 
-def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, kinds: frozenset[str]) -> Run | None:
+def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, looked_up: _LookedUp) -> Run | None:
     """Return what `open_streamed` does, of parts that know objects of some kinds.
 
     Raises AskedForOthers.
     """
+    kinds = looked_up.kinds
     blocks = _blocks(inputs, stdin, how.jobs, kinds)
     known = sum(block.mentions for block in blocks)
     if len(blocks) < 2:
@@ -97,7 +122,7 @@ def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, kinds: frozenset[s
     if known > max(_MOST_KNOWN * len(blocks), 1):
         if kinds == SHARED:
             raise Unparted(f"many of the resources are one of {', '.join(sorted(SHARED))}")
-        raise Unparted(_looked_up(kinds))
+        raise Unparted(looked_up.reason)
     read = read_inputs(inputs._replace(resources=()), stdin)
     shared = shared_among(blocks, read, kinds)
     compiled = compiled_for(inputs, read._replace(resources=shared))

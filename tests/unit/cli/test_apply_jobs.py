@@ -605,8 +605,9 @@ def _is_dead(process):
 def test_a_question_for_others_counts_where_no_response_follows():
     cluster = UnaskedObjects()
     cluster.list("v1", "Pod", "")
-    with pytest.raises(apply_parts.AskedForOthers, match="Pod"):
+    with pytest.raises(apply_parts.AskedForOthers) as asked:
         list(apply_parts.alone(iter(()), cluster))
+    assert asked.value.kinds == {"Pod"}
 
 
 GENERATES = """
@@ -642,6 +643,49 @@ WHOLE = [
     (POLICY, ("--skip-others",), "--skip-others may concern all resources"),
     (POLICY, ("-o", "out"), "-o or the output format needs all results at once"),
 ]
+
+
+LOOKS_UP = """
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: looking}
+spec:
+  rules:
+  - name: plain
+    match: {any: [{resources: {kinds: [Pod, ConfigMap]}}]}
+    validate: {message: m, pattern: {metadata: {name: "?*"}}}
+  - name: beside
+    match: {any: [{resources: {kinds: [Pod, ConfigMap]}}]}
+    context: [{name: found, %s}]
+    validate:
+      message: m
+      deny: {conditions: {all: [{key: "{{ %s }}", operator: Equals, value: x}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("context", "key", "why"),
+    [
+        (
+            "apiCall: {urlPath: /api/v1/pods, jmesPath: length(items)}",
+            "found",
+            " objects of any kind",
+        ),
+        (
+            "configMap: {name: 'm{{ request.object.metadata.name }}', namespace: a}",
+            "found.data",
+            " many of the resources: objects of kind ConfigMap",
+        ),
+    ],
+)
+def test_a_note_names_the_rule_that_looks_up_other_objects(given, kyvsim, notes, context, key, why):
+    map_ = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m%d, namespace: a}\ndata: {a: b}\n"
+    many = "---\n".join(map_ % number for number in range(90))
+    command = given("---".join((POLICY, LOOKS_UP % (context, key))), many)
+    assert kyvsim(*command, "-j", "1") == kyvsim(*command, "-j", "2")
+    assert notes[0] == []
+    (told,) = notes[1]
+    assert told == f"note: -j 2 has no effect: rule `looking/beside` looks up{why}\n"
 
 
 @pytest.mark.parametrize(("policies", "options", "why"), WHOLE, ids=[one[2] for one in WHOLE])
