@@ -3,7 +3,9 @@
 Source of the rules: k8s.io/kubernetes pkg/apis/apps/validation and pkg/apis/batch/validation.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, labels, text_field
@@ -11,6 +13,16 @@ from kyvsim.sim.server.validation_metadata import label_value_problems
 from kyvsim.sim.server.validation_pods import pod_problems
 
 _JOB_POLICIES = frozenset({"OnFailure", "Never"})
+_EMPTY_SELECTORS: Mapping[str, str] = MappingProxyType(
+    {
+        "DaemonSet": "empty selector is invalid for daemonset",
+        "Deployment": "empty selector is invalid for deployment",
+        # The API server names Deployments here, too.
+        "ReplicaSet": "empty selector is invalid for deployment",
+        "StatefulSet": "empty selector is invalid for statefulset",
+    }
+)
+"""By kind why a selector that is there must not be empty."""
 
 
 def workload_problems(obj: Json) -> Iterator[str]:
@@ -29,7 +41,7 @@ def workload_problems(obj: Json) -> Iterator[str]:
         labelled = spec.get("selector")
         spec = {"selector": {"matchLabels": labelled or labels(template)}}
     if kind not in {"CronJob", "Job"}:
-        yield from _selector_problems(spec, template)
+        yield from _selector_problems(kind, spec, template)
     yield from label_value_problems(template, f"{path}.template.labels")
     pod = template.get("spec")
     yield from pod_problems(pod, f"{path}.template.spec", mounts=kind != "StatefulSet")
@@ -38,10 +50,22 @@ def workload_problems(obj: Json) -> Iterator[str]:
         yield f'{place}: Required value: valid values: "OnFailure", "Never"'
 
 
-def _selector_problems(spec: Json, template: Json) -> Iterator[str]:
+def _selector_problems(kind: str, spec: Json, template: Json) -> Iterator[str]:
+    """Yield what is wrong with the selector of a workload, which has to select its template.
+
+    Values are shown as JSON, as API servers have done since 1.34.
+    """
     selector = spec.get("selector")
-    if not selector:
+    if selector is None:
         yield "spec.selector: Required value"
+        return
+    if selector.__class__ is dict and not any(
+        selector.get(field) for field in ("matchLabels", "matchExpressions")
+    ):
+        if kind in _EMPTY_SELECTORS:
+            yield f"spec.selector: Invalid value: {{}}: {_EMPTY_SELECTORS[kind]}"
+        else:
+            yield "spec.selector: Required value"
         return
     held = labels(template)
     try:
@@ -50,8 +74,8 @@ def _selector_problems(spec: Json, template: Json) -> Iterator[str]:
         yield f"spec.selector: Invalid value: {error}"
         return
     if not selects(held):
-        shown = ", ".join(f'"{key}":"{value}"' for key, value in sorted(held.items()))
+        shown = json.dumps(held, sort_keys=True, separators=(",", ":"))
         yield (
-            f"spec.template.metadata.labels: Invalid value: map[string]string{{{shown}}}: "
+            f"spec.template.metadata.labels: Invalid value: {shown}: "
             "`selector` does not match template `labels`"
         )

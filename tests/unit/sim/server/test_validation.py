@@ -91,7 +91,26 @@ def test_several_problems_are_all_told(admin, pod):
 def test_a_selector_fits_its_template(admin, deployment):
     sent = deployment(selector={"matchLabels": {"app": "other"}})
     message = said(admin.create(sent))
-    assert message.endswith('{"app":"web"}: `selector` does not match template `labels`')
+    shown = 'spec.template.metadata.labels: Invalid value: {"app":"web"}'
+    assert message.endswith(f"{shown}: `selector` does not match template `labels`")
+
+
+@pytest.mark.parametrize("selector", [{}, {"matchLabels": {}}, {"matchExpressions": []}])
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        ("DaemonSet", "daemonset"),
+        ("Deployment", "deployment"),
+        ("ReplicaSet", "deployment"),
+        ("StatefulSet", "statefulset"),
+    ],
+)
+def test_an_empty_selector_is_no_missing_one(admin, deployment, kind, named, selector):
+    sent = {**deployment(selector=selector), "kind": kind}
+    message = said(admin.create(sent))
+    assert f"spec.selector: Invalid value: {{}}: empty selector is invalid for {named}" in message
+    missing = {name: one for name, one in sent["spec"].items() if name != "selector"}
+    assert "spec.selector: Required value" in said(admin.create({**sent, "spec": missing}))
 
 
 def test_a_pod_changes_only_in_some_fields(admin, pod):
