@@ -8,7 +8,7 @@ from kyvsim.evidence.examples import doings, examples
 from kyvsim.evidence.search import Budget, Search
 from kyvsim.languages import compile_policies
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.examples import Doing, Example, Examples
+from kyvsim.model.examples import Example, Examples, Missing
 from kyvsim.model.policy import Policy
 
 _CASES = 20000
@@ -28,7 +28,7 @@ def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = Non
     if any(one.severity is Severity.ERROR for one in said):
         return Examples((), (), said)
     found: list[Example] = []
-    missing: list[Doing] = []
+    missing: list[Missing] = []
     for policy in read.policies:
         own, lacking = _of_policy(policy, ground, seconds)
         found += own
@@ -38,11 +38,11 @@ def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = Non
 
 def _of_policy(
     policy: Policy, ground: Ground, seconds: float
-) -> tuple[tuple[Example, ...], tuple[Doing, ...]]:
+) -> tuple[tuple[Example, ...], tuple[Missing, ...]]:
     """Return the examples of one policy: it is held against none at all."""
     space = ground.space((policy,))
     pair = ground.pair((policy,), ())
     budget = Budget(_CASES, seconds, time.process_time, compares=False, patience=_PATIENCE)
     tried = Search(pair, space, ground.options.kinds, budget).run(ground.given)
     wanted = tuple(doings(pair.old.points()))
-    return examples(wanted, tried.cases, ground.quick_pair((policy,), ()))
+    return examples(wanted, tried, ground.quick_pair((policy,), ()))

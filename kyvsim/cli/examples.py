@@ -15,7 +15,7 @@ from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, write_out
 from kyvsim.light.typed import Any
 from kyvsim.model.examples import Examples
-from kyvsim.report.examples_yaml import doing_text, examples_ending, stream, targets_stream
+from kyvsim.report.examples_yaml import examples_ending, missing_text, stream, targets_stream
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import safe_line
@@ -73,7 +73,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         found = make_examples(inputs, options["seconds"], stdin)
     say_remarks(found.diagnostics)
     for one in found.missing:
-        say(safe_line(f"warning: no example was found for this outcome: {doing_text(one)}"))
+        say(safe_line(f"warning: {missing_text(one)}"))
     if not folder:
         write_out(stream(found), YAML)
         if found.found and found.targets:

@@ -19,6 +19,7 @@ from kyvsim.cli.streams import OutputError, is_terminal, say, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.light.typed import Any
 from kyvsim.migrate import MADE_KINDS
+from kyvsim.model.evidence import Answer
 from kyvsim.model.migration import Migration
 from kyvsim.report.ending import ending_line
 from kyvsim.report.log_commands import YAML
@@ -65,7 +66,8 @@ _AUTO = "auto"
 @declared.option(
     "--partial",
     is_flag=True,
-    help="Write policies of which some rules cannot be converted, without those rules.",
+    help="Also write policies of which some rules cannot be converted, without those rules, and "
+    "policies for which a counterexample was found.",
 )
 @declared.option(
     "--check",
@@ -135,11 +137,17 @@ def _show(
 
 def _texts(migration: Migration, *, partial: bool) -> Iterable[tuple[str, str, str]]:
     """Yield each policy that is converted as far as wanted: its file, its name, what is made."""
-    for one, text in zip(migration.conversions, migration.texts, strict=True):
-        if one.is_whole or (partial and text):
-            yield one.policy.document.file, file_name(one.policy.key.replace("/", "-")), text
+    for (one, evidence), text in zip(migration.pairs, migration.texts, strict=True):
+        differs = evidence is not None and evidence.answer is Answer.COUNTEREXAMPLE
+        if partial or (one.is_whole and not differs):
+            if text or one.is_whole:
+                yield one.policy.document.file, file_name(one.policy.key.replace("/", "-")), text
         elif text:
-            why = "some of its rules cannot be converted (--partial writes the others)"
+            why = (
+                "the new policy differs (see the counterexample; --partial writes it all the same)"
+                if one.is_whole
+                else "some of its rules cannot be converted (--partial writes the others)"
+            )
             say(safe_line(f"{one.policy.key}: not written: {why}"))
 
 

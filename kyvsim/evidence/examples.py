@@ -8,11 +8,13 @@ from types import MappingProxyType
 from kyvsim.evidence.acceptance import is_accepted
 from kyvsim.evidence.case import Case
 from kyvsim.evidence.pair import Pair
+from kyvsim.evidence.search import Tried
 from kyvsim.evidence.shrink import shrunk
 from kyvsim.evidence.side import Effect
 from kyvsim.kube.objects import Json, metadata, object_key
 from kyvsim.model.coverage import Point, PointKind
-from kyvsim.model.examples import Doing, Example
+from kyvsim.model.examples import Doing, Example, Missing
+from kyvsim.model.request import Operation
 
 _STATUSES: Mapping[str, str] = MappingProxyType(
     {"passed": "pass", "failed": "fail", "applied": "pass"}
@@ -31,25 +33,77 @@ def doings(points: Iterable[Point]) -> Iterator[Doing]:
 
 
 def examples(
-    wanted: Sequence[Doing], cases: Iterable[Case], pair: Pair
-) -> tuple[tuple[Example, ...], tuple[Doing, ...]]:
+    wanted: Sequence[Doing], tried: Tried, pair: Pair
+) -> tuple[tuple[Example, ...], tuple[Missing, ...]]:
     """Return an object for each thing that rules do, made small, and what none was found for.
 
     The policies are the old ones of the pair. One object may show several things.
     """
-    usable = [one for one in cases if one.is_plain and is_accepted(one.object, pair.find)]
-    told = [(case, pair.ask(case).old) for case in usable]
+    told = [(case, pair.ask(case).old) for case in tried.cases]
+    usable = [
+        (case, effect)
+        for case, effect in told
+        if case.is_plain and is_accepted(case.object, pair.find)
+    ]
     found: dict[str, tuple[Json, list[Doing]]] = {}
-    missing: list[Doing] = []
+    missing: list[Missing] = []
     for one in wanted:
-        fitting = [(case, effect) for case, effect in told if _shows(one, effect)]
+        fitting = [(case, effect) for case, effect in usable if _shows(one, effect)]
         if not fitting:
-            missing.append(one)
+            missing.append(Missing(one, _why_missing(one, told, tried)))
             continue
         case, effect = min(fitting, key=_size)
         small = _small(one, case, effect, pair)
         found.setdefault(json.dumps(small, sort_keys=True), (small, []))[1].append(one)
     return tuple(_named(found.values(), pair)), tuple(missing)
+
+
+def _why_missing(one: Doing, told: Iterable[tuple[Case, Effect]], tried: Tried) -> str:
+    """Return why no object shows what a rule does."""
+    shown = [case for case, effect in told if _shows(one, effect)]
+    reason = _needs(shown) if shown else _seen(one, [effect for _, effect in told], tried.total)
+    if not tried.finished and not tried.idle:
+        reason += "; the limit on time or cases was reached, others were not tried"
+    return reason
+
+
+def _needs(shown: Sequence[Case]) -> str:
+    """Return what it takes besides an object, of cases that show what a rule does."""
+    case = next((one for one in shown if not one.is_plain), shown[0])
+    if any(one.is_plain for one in shown):
+        return "an API server refuses the objects that show it"
+    if case.part:
+        return f"it takes a request to the subresource {case.part}"
+    operations = dict.fromkeys(one.operation for one in shown)
+    if Operation.CREATE not in operations:
+        return f"it takes a request of the operation {' or '.join(operations)}"
+    if case.there:
+        return "it takes other objects or images that the policy looks up (--resource)"
+    if case.namespace_labels:
+        return "it takes a namespace with labels of its own"
+    return "it takes a request of a certain user"
+
+
+def _seen(one: Doing, effects: Sequence[Effect], total: int) -> str:
+    """Return what a rule did in all cases, none of which shows what is looked for."""
+    said = [
+        (said.status, said.message)
+        for effect in effects
+        for said in effect.said
+        if (said.policy, said.rule) == (one.policy, one.rule)
+    ]
+    cases = "1 case" if total == 1 else f"{total} cases"
+    if not said:
+        return f"in {cases} nothing was made that the rule matches"
+    if any(effect.unanswered for effect in effects):
+        return f"none of {cases} shows it, and the policy looks up data that was not given"
+    statuses = dict.fromkeys(status for status, _ in said)
+    errors = [message for status, message in said if status == "error"]
+    if errors:
+        return f"none of {cases} shows it, and the rule ended in an error in some: {errors[0]}"
+    if one.outcome == "applied" and "pass" in statuses:
+        return f"in {cases} the rule changed nothing"
+    return f"in {cases} the rule only ended in: {', '.join(statuses)}"
 
 
 def _shows(one: Doing, effect: Effect) -> bool:

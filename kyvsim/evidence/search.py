@@ -81,6 +81,8 @@ class Tried(NamedTuple):
     """Kinds on which only one side acts, though no difference that counts shows it."""
     ended: bool
     """Whether it was enough for all that there was to be tried."""
+    idle: bool = False
+    """Whether it stopped because many cases in a row reached nothing new."""
 
 
 _MOST_IN_PAIRS = 16
@@ -146,6 +148,7 @@ class Search:
         self._finished = False
         """Whether enough was tried of what a cluster can come to."""
         self._ended = False
+        self._idle = False
         self._denied = 0
         self._acted = [0, 0]
         self._let_pass = [False, False]
@@ -169,6 +172,7 @@ class Search:
             finished=self._ended or (self._finished and len(self._known) >= _MANY),
             one_sided=tuple(one.kind for one in self._one_sided()),
             ended=self._ended,
+            idle=self._idle,
         )
 
     def _go(self, given: Sequence[Json]) -> None:
@@ -403,6 +407,7 @@ class Search:
         is_late = count % _CASES_A_LOOK == 0 and self._budget.clock() > self._ends
         patience = self._budget.patience
         is_idle = patience is not None and count - self._last_first > patience
+        self._idle = is_idle
         if count >= self._budget.cases or is_late or is_idle:
             raise _SpentError
 

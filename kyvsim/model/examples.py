@@ -19,6 +19,14 @@ class Doing(NamedTuple):
     """Where the rule stands."""
 
 
+class Missing(NamedTuple):
+    """What a rule does and no object was found for."""
+
+    doing: Doing
+    reason: str
+    """Why there is no example."""
+
+
 class Example(NamedTuple):
     """An object, and what it is an example of."""
 
@@ -30,8 +38,8 @@ class Examples(NamedTuple):
     """What was found for some policies."""
 
     found: tuple[Example, ...]
-    missing: tuple[Doing, ...]
-    """What no object was found to show."""
+    missing: tuple[Missing, ...]
+    """What no object was found to show, and why."""
     diagnostics: tuple[Diagnostic, ...]
     targets: tuple[Json, ...] = ()
     """Objects that were made to be there, for rules that change existing ones."""

@@ -3,17 +3,21 @@
 from collections.abc import Iterator
 
 from kyvsim.model.ending import Ending, Fact, Verdict
-from kyvsim.model.examples import Doing, Example, Examples
+from kyvsim.model.examples import Doing, Example, Examples, Missing
 from kyvsim.report.ending import error_fact, warning_fact, weighing
 from kyvsim.report.object_yaml import to_yaml
 from kyvsim.report.style import counted, safe_line
 
 
 def stream(examples: Examples) -> Iterator[str]:
-    """Yield a document for each object, below comments that say what it shows."""
+    """Yield a document for each object, below comments that say what it shows.
+
+    Comments at the end name the outcomes without an example, and why there is none.
+    """
     for number, one in enumerate(examples.found):
         yield "---\n" if number else ""
         yield _document(one)
+    yield from (f"# {safe_line(missing_text(one))}\n" for one in examples.missing)
 
 
 def targets_stream(examples: Examples) -> Iterator[str]:
@@ -32,6 +36,11 @@ def doing_text(one: Doing) -> str:
     """Return what a rule does, in words, and where it stands."""
     name = " / ".join(filter(None, (one.policy, one.rule)))
     return f"{one.outcome}: {name} ({one.location})"
+
+
+def missing_text(one: Missing) -> str:
+    """Return an outcome without an example, in words, where its rule stands, and the reason."""
+    return f"no example found: {doing_text(one.doing)}: {one.reason}"
 
 
 def examples_ending(examples: Examples) -> Ending:

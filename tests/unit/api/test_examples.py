@@ -76,7 +76,61 @@ def test_what_takes_more_than_an_object_is_missing():
     excluded = {"any": [{"resources": {"kinds": ["Pod"], "operations": ["UPDATE"]}}]}
     found = made(policy({**patterned(hostNetwork=True), "match": excluded}))
     assert found.found == ()
-    assert [one.outcome for one in found.missing] == ["passed", "failed"]
+    assert [one.doing.outcome for one in found.missing] == ["passed", "failed"]
+
+
+def asked(key, value="bob", **rule):
+    condition = {"key": key, "operator": "Equals", "value": value}
+    return {"validate": {"message": "m", "deny": {"conditions": {"all": [condition]}}}, **rule}
+
+
+@pytest.mark.parametrize(
+    ("rule", "outcome", "reason"),
+    [
+        (
+            {"match": {"any": [{"resources": {"kinds": ["Pod"], "operations": ["DELETE"]}}]}}
+            | patterned(hostNetwork=True),
+            "failed",
+            "nothing was made that the rule matches",
+        ),
+        (
+            {"match": {"any": [{"resources": {"kinds": ["Pod"], "operations": ["DELETE"]}}]}}
+            | asked("{{ request.operation || 'bob' }}", value="DELETE"),
+            "failed",
+            "it takes a request of the operation DELETE",
+        ),
+        (asked("{{ request.userInfo.username }}"), "failed", "a request of a certain user"),
+        (asked("bob", value="bill"), "failed", "only ended in: pass"),
+        (patterned(containers=[{"name": ""}]), "passed", "an API server refuses the objects"),
+        (
+            asked(
+                "{{ c.data.a }}",
+                context=[{"name": "c", "configMap": {"name": "x", "namespace": "ns"}}],
+            ),
+            "failed",
+            "other objects or images that the policy looks up",
+        ),
+        (
+            asked(
+                "{{ c.a }}",
+                context=[{"name": "c", "apiCall": {"service": {"url": "http://a.b"}}}],
+            ),
+            "failed",
+            "the rule ended in an error in some: failed to check deny conditions",
+        ),
+        (
+            {"mutate": {"patchesJson6902": "- op: replace\n  path: /kind\n  value: Pod"}},
+            "applied",
+            "only ended in: skip",
+        ),
+    ],
+)
+def test_why_there_is_no_example_is_said(rule, outcome, reason):
+    data = policy(rule)
+    data["spec"]["background"] = False
+    why = {one.doing.outcome: one.reason for one in made(data).missing}
+    assert reason in why[outcome]
+    assert "limit on time" not in why[outcome]
 
 
 @pytest.mark.parametrize("data", [{"kind": "ClusterPolicy"}, policy({"validate": {}})])

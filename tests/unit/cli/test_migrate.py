@@ -204,7 +204,30 @@ def test_an_error_on_an_ordinary_object_is_found_without_check(migrate, tmp_path
         return made._replace(made=(made.made[0]._replace(data=data), *made.made[1:]))
 
     monkeypatch.setattr("kyvsim.api.migrate.convert", broken)
-    status, _, said = migrate("policies.yaml")
-    assert status == 1
+    status, out, said = migrate("policies.yaml")
+    assert (status, out) == (1, "")
     assert "(see the counterexample)" in said
     assert "1 policy with a counterexample" in said
+
+
+@pytest.mark.parametrize("check", [(), ("--check", "--seconds", "600")])
+def test_what_differs_is_not_written_unless_it_is_asked_for(migrate, tmp_path, monkeypatch, check):
+    policies(tmp_path, "one", "two")
+
+    def broken(policy, *others):
+        made = convert(policy, *others)
+        if policy.name == "one":
+            return made
+        data = json.loads(json.dumps(made.made[0].data))
+        data["spec"]["validations"][0]["expression"] = "true"
+        return made._replace(made=(made.made[0]._replace(data=data), *made.made[1:]))
+
+    monkeypatch.setattr("kyvsim.api.migrate.convert", broken)
+    status, _, said = migrate("policies.yaml", "-o", "made", *check)
+    assert status == 1
+    assert "two: not written: the new policy differs (see the counterexample; --partial" in said
+    assert [path.name for path in (tmp_path / "made").iterdir()] == ["one.yaml"]
+    status, _, said = migrate("policies.yaml", "-o", "all", "--partial", *check)
+    assert status == 1
+    assert "not written" not in said
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["one.yaml", "two.yaml"]
