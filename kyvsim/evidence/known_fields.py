@@ -4,7 +4,7 @@ Only what policies are often about. Source of the rules: the API reference of Ku
 and "Possible enum values" of the types in k8s.io/api.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.cel.libraries.formats import format_problems, is_subdomain
@@ -86,6 +86,9 @@ _HIGHEST: Mapping[str, int] = MappingProxyType({"weight": 100, "defaultMode": 0o
 _HOST_WAYS = frozenset({("spec", "rules", "host"), ("spec", "tls", "hosts")})
 """Of an Ingress: names of hosts, of which the first part may be a wildcard."""
 _HOSTS = ("a.example.com", "*.example.com")
+_PATH_WAY = ("spec", "rules", "http", "paths", "path")
+_PATHS = ("/a", "/b", "/*")
+"""Of an Ingress: paths begin with a slash, and load balancers take a wildcard behind it."""
 _PORT_WAYS = frozenset({("targetPort",)})
 """Numbers, or names of ports."""
 _LONGEST_PORT = 15
@@ -160,6 +163,11 @@ _NEEDED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
     }
 )
 """By the name of a field: what it, or each element of it, must have."""
+_NEEDED_IN_BACKENDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"resource": ("kind", "name"), "service": ("name", "port")}
+)
+"""What the two kinds of backends of an Ingress must have."""
+_BACKENDS = frozenset({"backend", "defaultBackend"})
 _NEEDED_AT_TOP: Mapping[str, Mapping[str, Json]] = MappingProxyType({"rules": {"verbs": ["get"]}})
 """The same of fields at the top of an object: those of roles."""
 _WITH_SPEC = frozenset({"Ingress", "PersistentVolumeClaim", "Service"})
@@ -169,6 +177,14 @@ _WITH_SPEC = frozenset({"Ingress", "PersistentVolumeClaim", "Service"})
 def needed(name: str, depth: int) -> Mapping[str, Json]:
     """Return what a field, or an element of it, must have; `depth` counts from 1 at the top."""
     return _NEEDED_AT_TOP.get(name, {}) if depth == 1 else _NEEDED.get(name, {})
+
+
+def _needed_at(way: Way, depth: int) -> Iterable[str]:
+    """Return the names of what must be in what stands at a way."""
+    last = next((one for one in reversed(way) if not isinstance(one, Hole)), "")
+    if way[-2:-1] and way[-2] in _BACKENDS:
+        return _NEEDED_IN_BACKENDS.get(last, ())
+    return needed(last, depth)
 
 
 def rivals(name: str, key: str) -> frozenset[str]:
@@ -213,6 +229,8 @@ def _is_text(way: Way, text: str) -> bool:
         return not format_problems("labelValue", text)
     if names_of(way) in _HOST_WAYS:
         return is_subdomain(text.removeprefix("*."))
+    if names_of(way) == _PATH_WAY:
+        return text.startswith("/")
     if way[-1:] in _PORT_WAYS:
         return text.isascii() and text.isalnum() and text.islower() and len(text) <= _LONGEST_PORT
     return not _is_image(way) or _is_reference(text)
@@ -271,6 +289,8 @@ def usual(way: Way) -> tuple[str, ...]:
         return _QUANTITIES
     if names_of(way) in _HOST_WAYS:
         return _HOSTS
+    if names_of(way) == _PATH_WAY:
+        return _PATHS
     return _IMAGES if _is_image(way) else (words(way) or ())[:3]
 
 
@@ -288,7 +308,7 @@ def _problems(value: Json, way: Way) -> Iterator[Way]:
         last = next((one for one in reversed(way) if not isinstance(one, Hole)), "")
         depth = sum(not isinstance(one, Hole) for one in way)
         if not (last in _ONE_OF and depth > 1):
-            lacks = (name for name in needed(last, depth) if value.get(name) in _NOTHING)
+            lacks = (name for name in _needed_at(way, depth) if value.get(name) in _NOTHING)
             yield from ((*way, name) for name in lacks)
         elif len(_ONE_OF[last] & value.keys()) != 1:
             yield way

@@ -8,7 +8,14 @@ from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Final
 from kyvsim.migrate.conditions.equality import READ_TEXTS, equals, not_equals
-from kyvsim.migrate.conditions.membership import all_in, all_not_in, any_in, any_not_in, not_in
+from kyvsim.migrate.conditions.membership import (
+    all_in,
+    all_not_in,
+    any_in,
+    any_not_in,
+    not_in,
+    takes_wildcards,
+)
 from kyvsim.migrate.conditions.ordering import compared
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import FALSE, TRUE, Test, chosen, every, some
@@ -174,7 +181,9 @@ def _note_read(operator: str, key: Value, value: Value, desk: Desk) -> None:
     """Write down what has to hold of two sides that are both read at run time."""
     if operator in _ORDERING and not (is_number(key.types) and is_number(value.types)):
         desk.note(_AMOUNTS)
-    elif operator not in _ORDERING and value.is_looked_up and is_list(value.types):
+    elif operator in _ORDERING or takes_wildcards(value):
+        return
+    elif value.is_looked_up and is_list(value.types):
         desk.note(READ_TEXTS)
 
 

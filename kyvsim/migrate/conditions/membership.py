@@ -35,12 +35,16 @@ from kyvsim.migrate.values import Value
 from kyvsim.migrate.wildcards import like, like_one
 
 _WILD_FIELDS: Final = frozenset(
-    {"verbs", "resources", "apiGroups", "resourceNames", "host", "hosts", "args", "command"}
+    {"verbs", "resources", "apiGroups", "resourceNames", "nonResourceURLs"}
+    | {"host", "hosts", "path", "paths", "args", "command"}
 )
 """Fields whose texts may hold wildcards: rules take what they hold for patterns, too.
 
 upstream: pkg/engine/variables/operator/anyin.go, which matches in both directions
 """
+
+_LONG: Final = 60
+"""So many characters of an expression are written twice at most, and evaluated for each text."""
 
 _Holds = Callable[[Value], Test]
 
@@ -73,6 +77,11 @@ def not_in(key: Value, value: Value) -> Test:
 def all_not_in(key: Value, value: Value) -> Test:
     """Return the test that neither a key nor an element of it is among the value's elements."""
     return _one("all", key, value, wanted=False)
+
+
+def takes_wildcards(value: Value) -> bool:
+    """Return whether the texts of a list that is read count as wildcards in the test, too."""
+    return value.noun in _WILD_FIELDS and is_text(element_of(value.types))
 
 
 def _one(macro: str, key: Value, value: Value, *, wanted: bool) -> Test:
@@ -190,11 +199,14 @@ def _among_read(one: Value, value: Value) -> Test:
         return _in_text(one, value) if value.is_looked_up else equals_read(one, value)
     listed = value.or_else([]) if is_list(value.types) else _listed(value)
     found = Relation(text, "in", listed)
-    if value.noun in _WILD_FIELDS and is_text(element_of(value.types)):
+    if takes_wildcards(value):
         # The order makes no difference here, and a sorted list may lose the type of its elements.
         listed = listed.removesuffix(".sort()")
-        fits = [fits_read(one.tight(), "pattern")]
-        if one.noun in _WILD_FIELDS:
-            fits.append(fits_read("pattern", one.tight()))
-        return Each(listed, "pattern", some(fits), "exists")
+        if one.noun and one.noun not in _WILD_FIELDS:
+            return Each(listed, "pattern", fits_read(one.tight(), "pattern"), "exists")
+        # A text that is composed of others has no noun of its own: nobody knows what it holds.
+        key = one.tight() if len(one.text) <= _LONG else "text"
+        fits = some([fits_read(key, "pattern"), fits_read("pattern", key)])
+        found = Each(listed, "pattern", fits, "exists")
+        return found if key != "text" else Each(f"[{one.text}]", key, found, "exists")
     return found

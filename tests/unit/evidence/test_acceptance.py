@@ -142,3 +142,25 @@ def test_templates_have_metadata_where_a_server_hands_them_on(key):
 @pytest.mark.parametrize(("api_version", "kind"), [("v1", ""), ("v1", "pod"), ("", "Pod")])
 def test_what_has_no_kind_is_no_object(api_version, kind):
     assert not is_accepted({**POD, "apiVersion": api_version, "kind": kind}, find_type)
+
+
+RESOURCE = {"resource": {"kind": "A", "name": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "backend", "accepted"),
+    [
+        ("/a", RESOURCE, True),
+        ("/*", {"service": {"name": "a", "port": {"number": 80}}}, True),
+        ("a", RESOURCE, False),
+        ("/a", {"resource": {"kind": "A"}}, False),
+        ("/a", {"resource": {}}, False),
+        ("/a", {"service": {"name": "a"}}, False),
+        ("/a", {}, False),
+    ],
+)
+def test_an_ingress_leads_somewhere(path, backend, accepted):
+    paths = [{"path": path, "pathType": "Prefix", "backend": backend}]
+    ingress = smallest(KindName("networking.k8s.io", "v1", "Ingress"))
+    obj = {**ingress, "spec": {"rules": [{"http": {"paths": paths}}]}}
+    assert is_accepted(obj, find_type) is accepted

@@ -230,6 +230,26 @@ def test_what_must_hold_of_two_sides_that_are_read_is_told(one, entry, name, con
     assert names == {name} - {None}
 
 
+PATHS = {
+    "name": "paths",
+    "apiCall": {
+        "urlPath": "/apis/networking.k8s.io/v1/ingresses",
+        "jmesPath": "items[].spec.rules[].http.paths[].path",
+    },
+}
+
+
+def test_wildcards_count_in_a_text_that_is_composed_and_in_a_list_that_is_read(converted):
+    key = "/{{ request.object.metadata.annotations.path }}"
+    one = {"key": key, "operator": "AnyIn", "value": "{{ paths }}"}
+    told, (made,) = converted(deny(one, context=[PATHS]))
+    assert WILDCARDS not in {note.condition.name for note in told.notes}
+    test = made["spec"]["validations"][0]["expression"]
+    assert "variables.paths.exists(pattern" in test
+    assert "pattern.replace('*'" in test
+    assert test.count("pattern.matches(") == 1
+
+
 def test_a_list_in_the_value_of_a_membership_test_is_compared_by_its_text(converted):
     told, _ = converted(deny(condition("spec.volumes[].name || ''", "AnyNotIn", ["a", ["b"], ""])))
     assert told.reason == ""
