@@ -13,6 +13,8 @@ def difference(old: Effect, new: Effect) -> Difference | None:
         return Difference.DENIAL_LOST if old.denied else Difference.DENIAL_GAINED
     if old.deleted != new.deleted:
         return Difference.DELETION
+    if old.blocked != new.blocked:
+        return Difference.ENFORCEMENT_LOST if old.blocked else Difference.ENFORCEMENT_GAINED
     if old.denied:
         return None  # what is denied is not stored
     if old.object != new.object:

@@ -17,6 +17,8 @@ from kyvsim.sim.server.validation import problems_of
 
 UNDERIVED = "ReplicationController"
 """The controller for which nothing is derived from policies in CEL."""
+_AS_REFUSED = frozenset({None, Difference.ENFORCEMENT_LOST, Difference.ENFORCEMENT_GAINED})
+"""What differs at most where both sides refuse the same."""
 
 
 class Verdicts(NamedTuple):
@@ -46,12 +48,24 @@ class Finding(NamedTuple):
 class Pair:
     """Two sides, and what knows the types of objects."""
 
-    def __init__(self, old: Side, new: Side, surroundings: Surroundings, find: FindType) -> None:
-        """Take `find`, which tells the types of objects."""
+    def __init__(
+        self,
+        old: Side,
+        new: Side,
+        surroundings: Surroundings,
+        find: FindType,
+        conditions: frozenset[Limit] = frozenset(),
+    ) -> None:
+        """Take `find`, which tells the types of objects, and `conditions`, which are known to hold.
+
+        These were named when one side was converted to the other: what differs where they do not
+        hold is no counterexample.
+        """
         self.old = old
         self.new = new
         self.find = find
         self._surroundings = surroundings
+        self._conditions = conditions
 
     @property
     def reached(self) -> int:
@@ -101,6 +115,10 @@ class Pair:
             return Limit.ORDER
         if self._tolerates(case):
             return Limit.EXISTING
+        if Limit.OTHER_OPERATIONS in self._conditions and _is_of_other_operation(case, verdicts):
+            return Limit.OTHER_OPERATIONS
+        if Limit.READ_TEXTS in self._conditions and self._depends_on_wildcards(case):
+            return Limit.READ_TEXTS
         return Limit.REPLICATION_CONTROLLERS if self._derives_less(case, verdicts) else None
 
     def _agrees_on_defaults(self, case: Case) -> bool:
@@ -140,6 +158,15 @@ class Pair:
             for rule in policy.rules
         )
 
+    def _depends_on_wildcards(self, case: Case) -> bool:
+        """Return whether both do the same once no text holds wildcards."""
+        plain = case._replace(
+            object=_without_wildcards(case.object),
+            old=_without_wildcards(case.old),
+            there=tuple(map(_without_wildcards, case.there)),
+        )
+        return plain != case and self.ask(plain).difference is None
+
     def _derives_less(self, case: Case, verdicts: Verdicts) -> bool:
         """Return whether it is that one side has nothing for a ReplicationController."""
         if text_field(case.object, "kind") != UNDERIVED:
@@ -149,5 +176,23 @@ class Pair:
         return (
             len(silent) == 1
             and pod is not None
-            and self.ask(case._replace(object=pod)).difference is None
+            and self.ask(case._replace(object=pod)).difference in _AS_REFUSED
         )
+
+
+def _is_of_other_operation(case: Case, verdicts: Verdicts) -> bool:
+    """Return whether the new side is not about an operation for which the old one ends in errors.
+
+    Errors are all that the old side refuses with.
+    """
+    refused = {one.status for one in verdicts.old.said} - {"pass", "skip"}
+    return case.operation is not Operation.CREATE and refused == {"error"} and not verdicts.new.said
+
+
+def _without_wildcards(value: Json) -> Json:
+    """Return a value with a letter in place of each wildcard in its texts."""
+    if value.__class__ is dict:
+        return {name: _without_wildcards(one) for name, one in value.items()}
+    if value.__class__ is list:
+        return [_without_wildcards(one) for one in value]
+    return value.replace("*", "x").replace("?", "x") if value.__class__ is str else value

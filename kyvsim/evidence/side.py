@@ -21,6 +21,7 @@ from kyvsim.model.evidence import Said
 from kyvsim.model.explanation import RuleRun, Step, StepKind
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.sim.kyverno.failure_action import enforces
 from kyvsim.suite.coverage import Tally
 
 _BOOKKEEPING = ("app.kubernetes.io/managed-by", "generate.kyverno.io/", "generating-policy")
@@ -33,6 +34,8 @@ class Effect(NamedTuple):
 
     denied: bool
     """Whether a rule fails or ends in an error before the object is stored."""
+    blocked: bool
+    """Whether one does so that enforces: others only report it."""
     object: Json
     """The object as it is left."""
     changed: bool
@@ -281,7 +284,7 @@ class Side:
         """Return what the policies do with the request of a case."""
         asked, failed = self._surroundings.asked, self._marks.failed_entries
         asked.forget()
-        found = effect_of(self.respond(request, case))
+        found = effect_of(self.respond(request, case), _namespace(request, case))
         if not self._asks:
             return found._replace(answered=True)
         vain = bool(asked.missed) or self._marks.failed_entries > failed
@@ -292,16 +295,26 @@ class Side:
         )
 
 
-def effect_of(response: EngineResponse) -> Effect:
-    """Return what comes of a response."""
+def _namespace(request: AdmissionRequest, case: Case) -> Json:
+    """Return the Namespace of a request as far as actions depend on it; None where it has none."""
+    if not request.namespace:
+        return None
+    return {"metadata": {"name": request.namespace, "labels": dict(case.namespace_labels)}}
+
+
+def effect_of(response: EngineResponse, namespace: Json = None) -> Effect:
+    """Return what comes of a response to a request in a Namespace, None for none."""
     results = [(answer, one) for answer in response.responses for one in answer.results]
+    refusals = [
+        (answer, one)
+        for answer, one in results
+        if one.status in _REFUSING
+        and answer.phase in _ADMITTING
+        and not one.rule.facts.spares_triggers
+    ]
     return Effect(
-        denied=any(
-            one.status in _REFUSING
-            and answer.phase in _ADMITTING
-            and not one.rule.facts.spares_triggers
-            for answer, one in results
-        ),
+        denied=bool(refusals),
+        blocked=any(_blocks(answer, one, namespace) for answer, one in refusals),
         object=response.object,
         changed=any(answer.changed for answer in response.responses)
         and response.object != response.trigger,
@@ -316,6 +329,22 @@ def effect_of(response: EngineResponse) -> Effect:
         ),
         later=tuple(sorted({text for answer, one in results for text in _later(answer, one)})),
     )
+
+
+def _blocks(answer: PolicyResponse, one: RuleResult, namespace: Json) -> bool:
+    """Return whether a request is denied for a refusal, by the action of its rule or policy.
+
+    upstream: pkg/webhooks/utils/block.go, where an error of a policy with `Ignore` blocks nothing
+    """
+    if answer.phase is Phase.MUTATE:
+        return True
+    facts = answer.policy.facts
+    if one.status is RuleStatus.ERROR and not facts.fails_closed:
+        return False
+    own = one.rule.facts.image_actions
+    if own:
+        return any(action.lower() == "enforce" for action in own)
+    return enforces(answer.policy, one.rule, namespace)
 
 
 def _later(answer: PolicyResponse, one: RuleResult) -> Iterator[str]:

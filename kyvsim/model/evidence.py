@@ -25,6 +25,9 @@ class Difference(StrEnum):
     DENIAL_LOST = "denial lost"
     """The old policies deny, the new ones do not."""
     DENIAL_GAINED = "denial gained"
+    ENFORCEMENT_LOST = "enforcement lost"
+    """Both refuse, but the new policies only report it: `Audit`, or an error that is ignored."""
+    ENFORCEMENT_GAINED = "enforcement gained"
     OBJECT = "other object"
     """They change the object in different ways."""
     ORDER = "other order"
@@ -51,6 +54,13 @@ class Limit(StrEnum):
     )
     REPLICATION_CONTROLLERS = (
         "nothing is derived for ReplicationControllers from policies in CEL, as it is from rules"
+    )
+    OTHER_OPERATIONS = (
+        "preconditions end in an error, since something is missing, for an operation that the new "
+        "policy is not about: the condition `requests of other operations` or `deletions`"
+    )
+    READ_TEXTS = (
+        "a text that is read at run time holds wildcards: the condition `texts read at run time`"
     )
     ORDER = "it is only the order of elements in a list"
     UNANSWERED = "a policy looks up something that nothing given answers"

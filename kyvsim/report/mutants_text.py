@@ -12,6 +12,8 @@ _WORDS: Mapping[Difference, str] = MappingProxyType(
     {
         Difference.DENIAL_LOST: "the policy denies this, the changed one does not",
         Difference.DENIAL_GAINED: "the changed policy denies this, the policy does not",
+        Difference.ENFORCEMENT_LOST: "the policy refuses this, the changed one reports it",
+        Difference.ENFORCEMENT_GAINED: "the changed policy refuses this, the policy reports it",
         Difference.OBJECT: "the changed policy makes another object of this",
         Difference.GENERATED: "the changed policy generates something else for this",
         Difference.DELETION: "only one of both would delete this",

@@ -50,6 +50,13 @@ def in_cel(expression, match=None, **spec):
 HOSTS = "!has(object.spec.hostNetwork) || object.spec.hostNetwork == false"
 
 
+def auditing(data):
+    """A policy in CEL that names no action reports, as rules do that name none."""
+    if data["kind"] != "ValidatingPolicy":
+        return data
+    return {**data, "spec": {"validationActions": ["Audit"], **data["spec"]}}
+
+
 def evidence(old, new, resources=(), cases=5000, **shared):
     """What comes of comparing policies that are given as data.
 
@@ -59,6 +66,7 @@ def evidence(old, new, resources=(), cases=5000, **shared):
         meta = {**new["metadata"], "annotations": {"side": "new"}}
         meta["annotations"] |= old["metadata"].get("annotations") or {}
         new = {**new, "metadata": meta}
+    old, new = auditing(old), auditing(new)
     texts = [(Source(name, json.dumps(data)),) for name, data in (("old", old), ("new", new))]
     given = tuple(Source(f"r{n}", json.dumps(one)) for n, one in enumerate(resources))
     inputs = EqualInputs(*texts, ApplyInputs(policies=(), resources=given, **shared), cases, 600)
@@ -83,6 +91,22 @@ def test_a_policy_is_equal_to_itself():
     found = evidence(rules(RULE), rules(RULE))
     assert found.answer is Answer.EQUAL
     assert found.limited == ()
+
+
+@pytest.mark.parametrize(
+    ("new", "difference"),
+    [
+        (rules(RULE, validationFailureAction="Audit"), Difference.ENFORCEMENT_LOST),
+        (in_cel(HOSTS, validationActions=["Deny"]), None),
+        (in_cel(HOSTS, validationActions=["Audit"]), Difference.ENFORCEMENT_LOST),
+    ],
+)
+def test_a_refusal_that_is_only_reported_is_a_difference(new, difference):
+    found = evidence(rules(RULE, validationFailureAction="Enforce"), new)
+    assert {one.difference for one in found.counterexamples} == {difference} - {None}
+    if difference:
+        back = evidence(new, rules(RULE, validationFailureAction="Enforce"))
+        assert back.counterexamples[0].difference is Difference.ENFORCEMENT_GAINED
 
 
 def test_identical_policies_are_equal_without_any_case():
@@ -231,7 +255,8 @@ def test_replication_controllers_are_told_and_do_not_count():
 
 
 def test_updates_of_what_was_in_violation_are_told_and_do_not_count():
-    found = evidence(rules(RULE, validationFailureAction="Enforce"), in_cel(HOSTS))
+    denying = in_cel(HOSTS, validationActions=["Deny"])
+    found = evidence(rules(RULE, validationFailureAction="Enforce"), denying)
     assert found.answer is Answer.EQUAL
     existing = next(one for one in found.limited if one.limit is Limit.EXISTING)
     assert existing.operation == "UPDATE"
