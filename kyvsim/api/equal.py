@@ -14,7 +14,7 @@ from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.files import Source
 from kyvsim.model.coverage import Ratio
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.evidence import Answer, Evidence, SideReached
+from kyvsim.model.evidence import Answer, Evidence, Limit, SideReached
 from kyvsim.model.policy import Policy
 
 
@@ -33,6 +33,8 @@ class EqualInputs(NamedTuple):
     """Whether one counterexample is enough."""
     needs_cases: bool = False
     """Whether cases are wanted even where both sides are identical."""
+    conditions: frozenset[Limit] = frozenset()
+    """Limits that were named beforehand, as conditions of a conversion."""
 
 
 class Comparison(NamedTuple):
@@ -55,6 +57,7 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     read = [read_inputs(ApplyInputs(policies=one), stdin) for one in (inputs.old, inputs.new)]
     said = [*shared.diagnostics, *(entry for one in read for entry in one.diagnostics)]
     ground = ground_of(shared, inputs.shared.now, [one for side in read for one in side.policies])
+    ground = ground._replace(conditions=inputs.conditions)
     said += [entry for one in read for entry in compile_policies(one.policies, ground.options)[1]]
     if any(one.severity is Severity.ERROR for one in said):
         return Comparison(None, tuple(dict.fromkeys(said)))

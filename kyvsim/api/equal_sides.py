@@ -20,6 +20,7 @@ from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json
 from kyvsim.languages import compile_policies, mentions_of, mentions_of_exception
 from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.model.evidence import Limit
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
 from kyvsim.model.mention import About
 from kyvsim.model.policy import Policy
@@ -45,6 +46,8 @@ class Ground(NamedTuple):
     """Who sends requests, where it does not matter."""
     targets: tuple[Json, ...] = ()
     """Objects that are there for rules that change existing ones, since none were given."""
+    conditions: frozenset[Limit] = frozenset()
+    """What is known to hold, so that differences for want of it do not count."""
 
     def space(self, policies: Iterable[Policy]) -> Space:
         """Return what there is to vary for some policies."""
@@ -65,7 +68,8 @@ class Ground(NamedTuple):
         return self._pair(*sides)
 
     def _pair(self, old: Side, new: Side) -> Pair:
-        return Pair(old, new, self.surroundings, with_option_types(type_finder(self.options.kinds)))
+        find = with_option_types(type_finder(self.options.kinds))
+        return Pair(old, new, self.surroundings, find, self.conditions)
 
     def _followed(self, policies: tuple[Policy, ...]) -> Side:
         marks, tally = Marks(), Tally()

@@ -1,17 +1,26 @@
 """`migrate --check`: each policy and what was made of it, compared by cases."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
 from kyvsim.load.files import Source
-from kyvsim.model.evidence import Answer, Evidence
+from kyvsim.model.evidence import Answer, Evidence, Limit
 from kyvsim.model.migration import Conversion, Migration
 from kyvsim.model.policy import Policy
 from kyvsim.report.object_yaml import to_yaml
 
+_LIMITS: Mapping[str, Limit] = MappingProxyType(
+    {
+        "requests of other operations": Limit.OTHER_OPERATIONS,
+        "deletions": Limit.OTHER_OPERATIONS,
+        "texts read at run time": Limit.READ_TEXTS,
+    }
+)
+"""By the names of conditions the differences that they are about."""
 _BRIEF_CASES, _BRIEF_SECONDS = 300, 1.0
 
 
@@ -79,6 +88,13 @@ def _evidence(
         ),
         seconds=seconds,
         needs_cases=True,
+        conditions=frozenset(
+            _LIMITS[note.condition.name]
+            for conversion, _ in (*told.policies, *told.exceptions)
+            for rule in conversion.rules
+            for note in rule.notes
+            if note.condition.name in _LIMITS
+        ),
     )
     if cases:
         inputs = inputs._replace(cases=cases, first_only=True)

@@ -20,6 +20,8 @@ from kyvsim.report.style import counted
 
 _UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})
 """Differences on objects that policies in a cluster hardly see."""
+_NAMED = frozenset({Limit.OTHER_OPERATIONS, Limit.READ_TEXTS})
+"""Differences that conditions of a conversion are about."""
 _CHANGES = frozenset({Difference.OBJECT, Difference.ORDER})
 
 
@@ -28,6 +30,8 @@ def headline(evidence: Evidence) -> str:
     answer = evidence.answer.value
     if evidence.answer is Answer.EQUAL and any(one.limit in _UNSEEN for one in evidence.limited):
         answer = "equal on objects that an API server would take"
+    if evidence.answer is Answer.EQUAL and any(one.limit in _NAMED for one in evidence.limited):
+        answer += ", where the conditions of the conversion hold"
     if evidence.identical:
         return f"{answer}: old and new are identical"
     given = f", {evidence.given} of them given" if evidence.given else ""

@@ -3,7 +3,7 @@
 from kyvsim.api.migrate import migrate
 from kyvsim.api.migrate_evidence import with_evidence
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.evidence import Answer
+from kyvsim.model.evidence import Answer, Limit
 from kyvsim.model.migration import Outcome
 from kyvsim.report.migrate_text import render
 
@@ -103,3 +103,43 @@ def test_what_is_not_converted_as_a_whole_is_not_compared():
     )
     found = with_evidence(migrate(["-"], policy.encode()), (), 5)
     assert found.evidence == (None,)
+
+
+LENGTH = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: few
+  annotations:
+    pod-policies.kyverno.io/autogen-controllers: none
+spec:
+  background: false
+  rules:
+    - name: few
+      match:
+        any:
+          - resources:
+              kinds: [Pod]
+      preconditions:
+        all:
+          - key: "{{ request.object.spec.volumes[?hostPath] | length(@) }}"
+            operator: GreaterThan
+            value: 0
+          - key: "{{ request.operation }}"
+            operator: NotEquals
+            value: DELETE
+      validate:
+        message: No host paths for strangers.
+        pattern:
+          spec:
+            serviceAccountName: "?*"
+"""
+
+
+def test_what_a_named_condition_is_about_does_not_count():
+    found = with_evidence(migrate(["-"], LENGTH.encode()), (), 600)
+    (evidence,) = found.evidence
+    assert evidence is not None
+    assert evidence.answer is Answer.EQUAL
+    assert Limit.OTHER_OPERATIONS in {one.limit for one in evidence.limited}
+    assert ", where the conditions of the conversion hold: " in "".join(render(found))
