@@ -6,6 +6,7 @@ value that meets it and values beside it.
 
 from collections.abc import Iterable, Iterator
 
+from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import parse_quantity
 from kyvsim.kube.wildcard import has_wildcard
@@ -35,6 +36,8 @@ _MOST_WILD = 3
 """So many of the texts that are written for a place are tried with wildcards in them."""
 _LONGEST = 256
 """Texts above this are no values that somebody compares with."""
+_MOST_DIGITS = 18
+_MILLISECOND = SECOND // 1000
 OTHER = "other"
 ODD: tuple[Json, ...] = (None, "", OTHER, 0, 1, True, False, {}, [])
 """Values of every type, whatever a policy expects."""
@@ -114,7 +117,12 @@ def _near_text(text: str) -> list[Json]:
         # Fields of numbers are held against texts, too.
         near += [int(one) for one in near if one.isdecimal()]
         near += _in_bytes(operand) if number[2] else ()
+        near += _in_another_unit(operand) if number[2] else ()
         return near[::-1] if operator in {">", "<", "!", "!="} else near
+    duration = parse_duration(operand)
+    if duration is not None:
+        seconds = duration // SECOND
+        return [operand, f"{seconds - 1}s", f"{seconds + 1}s", *_in_another_unit(operand)]
     if _EXPRESSION.search(operand):
         return [*map(_matching, operand.split("|")), OTHER, operand]
     return [OTHER, operand] if operator else [operand, f"{operand}x"]
@@ -126,6 +134,16 @@ def _in_bytes(amount: str) -> Iterator[int]:
     if found is not None and found.scale >= 0:
         yield found.mantissa * 10**found.scale
         yield found.mantissa * 10**found.scale + 1
+
+
+def _in_another_unit(amount: str) -> Iterator[str]:
+    """Yield the same amount as it is also written: quantities and durations are compared so."""
+    duration, quantity = parse_duration(amount), parse_quantity(amount)
+    if duration is not None:
+        yield f"{duration // _MILLISECOND}ms"
+        yield str(duration // SECOND)
+    if quantity is not None and 0 <= quantity.scale <= _MOST_DIGITS:
+        yield str(quantity.mantissa * 10**quantity.scale)
 
 
 def _matching(expression: str) -> str:

@@ -111,7 +111,7 @@ def _test(pattern: Json, text: str, types: Types) -> Test:
 
 def _text_test(pattern: str, text: str, types: Types) -> Test:
     parts = _alternatives(pattern)
-    if len(parts) > 1 and all(map(_is_plain, parts)):
+    if len(parts) > 1 and all(map(_is_plain, parts)) and not _has_amounts(parts, types):
         if is_bool(types):  # the text of a truth is one of two
             return some(Relation(text, "==", one) for one in parts if one in _TRUTHS)
         if not is_number(types) or all(map(is_number_text, parts)):
@@ -128,6 +128,13 @@ def _alternatives(pattern: str) -> list[str]:
 def _is_plain(part: str) -> bool:
     name, operand = split_operator(part)
     return not name and "&" not in part and not has_wildcard(operand) and range_ends(part) is None
+
+
+def _has_amounts(parts: list[str], types: Types) -> bool:
+    """Return whether one of some texts is written in a unit: the same amount may be in others."""
+    if is_number(types) or is_bool(types):
+        return False
+    return any(parse_quantity(one) is not None and not is_number_text(one) for one in parts)
 
 
 def _listed(parts: list[str], types: Types) -> str:

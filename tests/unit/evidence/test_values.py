@@ -42,7 +42,9 @@ def test_the_first_value_is_the_one_that_is_written():
     [
         (3, [4, 2, "3"]),
         (True, [False]),
-        ("2Gi", ["1Gi", "3Gi"]),
+        ("2Gi", ["1Gi", "3Gi", "2147483648"]),
+        ("1h", ["0h", "2h", "3600", "3600000ms"]),
+        ("1h30m", ["5399s", "5401s", "5400"]),
         ("*:latest", ["x:latest", "x:latestx"]),
         ("ab/*", ["ab/x", "xab/x"]),
     ],

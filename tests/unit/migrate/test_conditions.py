@@ -97,6 +97,57 @@ def test_every_operator(operator, quantifier, denials, pod):
     assert 0 < len(found) < len(pods)
 
 
+AMOUNT_TEXTS = [
+    "1h",
+    "90m",
+    "5400",
+    "5401",
+    "1h30m",
+    "1h30",
+    "a",
+    "0",
+    "10",
+    "600.5",
+    "500m",
+    "5m",
+    "10m",
+    "11m",
+    "1.2.3",
+    "1.2.4",
+    "1.10.0",
+    "1.2",
+    "2Gi",
+    "1Gi",
+    "1073741824",
+    "-1h",
+]
+
+
+@pytest.mark.parametrize("operator", NUMBERS)
+@pytest.mark.parametrize("value", [3600, "3600", "1h30m", "10m", "1Gi", "1.2.3", "2", 0, "a"])
+def test_texts_are_compared_as_what_they_write(operator, value, denials):
+    objects = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{n}"}, "data": {"a": one}}
+        for n, one in enumerate(["", *AMOUNT_TEXTS])
+    ]
+    match = {"any": [{"resources": {"kinds": ["ConfigMap"]}}]}
+    denials(deny(condition("data.a", operator, value), match=match), objects)
+
+
+@pytest.mark.parametrize("operator", NUMBERS)
+@pytest.mark.parametrize("value", ["1m", "60s", "90s", "1.5s", "1Gi", "60", 60])
+def test_a_number_is_compared_with_a_duration_in_seconds(operator, value, denials, pod):
+    pods = [pod(f"p{n}", containers=[], priority=n) for n in (0, 1, 2, 59, 60, 61, 90)]
+    denials(deny(condition("spec.priority", operator, value)), pods)
+
+
+def test_a_number_is_no_bound_of_a_quantity(converted):
+    one = condition("spec.containers[0].resources.limits.cpu", "GreaterThan", 2)
+    told, _ = converted(deny(one))
+    assert "takes `100m` for minutes" in told.reason
+    assert told.advice == 'write it as a text: "2"'
+
+
 @pytest.mark.parametrize("operator", ["AnyIn", "AllIn", "AnyNotIn", "AllNotIn"])
 def test_lists(operator, denials, pod):
     def containers(*names):

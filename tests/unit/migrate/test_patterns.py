@@ -87,6 +87,11 @@ DENIED = [
         [{"containers": [*containers(), *containers(name="b")]}],
     ),
     (
+        {"containers": [{"resources": {"limits": {"memory": "1Gi | 2Gi"}}}]},
+        [{"containers": containers(resources={"limits": {"memory": "3Gi"}})}],
+        [{"containers": containers(resources={"limits": {"memory": "2048Mi"}})}],
+    ),
+    (
         {"containers": [{"resources": {"limits": {"memory": "<=1Gi"}}}]},
         [{"containers": containers(resources={"limits": {"memory": "2Gi"}})}],
         [{"containers": containers(resources={"limits": {"memory": "512Mi"}})}],
