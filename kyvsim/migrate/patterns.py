@@ -69,6 +69,12 @@ class Asked(NamedTuple):
     insists: bool = False
     """Whether the tests do not hold where the value is missing."""
     lists: tuple[Listed, ...] = ()
+    first: tuple[Test, ...] = ()
+    """Those of the tests that are made before lists are looked at: they fail even where nothing is
+    asked of any element.
+
+    upstream: pkg/engine/validate (validateMap), where anchors come before other keys
+    """
 
     @property
     def guard(self) -> Test:
@@ -110,8 +116,17 @@ def pattern_test(pattern: Json, value: Value, around: Surroundings) -> Test:
 
     Raises NotConvertible for what has no twin.
     """
-    asked = _asked(pattern, value, around)
-    return guarded(asked.needed_guard, every(_joined(asked.tests, around)))
+    return _fitting(_asked(pattern, value, around), around)
+
+
+def _fitting(asked: Asked, around: Surroundings) -> Test:
+    """Return the test that what is asked holds, or that it is not asked."""
+    rest = [one for one in asked.tests if one not in asked.first]
+    others = asked._replace(tests=tuple(rest), guards=())
+    if not asked.first or not asked.lists:
+        return guarded(asked.needed_guard, every(_joined(asked.tests, around)))
+    body = guarded(others.needed_guard, every(_joined(rest, around)))
+    return guarded(every(asked.guards), every([*_joined(asked.first, around), body]))
 
 
 def guarded(guard: Test, body: Test) -> Test:
@@ -158,7 +173,14 @@ def _of_map(pattern: Mapping[str, Json], value: Value, around: Surroundings) -> 
         guards = [some([value.is_missing(), every(guards)])]
     if value.may_miss:
         lists = [one.within(value) for one in lists]
-    return Asked(tuple(tests), tuple(guards), insists or value.may_miss, tuple(lists))
+    first = [
+        test
+        for key, one in members.items()
+        for test in (one.first if not _comes_first(key) else () if one.lists else one.tests)
+    ]
+    if value.may_miss:
+        first = []
+    return Asked(tuple(tests), tuple(guards), insists or value.may_miss, tuple(lists), tuple(first))
 
 
 def _lists_of(members: Mapping[str, Asked]) -> list[Listed]:
@@ -351,8 +373,7 @@ def _of_element(
     inside = around._replace(taken=around.taken | {name})
     try:
         asked = _asked(pattern, element, inside)
-        body = every(_joined(asked.tests, inside))
-        return asked.guard, guarded(asked.needed_guard, body)
+        return asked.guard, _fitting(asked, inside)
     except NotConvertible as refusal:
         raise refusal.below(0) from None
 

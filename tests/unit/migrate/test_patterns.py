@@ -87,6 +87,21 @@ DENIED = [
         [{"containers": [*containers(), *containers(name="b")]}],
     ),
     (
+        {"=(hostNetwork)": False, "containers": [{"(name)": "!istio*", "image": "r/*"}]},
+        [{"containers": containers(name="istio"), "hostNetwork": True}],
+        [{"containers": containers(name="istio"), "hostNetwork": False}],
+    ),
+    (
+        {"X(hostPID)": "null", "containers": [{"(name)": "b", "image": "r/*"}]},
+        [{"containers": containers(), "hostPID": True}],
+        [{"containers": containers()}],
+    ),
+    (
+        {"hostname": "a", "containers": [{"(name)": "b", "image": "r/*"}]},
+        [{"containers": containers(name="b")}],
+        [{"containers": containers(), "hostname": "b"}],
+    ),
+    (
         {"containers": [{"resources": {"limits": {"memory": "1Gi | 2Gi"}}}]},
         [{"containers": containers(resources={"limits": {"memory": "3Gi"}})}],
         [{"containers": containers(resources={"limits": {"memory": "2048Mi"}})}],
