@@ -15,6 +15,7 @@ from kyvsim.evidence.pair import Pair
 from kyvsim.evidence.side import Marks, Side, Surroundings
 from kyvsim.evidence.space import Space, space_of
 from kyvsim.evidence.subresources import with_option_types
+from kyvsim.evidence.values import is_pattern
 from kyvsim.evidence.verdict import Why
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json
@@ -58,18 +59,23 @@ class Ground(NamedTuple):
 
     def pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> Pair:
         """Return both sides, which count what is reached in their policies."""
-        return self._pair(self._followed(old), self._followed(new))
+        return self._pair(self._followed(old), self._followed(new), self._patterns((*old, *new)))
 
     def quick_pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> Pair:
         """Return both sides, which tell nobody of what they do."""
         sides = (
             Side(compile_policies(one, self.options)[0], self.surroundings) for one in (old, new)
         )
-        return self._pair(*sides)
+        return self._pair(*sides, self._patterns((*old, *new)))
 
-    def _pair(self, old: Side, new: Side) -> Pair:
+    def _pair(self, old: Side, new: Side, patterns: frozenset[str]) -> Pair:
         find = with_option_types(type_finder(self.options.kinds))
-        return Pair(old, new, self.surroundings, find, self.conditions)
+        return Pair(old, new, self.surroundings, find, self.conditions, patterns)
+
+    def _patterns(self, policies: tuple[Policy, ...]) -> frozenset[str]:
+        """Return the texts with operators that policies write for places in objects."""
+        written = (value for some in self.space(policies).places.values() for value in some)
+        return frozenset(one for one in written if one.__class__ is str and is_pattern(one))
 
     def _followed(self, policies: tuple[Policy, ...]) -> Side:
         marks, tally = Marks(), Tally()

@@ -17,6 +17,7 @@ _LIMITS: Mapping[str, Limit] = MappingProxyType(
     {
         "requests of other operations": Limit.OTHER_OPERATIONS,
         "deletions": Limit.OTHER_OPERATIONS,
+        "amounts read at run time": Limit.READ_AMOUNTS,
         "texts read at run time": Limit.READ_TEXTS,
     }
 )

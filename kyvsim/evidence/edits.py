@@ -1,6 +1,7 @@
 """Single changes of an object at a way: a value set, a part taken away, elements added."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from kyvsim.evidence.known_fields import (
     is_possible,
@@ -79,8 +80,13 @@ def _written(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[Json,
 
 
 def _wild(way: Way, values: Sequence[Json]) -> Iterator[str]:
-    """Return texts with wildcards for the elements of a list, and for what is inside of them."""
-    return wildcards(values or ("a",)) if Hole.ELEMENT in way else iter(())
+    """Return texts with wildcards: many for the elements of a list, and for what is inside of them.
+
+    For other places one is enough, where a policy writes any text at all.
+    """
+    if Hole.ELEMENT in way:
+        return wildcards(values or ("a",))
+    return islice(wildcards(values), 1)
 
 
 def _set_odd(way: Way) -> Iterator[tuple[Way, Json]]:

@@ -1,5 +1,7 @@
 """Both sides, asked together, and why a difference between them may not count."""
 
+from collections.abc import Callable
+
 from kyvsim.evidence.acceptance import is_accepted
 from kyvsim.evidence.answers import is_image
 from kyvsim.evidence.case import Case
@@ -8,6 +10,7 @@ from kyvsim.evidence.seeds import unwrapped, with_template_metadata
 from kyvsim.evidence.side import Effect, Side, Surroundings
 from kyvsim.evidence.types import type_of, with_spec
 from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.evidence import Difference, Limit
 from kyvsim.model.request import Operation
@@ -17,6 +20,8 @@ from kyvsim.sim.server.validation import problems_of
 
 UNDERIVED = "ReplicationController"
 """The controller for which nothing is derived from policies in CEL."""
+_SIGNS = frozenset("*?|&!<>=- ")
+"""What makes a pattern of a text."""
 _AS_REFUSED = frozenset({None, Difference.ENFORCEMENT_LOST, Difference.ENFORCEMENT_GAINED})
 """What differs at most where both sides refuse the same."""
 
@@ -55,17 +60,19 @@ class Pair:
         surroundings: Surroundings,
         find: FindType,
         conditions: frozenset[Limit] = frozenset(),
+        patterns: frozenset[str] = frozenset(),
     ) -> None:
         """Take `find`, which tells the types of objects, and `conditions`, which are known to hold.
 
         These were named when one side was converted to the other: what differs where they do not
-        hold is no counterexample.
+        hold is no counterexample. `patterns` are the texts with operators that either side writes.
         """
         self.old = old
         self.new = new
         self.find = find
         self._surroundings = surroundings
         self._conditions = conditions
+        self._patterns = patterns
 
     @property
     def reached(self) -> int:
@@ -117,8 +124,12 @@ class Pair:
             return Limit.EXISTING
         if Limit.OTHER_OPERATIONS in self._conditions and _is_of_other_operation(case, verdicts):
             return Limit.OTHER_OPERATIONS
-        if Limit.READ_TEXTS in self._conditions and self._depends_on_wildcards(case):
+        if Limit.READ_AMOUNTS in self._conditions and _ends_in_errors(verdicts):
+            return Limit.READ_AMOUNTS
+        if Limit.READ_TEXTS in self._conditions and self._depends_on(case, has_wildcard):
             return Limit.READ_TEXTS
+        if self._patterns and self._depends_on(case, self._patterns.__contains__):
+            return Limit.PATTERN_TEXTS
         return Limit.REPLICATION_CONTROLLERS if self._derives_less(case, verdicts) else None
 
     def _agrees_on_defaults(self, case: Case) -> bool:
@@ -158,12 +169,12 @@ class Pair:
             for rule in policy.rules
         )
 
-    def _depends_on_wildcards(self, case: Case) -> bool:
-        """Return whether both do the same once no text holds wildcards."""
+    def _depends_on(self, case: Case, meant: Callable[[str], bool]) -> bool:
+        """Return whether both do the same once plain texts stand for some."""
         plain = case._replace(
-            object=_without_wildcards(case.object),
-            old=_without_wildcards(case.old),
-            there=tuple(map(_without_wildcards, case.there)),
+            object=_with_plain_texts(case.object, meant),
+            old=_with_plain_texts(case.old, meant),
+            there=tuple(_with_plain_texts(one, meant) for one in case.there),
         )
         return plain != case and self.ask(plain).difference is None
 
@@ -189,10 +200,21 @@ def _is_of_other_operation(case: Case, verdicts: Verdicts) -> bool:
     return case.operation is not Operation.CREATE and refused == {"error"} and not verdicts.new.said
 
 
-def _without_wildcards(value: Json) -> Json:
-    """Return a value with a letter in place of each wildcard in its texts."""
+def _ends_in_errors(verdicts: Verdicts) -> bool:
+    """Return whether only the new side refuses, and with nothing but errors of reading texts."""
+    refused = [one for one in verdicts.new.said if one.status not in {"pass", "skip"}]
+    return not verdicts.old.denied and all(
+        one.status == "error" and ("conversion error" in one.message or "quantit" in one.message)
+        for one in refused
+    )
+
+
+def _with_plain_texts(value: Json, meant: Callable[[str], bool]) -> Json:
+    """Return a value with letters in place of all but letters and digits in some of its texts."""
     if value.__class__ is dict:
-        return {name: _without_wildcards(one) for name, one in value.items()}
+        return {name: _with_plain_texts(one, meant) for name, one in value.items()}
     if value.__class__ is list:
-        return [_without_wildcards(one) for one in value]
-    return value.replace("*", "x").replace("?", "x") if value.__class__ is str else value
+        return [_with_plain_texts(one, meant) for one in value]
+    if value.__class__ is not str or not meant(value):
+        return value
+    return "".join("x" if one in _SIGNS else one for one in value)

@@ -51,6 +51,11 @@ def is_key(text: str) -> bool:
     return _KEY.fullmatch(text) is not None
 
 
+def is_pattern(text: str) -> bool:
+    """Return whether a text has an operator of patterns: alternatives, comparisons, a range."""
+    return bool(text.startswith(_OPERATORS) or _SPLIT.search(text) or _RANGE.fullmatch(text))
+
+
 def samples(written: Iterable[Json]) -> Iterator[Json]:
     """Yield values for a place from those that are written for it; the fitting ones come first."""
     values = tuple(written)

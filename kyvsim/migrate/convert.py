@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.light.regex import regex
 from kyvsim.light.typed import Final
 from kyvsim.migrate.assembly import Whole, Written, policies_of
 from kyvsim.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
@@ -50,6 +51,10 @@ _OTHER_OPERATIONS: Final = Condition(
     "requests of other operations",
     "they pass: preconditions that end in an error, since something is missing, refuse them, too",
 )
+_DELETIONS: Final = Condition(
+    "deletions", "they are not asked: context entries that read `request.object` find nothing there"
+)
+_BRACES: Final = regex(r"\{\{.*?\}\}")
 _NEVER_FAILS: Final = Condition(
     "never fails",
     "the rule lets everything pass, as the new policy does: `(x)` says what it is about, and `=(x)`"
@@ -115,6 +120,10 @@ def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
     usual = operations_of(rule_type, found.body)
     operations = Operations(usual, allowed, takes_all=rule_type.kind == GENERATING)
     matching = matching_of(rule, operations, desk)
+    if matching.deletes and _finds_nothing_deleted(rule.get("context")):
+        kept = operations._replace(allowed=allowed - {"DELETE"})
+        matching = matching_of(rule, kept, desk)
+        desk.note(_DELETIONS)
     scope = _scope(rule, matching, whole, desk)
     asked = _preconditions(preconditions, scope, matching)
     folded = "variables." in one_line(asked.test) and rule_type.kind == VALIDATING
@@ -149,6 +158,16 @@ def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
         variables=without_unread(desk, read_by),
         entries=entries,
     )
+
+
+def _finds_nothing_deleted(entries: Json) -> bool:
+    """Return whether queries of context entries read the object, which is null at a deletion.
+
+    Only variables in braces read the old object then.
+    upstream: pkg/engine/variables (substituteVariablesIfAny), which context loaders do not call
+    """
+    queries = ((one.get("variable") or {}).get("jmesPath") or "" for one in entries or ())
+    return any("request.object" in _BRACES.sub("", str(one)) for one in queries)
 
 
 def _emitted(found: Found, given: Given) -> tuple[Entry, ...]:

@@ -59,8 +59,17 @@ class Limit(StrEnum):
         "preconditions end in an error, since something is missing, for an operation that the new "
         "policy is not about: the condition `requests of other operations` or `deletions`"
     )
+    READ_AMOUNTS = (
+        "a text that is read at run time is no number and no quantity: the condition `amounts read "
+        "at run time`"
+    )
     READ_TEXTS = (
-        "a text that is read at run time holds wildcards: the condition `texts read at run time`"
+        "a text of the object, or one that is read at run time, holds wildcards: the condition "
+        "`texts read at run time`"
+    )
+    PATTERN_TEXTS = (
+        "the object holds the text of a pattern, operators and all, where a value is meant: rules "
+        "let pass what equals their pattern"
     )
     ORDER = "it is only the order of elements in a list"
     UNANSWERED = "a policy looks up something that nothing given answers"

@@ -13,6 +13,7 @@ from kyvsim.migrate.conditions.membership import (
     all_not_in,
     any_in,
     any_not_in,
+    may_be_wild,
     not_in,
     takes_wildcards,
 )
@@ -57,6 +58,7 @@ _AMOUNTS: Final = Condition(
     "amounts read at run time",
     "both are numbers or quantities: durations and versions end in an error, which denies",
 )
+_MEMBERSHIP: Final = frozenset(name for name in OPERATORS if name.endswith("In"))
 _OF_ALL: Final = frozenset({"In", "AllIn", "AllNotIn"})
 """Operators that hold of an empty list, but not of null."""
 
@@ -171,6 +173,9 @@ def _condition(one: Json, reading: _Reading, *steps: str | int) -> Asked:
         nullable = [side.is_there() for side in sides if side.nullable]
         if not key.constant and not value.constant:
             _note_read(name, key, value, scope.desk)
+        is_exact = takes_wildcards(value) and not key.noun
+        if name in _MEMBERSHIP and not is_exact and (may_be_wild(key) or may_be_wild(value)):
+            scope.desk.note(READ_TEXTS)
         held = operator(_insisted(key), _insisted(value))
         return Asked(every([*nullable, *_present(name, key, value), held]), fails)
     except NotConvertible as refusal:

@@ -43,6 +43,13 @@ _WILD_FIELDS: Final = frozenset(
 upstream: pkg/engine/variables/operator/anyin.go, which matches in both directions
 """
 
+_TAME_FIELDS: Final = (
+    frozenset({"accessModes", "concurrencyPolicy", "dnsPolicy", "effect", "hostname", "image"})
+    | {"imagePullPolicy", "ingressClassName", "kind", "namespace", "nodeName", "policyTypes"}
+    | {"priorityClassName", "protocol", "restartPolicy", "runtimeClassName", "serviceAccountName"}
+    | {"storageClassName", "type"}
+)
+"""Fields in which an API server takes no wildcards."""
 _LONG: Final = 60
 """So many characters of an expression are written twice at most, and evaluated for each text."""
 
@@ -77,6 +84,17 @@ def not_in(key: Value, value: Value) -> Test:
 def all_not_in(key: Value, value: Value) -> Test:
     """Return the test that neither a key nor an element of it is among the value's elements."""
     return _one("all", key, value, wanted=False)
+
+
+def may_be_wild(key: Value) -> bool:
+    """Return whether an object may hold wildcards in a key, which the test takes as they are."""
+    types = element_of(key.types) if is_list(key.types) else key.types
+    if key.constant or is_number(types) or is_bool(types):
+        return False
+    if key.noun in _WILD_FIELDS and is_text(types):
+        return False
+    is_tame = key.noun in _TAME_FIELDS or key.text.startswith("request.")
+    return not (is_tame or "labels" in key.text or key.text.endswith("metadata.name"))
 
 
 def takes_wildcards(value: Value) -> bool:

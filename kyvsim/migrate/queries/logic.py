@@ -10,7 +10,7 @@ from kyvsim.migrate.expressions import (
     opposite,
     some,
 )
-from kyvsim.migrate.known_types import is_list, is_text
+from kyvsim.migrate.known_types import is_bool, is_list, is_text
 from kyvsim.migrate.queries.scope import Scope, Tree, no_twin
 from kyvsim.migrate.queries.truths import as_value, truth_of
 from kyvsim.migrate.values import Value
@@ -82,6 +82,12 @@ def either(tree: Tree, scope: Scope) -> Value:
 
 def _or_constant(first: Value, second: Value) -> Value:
     default = second.constant[0]
+    if default and (is_bool(first.types) or (default is True and not first.types)):
+        # In JMESPath `false` is as good as nothing: the default stands for it, too.
+        raise no_twin(
+            "`||` behind a truth value, of which it replaces `false` as well",
+            "compare the field itself, or ask whether it is `false`",
+        )
     if (is_list(first.types) or first.soft) and not default:
         soft = first.or_else([])
         return first._replace(

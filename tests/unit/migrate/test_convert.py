@@ -292,3 +292,33 @@ ODD_RULES = [
 @pytest.mark.parametrize("rule", ODD_RULES, ids=str)
 def test_odd_values_are_converted_or_refused_in_words(converted, rule):
     assert "internal error" not in str(converted(rule))
+
+
+@pytest.mark.parametrize(
+    ("query", "operations"),
+    [
+        ("request.object.metadata.name", ["CREATE", "UPDATE"]),
+        ("'{{ request.object.metadata.name }}'", ["CREATE", "UPDATE", "DELETE"]),
+        ("request.oldObject.metadata.name || ''", ["CREATE", "UPDATE", "DELETE"]),
+    ],
+)
+def test_a_context_entry_that_reads_the_object_finds_nothing_deleted(query, operations, converted):
+    condition = {"key": "{{ name }}", "operator": "Equals", "value": "a*"}
+    rule = {
+        "context": [{"name": "name", "variable": {"jmesPath": query}}],
+        "validate": {"message": "m", "deny": {"conditions": {"all": [condition]}}},
+    }
+    told, (made,) = converted(rule)
+    (found,) = made["spec"]["matchConstraints"]["resourceRules"]
+    assert found["operations"] == operations
+    named = {note.condition.name for note in told.notes}
+    assert ("deletions" in named) is ("DELETE" not in operations)
+
+
+def test_a_default_behind_a_truth_value_is_refused(converted):
+    key = "{{ request.object.spec.hostNetwork || `true` }}"
+    condition = {"key": key, "operator": "Equals", "value": True}
+    rule = {"validate": {"message": "m", "deny": {"conditions": {"all": [condition]}}}}
+    told, _ = converted(rule)
+    assert told.outcome is Outcome.REFUSED
+    assert "of which it replaces `false` as well" in told.reason
