@@ -16,7 +16,7 @@ from kyvsim.report.object_yaml import to_yaml
 _LIMITS: Mapping[str, Limit] = MappingProxyType(
     {
         "requests of other operations": Limit.OTHER_OPERATIONS,
-        "deletions": Limit.OTHER_OPERATIONS,
+        "deletions": Limit.DELETIONS,
         "amounts read at run time": Limit.READ_AMOUNTS,
         "texts read at run time": Limit.READ_TEXTS,
     }

@@ -124,6 +124,9 @@ class Pair:
             return Limit.EXISTING
         if Limit.OTHER_OPERATIONS in self._conditions and _is_of_other_operation(case, verdicts):
             return Limit.OTHER_OPERATIONS
+        is_deletion = case.operation is Operation.DELETE and not verdicts.new.said
+        if Limit.DELETIONS in self._conditions and is_deletion:
+            return Limit.DELETIONS
         if Limit.READ_AMOUNTS in self._conditions and _ends_in_errors(verdicts):
             return Limit.READ_AMOUNTS
         if Limit.READ_TEXTS in self._conditions and self._depends_on(case, has_wildcard):

@@ -57,7 +57,10 @@ class Limit(StrEnum):
     )
     OTHER_OPERATIONS = (
         "preconditions end in an error, since something is missing, for an operation that the new "
-        "policy is not about: the condition `requests of other operations` or `deletions`"
+        "policy is not about: the condition `requests of other operations`"
+    )
+    DELETIONS = (
+        "it is a deletion, which the new policy is not asked about: the condition `deletions`"
     )
     READ_AMOUNTS = (
         "a text that is read at run time is no number and no quantity: the condition `amounts read "

@@ -20,7 +20,7 @@ from kyvsim.report.style import counted
 
 _UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})
 """Differences on objects that policies in a cluster hardly see."""
-_NAMED = frozenset({Limit.OTHER_OPERATIONS, Limit.READ_AMOUNTS, Limit.READ_TEXTS})
+_NAMED = frozenset({Limit.DELETIONS, Limit.OTHER_OPERATIONS, Limit.READ_AMOUNTS, Limit.READ_TEXTS})
 """Differences that conditions of a conversion are about."""
 _CHANGES = frozenset({Difference.OBJECT, Difference.ORDER})
 

@@ -109,6 +109,15 @@ def test_a_refusal_that_is_only_reported_is_a_difference(new, difference):
         assert back.counterexamples[0].difference is Difference.ENFORCEMENT_GAINED
 
 
+def test_the_text_of_a_pattern_in_an_object_does_not_count():
+    annotations = {"=(annotations)": {"=(level)": "low | high"}}
+    rule = {**RULE, "validate": {"message": "no", "pattern": {"metadata": annotations}}}
+    test = "object.metadata.?annotations.?level.orValue('low') in ['low', 'high']"
+    found = evidence(rules(rule), in_cel(test))
+    assert found.answer is Answer.EQUAL
+    assert Limit.PATTERN_TEXTS in limits(found)
+
+
 def test_identical_policies_are_equal_without_any_case():
     nothing = in_cel("object.kind != ''")
     texts = [(Source(name, json.dumps(nothing)),) for name in ("old", "new")]

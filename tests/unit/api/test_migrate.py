@@ -143,3 +143,31 @@ def test_what_a_named_condition_is_about_does_not_count():
     assert evidence.answer is Answer.EQUAL
     assert Limit.OTHER_OPERATIONS in {one.limit for one in evidence.limited}
     assert ", where the conditions of the conversion hold: " in "".join(render(found))
+
+
+CEL_RULE = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: counted
+spec:
+  rules:
+    - name: counted
+      match:
+        any:
+          - resources:
+              kinds: [Deployment]
+      validate:
+        cel:
+          expressions:
+            - expression: object.spec.replicas <= 5
+              message: Five at most.
+"""
+
+
+def test_a_deletion_does_not_count_where_its_condition_is_named():
+    found = with_evidence(migrate(["-"], CEL_RULE.encode()), (), 600)
+    (evidence,) = found.evidence
+    assert evidence is not None
+    assert evidence.answer is Answer.EQUAL
+    assert Limit.DELETIONS in {one.limit for one in evidence.limited}
