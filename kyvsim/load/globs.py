@@ -94,6 +94,8 @@ def explain_missing(path: str) -> str:
     if glob.has_magic(path):
         return "the pattern finds no file"
     given = Path(path)
+    if given.is_symlink():
+        return f"a symbolic link to `{os.readlink(path)}`, which does not exist"
     try:
         names = sorted(entry.name for entry in given.parent.iterdir())
     except (OSError, ValueError):

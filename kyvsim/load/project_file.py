@@ -43,15 +43,32 @@ def distrusted(file: str) -> str:
     The rule is git's for `safe.directory`, and stricter: not only the owner counts but also who
     may replace the file. The owners that count are the user, root, and for root the user that sudo
     names. A sticky folder such as /tmp does not let others replace a file, but lets them link one.
+    Who may replace what a symbolic link leads to decides as well, so each link on the way counts.
     Windows reports neither owners nor modes here, so nothing is refused there.
     """
     if not hasattr(os, "geteuid"):
         return ""
-    folder = os.path.dirname(os.path.abspath(file))
     try:
-        entry, content, parent = os.lstat(file), os.stat(file), os.stat(folder)
+        whys = [_distrusted_entry(one) for one in _with_link_targets(file)]
     except OSError:  # reported when it is read
         return ""
+    return next(filter(None, whys), "")
+
+
+def _with_link_targets(file: str) -> list[str]:
+    """Return a file and what it leads to where it is a symbolic link; raises OSError for a loop."""
+    os.stat(file)
+    paths = [os.path.abspath(file)]
+    while os.path.islink(paths[-1]):
+        # `..` after a link is the parent of where that link leads, so the folder is resolved first.
+        folder = os.path.realpath(os.path.dirname(paths[-1]))
+        paths.append(os.path.join(folder, os.readlink(paths[-1])))
+    return paths
+
+
+def _distrusted_entry(path: str) -> str:
+    """Return why one file or link may be somebody else's, "" where it is not; raises OSError."""
+    entry, content, parent = os.lstat(path), os.stat(path), os.stat(os.path.dirname(path))
     user, group = os.geteuid(), os.getegid()
     users, groups = {user, 0}, {group}
     if user == 0:

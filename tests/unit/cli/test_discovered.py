@@ -356,3 +356,33 @@ def test_a_hard_link_in_a_sticky_folder_is_not_used(project, kyvsim):
     assert kyvsim("apply")[0] == 0
     project.chmod(0o1777)
     assert "KV058" in kyvsim("apply")[2]
+
+
+@pytest.mark.parametrize("links", [1, 2])
+@pytest.mark.parametrize(("mode", "used"), [(0o755, True), (0o777, False)])
+def test_each_folder_on_the_way_of_a_linked_configuration_counts(
+    project, tmp_path_factory, kyvsim, links, mode, used
+):
+    folder = tmp_path_factory.mktemp("elsewhere")
+    (folder / "shared.yaml").write_text(WHOLE)
+    target = folder / "shared.yaml"
+    if links > 1:
+        (folder / "link").symlink_to("shared.yaml")
+        # The folder in which the last link leads is safe; the one it passes through is not.
+        target = folder / "link"
+        safe = tmp_path_factory.mktemp("safe")
+        (folder / "shared.yaml").rename(safe / "shared.yaml")
+        (folder / "link").unlink()
+        (folder / "link").symlink_to(safe / "shared.yaml")
+    (project / ".kyvsim.yaml").symlink_to(target)
+    folder.chmod(mode)
+    status, _, err = kyvsim("apply")
+    assert (status, "other users can write to its folder" in err) == (
+        (0, False) if used else (2, True)
+    )
+
+
+def test_a_link_that_leads_nowhere_is_reported_as_such(project, kyvsim):
+    (project / ".kyvsim.yaml").symlink_to("gone.yaml")
+    status, _, err = kyvsim("apply")
+    assert (status, "a symbolic link to `gone.yaml`, which does not exist" in err) == (2, True)
