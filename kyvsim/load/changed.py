@@ -76,6 +76,7 @@ def changes_since(ref: str) -> Changes:
                 ("GIT_INDEX_FILE", os.path.join(folder, "index")),
             ),
         )
+        _clear_flags(here)
         listed = ("--name-only", "-z", "--ignore-submodules=all", "--end-of-options", shared, "--")
         differing = _lines(here, "diff", *_DIFF, *listed)
         new = _lines(here, "ls-files", "--others", "--exclude-standard", "-z")
@@ -121,6 +122,21 @@ def _prepare(folder: str) -> None:
                 raise ChangesError(f"{source} cannot be read: {error.strerror}") from None
 
 
+def _clear_flags(place: _Place) -> None:
+    """Clear the flags by which git takes a file for unchanged without a look at it.
+
+    They are `--assume-unchanged` and `--skip-worktree`; what the latter leaves out of a sparse
+    checkout is absent, and keeps it. upstream: git-ls-files(1), option `-v`.
+    """
+    tagged = [(one[0], one[2:]) for one in _lines(place, "ls-files", "-v", "-z")]
+    flagged = {"--no-assume-unchanged": str.islower, "--no-skip-worktree": "Ss".__contains__}
+    for option, has_flag in flagged.items():
+        paths = [path for tag, path in tagged if has_flag(tag)]
+        present = [one for one in paths if os.path.lexists(os.path.join(place.folder or "", one))]
+        if present:
+            _output(place, ("update-index", option, "-z", "--stdin"), "\0".join(present))
+
+
 def _names_in(folder: str, beginning: str) -> list[str]:
     try:
         return [one for one in os.listdir(folder) if one.startswith(beginning)]
@@ -161,7 +177,7 @@ def _lines(place: _Place, *arguments: str) -> list[str]:
     return [one for one in _output(place, arguments).split("\0") if one]
 
 
-def _output(place: _Place, arguments: tuple[str, ...]) -> str:
+def _output(place: _Place, arguments: tuple[str, ...], given: str = "") -> str:
     program = program_on_path("git")
     if program is None:
         raise ChangesError("git is not on the PATH")
@@ -171,7 +187,7 @@ def _output(place: _Place, arguments: tuple[str, ...]) -> str:
         (program, "--no-pager", *settings, *arguments),
         capture_output=True,
         check=False,
-        stdin=subprocess.DEVNULL,
+        input=os.fsencode(given),
         cwd=place.folder,
         env={**kept, **NO_TRANSPORT, "GIT_OPTIONAL_LOCKS": "0", **dict(place.variables)},
     )

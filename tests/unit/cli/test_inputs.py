@@ -340,6 +340,25 @@ def test_every_kind_of_repository_is_read_with_changed(repository, kyvsim, monke
     assert rows(kyvsim, "pol", "-r", "man", "--changed")[1] == ["fresh"]
 
 
+@pytest.mark.parametrize("flags", [["--assume-unchanged"], ["--skip-worktree"], []])
+def test_files_that_git_was_told_not_to_look_at_are_looked_at(repository, kyvsim, flags):
+    for one in (*flags, "--split-index"):
+        git(repository, "update-index", one, *["man/good.yaml"] * (one in flags))
+    before = (repository / ".git/index").read_bytes()
+    assert rows(kyvsim, "pol", "-r", "man", "--changed")[:2] == (0, [])
+    (repository / "man/good.yaml").write_text(pod("fresh"))
+    assert rows(kyvsim, "pol", "-r", "man", "--changed")[1] == ["fresh"]
+    assert (repository / ".git/index").read_bytes() == before
+
+
+def test_what_a_sparse_checkout_leaves_out_has_not_changed(repository, kyvsim, tmp_path_factory):
+    policy = tmp_path_factory.mktemp("outside") / "policy.yaml"
+    policy.write_text(POLICY)
+    git(repository, "sparse-checkout", "set", "--no-cone", "/man")
+    assert not (repository / "pol").exists()
+    assert rows(kyvsim, str(policy), "-r", "man", "--changed")[:2] == (0, [])
+
+
 def test_a_repository_of_sha256_is_read_with_changed(folder, kyvsim):
     git(folder, "init", "-q", "-b", "main", "--object-format=sha256")
     git(folder, "add", "-A")
