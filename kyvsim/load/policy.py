@@ -6,7 +6,7 @@ KV019 an exception among policies, KV227 a namespace of a kind that has none.
 
 from collections.abc import Iterable
 
-from kyvsim.kube.discovery import is_builtin, is_namespaced
+from kyvsim.kube.discovery import is_builtin, lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.load.recognise import is_related, way_out
@@ -83,7 +83,7 @@ def _placed(document: Document) -> tuple[Document, tuple[Diagnostic, ...]]:
     if not text_field(written, "namespace"):
         return document, ()
     group, kind = split_api_version(text_field(data, "apiVersion"))[0], text_field(data, "kind")
-    if is_namespaced(group, kind, kyverno_kinds()):
+    if lies_in_namespace(group, kind, kyverno_kinds()):
         return document, ()
     text = (
         f"`metadata.namespace` is ignored: {kind} is a cluster-scoped kind, "

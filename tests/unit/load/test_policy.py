@@ -242,6 +242,14 @@ CLUSTER_SCOPED = [
         },
     ),
     (NATIVE, "ValidatingAdmissionPolicy", {"validations": [{"expression": "true"}]}),
+    *(
+        (
+            f"admissionregistration.k8s.io/{version}",
+            "MutatingAdmissionPolicy",
+            {"mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}}]},
+        )
+        for version in ("v1alpha1", "v1beta1")
+    ),
 ]
 
 
@@ -271,10 +279,17 @@ def test_data_that_rules_share_is_no_policy_and_no_mistake(version):
     assert load({"apiVersion": f"kyverno.io/{version}", **entry}) == ((), ())
 
 
-def test_a_binding_loses_its_namespace_with_a_warning():
-    spec = {"policyName": "p", "validationActions": ["Deny"]}
-    kind = "ValidatingAdmissionPolicyBinding"
-    written = {"apiVersion": NATIVE, "kind": kind, "metadata": IN_SHOP, "spec": spec}
+@pytest.mark.parametrize(
+    ("version", "kind", "actions"),
+    [
+        ("v1", "ValidatingAdmissionPolicyBinding", {"validationActions": ["Deny"]}),
+        ("v1beta1", "MutatingAdmissionPolicyBinding", {}),
+    ],
+)
+def test_a_binding_loses_its_namespace_with_a_warning(version, kind, actions):
+    spec = {"policyName": "p", **actions}
+    api_version = f"admissionregistration.k8s.io/{version}"
+    written = {"apiVersion": api_version, "kind": kind, "metadata": IN_SHOP, "spec": spec}
     (found,), remarks = load_bindings([document(written)])
     assert (found.policy, [one.code for one in remarks]) == ("p", ["KV227"])
 
