@@ -31,7 +31,7 @@ from kyvsim.load.documents import STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.policy import is_exception, load_bindings, load_policies, sniff
-from kyvsim.load.recognise import is_test_manifest
+from kyvsim.load.recognise import is_mapping, is_test_manifest
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.sorting import POLICIES, sorted_out
 from kyvsim.load.walking import USUAL, Walking
@@ -104,7 +104,9 @@ def _findings(
     manifests = tuple(one for one in documents if is_test_manifest(one.data))
     unread = tuple(one for one in read if isinstance(one, Diagnostic))
     definitions, problems = defined
-    kinds = crd_kinds(objects_of((*definitions, *documents)))
+    # Documents that are left out below still say which kinds there are, as in a run of `apply`.
+    given = tuple(filter(is_mapping, objects_of((*definitions, *documents))))
+    kinds = crd_kinds(given)
     documents, aside = sorted_out(
         (one for one in documents if not is_test_manifest(one.data)),
         POLICIES,
@@ -132,7 +134,7 @@ def _findings(
 
         found += lone_problems(exceptions.policies, policies, options)
     idle = (
-        *_idle(policies, exceptions, objects_of((*documents, *definitions)), bindings),
+        *_idle(policies, exceptions, given, bindings),
         *(_of_exceptions(policies, exceptions, alone=walking.as_found) if not wrong else ()),
     )
     found += [one for one in idle if one.location not in wrong]

@@ -241,6 +241,8 @@ def way_out(document: Document) -> str:
         return f": pass what `kubectl kustomize {folder}` prints"
     if is_chart(data):
         return f": pass what `helm template {folder}` prints"
+    if is_definition(data):
+        return ": give it with --crd-path"
     if not {"apiVersion", "kind"} & (data.keys() if is_mapping(data) else {"kind"}):
         return ": it looks like the values of a Helm chart" if _is_values_file(document) else ""
     does = what_reads(data)

@@ -325,3 +325,55 @@ def test_conditions_of_an_exception_are_told_by_runs_as_well(tmp_path):
     run = open_application(ApplyInputs(policies, resources, exceptions=exceptions))
     told = [one for one in run.diagnostics if one.severity is Severity.ERROR]
     assert [(one.code, one.location.file) for one in told] == [("KV230", exceptions[0])]
+
+
+WIDGETS = {"any": [{"resources": {"kinds": ["Widget"]}}]}
+IN_CEL = {
+    "apiVersion": "policies.kyverno.io/v1",
+    "kind": "ValidatingPolicy",
+    "metadata": {"name": "v"},
+    "spec": {
+        "matchConstraints": {
+            "resourceRules": [
+                {
+                    "apiGroups": ["example.com"],
+                    "apiVersions": ["*"],
+                    "operations": ["CREATE"],
+                    "resources": ["widgets"],
+                }
+            ]
+        },
+        "validations": [{"expression": "has(object.spec)"}],
+    },
+}
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"kind": "Widget", "plural": "widgets"},
+        "versions": [{"name": "v1", "served": True, "storage": True}],
+    },
+}
+WIDGET = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
+
+
+@pytest.mark.parametrize(
+    ("beside", "codes"),
+    [((), ["KV164", "KV216"]), ((DEFINITION,), []), ((WIDGET,), []), ((["no map"],), None)],
+)
+def test_kinds_that_documents_of_the_same_folder_show_are_known(tmp_path, beside, codes):
+    documents = [policy(rule({"spec": {"size": "<5"}}, match=WIDGETS)), IN_CEL, *beside]
+    (tmp_path / "all.yaml").write_text(yaml.safe_dump_all(documents))
+    found = lint([str(tmp_path)]).diagnostics
+    told = sorted(one.code for one in found if one.code in {"KV164", "KV216"})
+    assert told == (["KV164", "KV216"] if codes is None else codes)
+
+
+def test_a_definition_among_policies_is_reported_with_its_option(tmp_path):
+    file = tmp_path / "crd.yaml"
+    file.write_text(yaml.safe_dump(DEFINITION))
+    (found,) = lint([str(file)]).diagnostics
+    assert (found.code, found.message.rpartition(": ")[2]) == ("KV011", "give it with --crd-path")
