@@ -17,7 +17,7 @@ from kyvsim.model.exception import (
 )
 from kyvsim.model.source import Document
 from kyvsim.model.wording import likely
-from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP, written_schema
+from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP, is_written, written_schema
 from kyvsim.schema.kinds import served_names
 
 _PRIORITY = "polex.kyverno.io/priority"
@@ -98,7 +98,10 @@ def _build_for_policies(data: Json, document: Document) -> CelException:
 
 
 def _unsupported(document: Document, name: str) -> Diagnostic:
-    known = served_names((group, "PolicyException") for group in POLICY_GROUPS)
-    hint = likely(name, known)
+    if is_written(name):
+        hint = ": policies are arguments, exceptions follow --exception"
+    else:
+        known = served_names((group, "PolicyException") for group in POLICY_GROUPS)
+        hint = likely(name, known)
     text = f"policy exception type not supported: {name.strip('/') or 'no kind'}{hint}"
     return Diagnostic("KV011", Severity.ERROR, text, document.locate(()))

@@ -44,6 +44,11 @@ def test_an_exception(version):
         (exception(spec={}), "KV015", "`spec.exceptions` is required"),
         (exception(kind="PolicyExcepton"), "KV011", "did you mean"),
         ({"apiVersion": "v1", "kind": "Pod"}, "KV011", "policy exception type not supported"),
+        (
+            {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy"},
+            "KV011",
+            "kyverno.io/v1/ClusterPolicy: policies are arguments, exceptions follow --exception",
+        ),
     ],
 )
 def test_what_is_no_exception_is_an_error_and_stops_nothing(data, code, part):
