@@ -2,13 +2,15 @@
 
 Verdicts stay as they are: tests often have objects that are cut down to what a rule looks at. What
 is reported is what no request gets past: values that cannot be decoded, owners and elements without
-what identifies them, names that are none, and what the simulated API server finds in Pods and in
-what makes them, unless their spec or template is left out or mutate rules may supply what lacks.
+what identifies them, names that are none, and what the simulated API server finds in Pods, in
+what makes them and in a few other kinds, unless their spec or template is left out or mutate rules
+may supply what lacks. What lacks is not reported beside a kustomization, where patches are parts.
 Fields that nobody knows are left alone, as API servers drop them.
 upstream: k8s.io/apimachinery pkg/apis/meta/v1/validation (owner references), pkg/api/validation,
 k8s.io/kubernetes pkg/apis/*/validation
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
@@ -17,6 +19,9 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json, metadata, object_key
+from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.required_fields import required_problems
+from kyvsim.load.recognise import is_beside_kustomization
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Refusal
 from kyvsim.model.source import Document, Path
@@ -24,6 +29,7 @@ from kyvsim.patch.merge_types import (
     BOOLEAN,
     NUMERIC,
     STRING,
+    UNTYPED,
     ListType,
     NoTypesError,
     Type,
@@ -49,6 +55,14 @@ _FITTING: Mapping[str, tuple[frozenset[type], str]] = MappingProxyType(
 )
 
 
+_QUANTITIES = frozenset(
+    {"allocatable", "allocatedResources", "averageValue", "capacity", "default", "defaultRequest"}
+    | {"divisor", "hard", "limits", "max", "maxLimitRequestRatio", "min", "overhead", "requests"}
+    | {"sizeLimit", "used"}
+)
+"""Fields that hold a quantity, or a map of them; the types only say that they are scalars."""
+_LONGEST_SHOWN = 60
+_WITHOUT_PARTS = frozenset({"apiVersion", "kind", "metadata", "status"})
 _WITH_PODS = frozenset(
     {
         "CronJob",
@@ -155,13 +169,15 @@ def _faults_of(document: Document, *, is_final: bool) -> Iterator[_Fault]:
     yield from unreadable
     review = document.review or {}
     is_there = review.get("subResource") or review.get("oldObject")
-    is_cut_down = not obj.get("spec")  # tests often have no more than metadata
+    # Tests often have no more than metadata, and an empty specification.
+    is_cut_down = not any(value for name, value in obj.items() if name not in _WITHOUT_PARTS)
     if unreadable or not is_final or is_there or is_cut_down:
         yield from () if _is_plain(obj) else _invalid_metadata(obj)
         return
     from kyvsim.sim.server.validation import problems_of  # noqa: PLC0415 — slow, for few objects
 
-    yield from _faults_in(problems_of(obj))
+    is_part = is_beside_kustomization(document.file)
+    yield from _faults_in(one for one in problems_of(obj) if not (is_part and _REQUIRED in one))
 
 
 def _invalid_metadata(obj: Json) -> Iterator[_Fault]:
@@ -170,9 +186,10 @@ def _invalid_metadata(obj: Json) -> Iterator[_Fault]:
     return _faults_in(metadata_problems(obj, new=True))
 
 
+_REQUIRED = "Required value"
 _PROBLEMS: Mapping[str, str] = MappingProxyType(
     {
-        "Required value": "is required",
+        _REQUIRED: "is required",
         "Invalid value": "is invalid",
         "Duplicate value": "is there twice",
         "Not found": "is not found",
@@ -214,6 +231,7 @@ def _is_ordinary(obj: Json) -> bool:
         and _is_plain(obj)
         and ("ownerReferences" not in metadata(obj) or not any(_of_owners(obj)))
         and (kind not in _WITH_PODS or _has_ordinary_pod(obj))
+        and not any(required_problems(obj))
     )
 
 
@@ -234,6 +252,8 @@ def _has_ordinary_pod(obj: Json) -> bool:
         if not name or not one.get("image") or _PLAIN_NAME.fullmatch(name) is None:
             return False
         names.append(name)
+        if not all(port.get("containerPort") for port in one.get("ports") or ()):
+            return False
         if mounts and not (
             found.issuperset([mount.get("name") for mount in mounts])
             and len({mount.get("mountPath") for mount in mounts}) == len(mounts)
@@ -264,7 +284,12 @@ class _Accepted(NamedTuple):
     """What accepts maps and lists."""
 
 
+def _is_quantity_text(value: Json) -> bool:
+    return value.__class__ is str and parse_quantity(value) is not None
+
+
 _ANY_VALUE = _Accepted(_LEAVES, _accepts_anything)
+_QUANTITY = _Accepted(_LEAVES - {str, bool}, _is_quantity_text)
 
 
 @lru_cache(maxsize=512)
@@ -281,9 +306,12 @@ def _accepted(kind: Type, field: str) -> _Accepted:
     if (is_map and is_list) or (kind.scalar and (is_map or is_list)):
         return _ANY_VALUE
     if kind.mapping is not None:
-        return _Accepted(_NO_LEAVES, _map_acceptor(kind.mapping.fields, kind.mapping.others))
+        fields, others = kind.mapping.fields, kind.mapping.others
+        return _Accepted(_NO_LEAVES, _map_acceptor(fields, others, field))
     if kind.sequence is not None:
         return _Accepted(_NO_LEAVES, _list_acceptor(kind.sequence, field))
+    if kind.scalar == UNTYPED and field in _QUANTITIES:
+        return _QUANTITY
     fitting = _FITTING.get(kind.scalar)
     if fitting is None:
         return _ANY_VALUE
@@ -295,10 +323,12 @@ class _AcceptedFields(dict[str, _Accepted]):
 
     __slots__ = ("_fields", "_other")
 
-    def __init__(self, fields: Mapping[str, TypeRef], others: TypeRef | None) -> None:
+    def __init__(
+        self, fields: Mapping[str, TypeRef], others: TypeRef | None, holder: str = ""
+    ) -> None:
         super().__init__()
         self._fields = fields
-        self._other = _ANY_VALUE if others is None else _accepted(resolve(others), "")
+        self._other = _ANY_VALUE if others is None else _accepted(resolve(others), holder)
 
     def __missing__(self, name: str) -> _Accepted:
         if name not in self._fields:
@@ -307,8 +337,10 @@ class _AcceptedFields(dict[str, _Accepted]):
         return found
 
 
-def _map_acceptor(fields: Mapping[str, TypeRef], others: TypeRef | None) -> _Accepts:
-    accepted = _AcceptedFields(fields, others)
+def _map_acceptor(
+    fields: Mapping[str, TypeRef], others: TypeRef | None, holder: str = ""
+) -> _Accepts:
+    accepted = _AcceptedFields(fields, others, holder)
     if not fields and others is not None:
         return _uniform(dict, accepted[""])
 
@@ -358,6 +390,9 @@ def _is_plain(obj: Json) -> bool:
     """Return whether names, labels and annotations are such as every kind may have."""
     about = metadata(obj)
     name, texts, notes = about.get("name", "a"), about.get("labels"), about.get("annotations")
+    namespace = about.get("namespace") or "a"
+    if namespace.__class__ is not str or _PLAIN_NAME.fullmatch(namespace) is None:
+        return False
     try:
         shown = "\n".join((name, *(texts or ()), *(notes or ())))
         values = "\n".join((texts or _NOTHING).values())
@@ -398,6 +433,13 @@ def _misfits(kind: Type, value: Json, path: Path) -> Iterator[_Fault]:
         wanted = _wanted(kind, found)
         if wanted:
             yield _Fault(path, f"must be {wanted}, not {_type_name(value)}")
+        elif (
+            kind.scalar == UNTYPED
+            and not _QUANTITIES.isdisjoint(path[-2:])
+            and value.__class__ in {str, bool}
+            and not _is_quantity_text(value)
+        ):
+            yield _Fault(path, "must be a quantity such as 100m or 1Gi", _shown(value))
 
 
 def _in_list(kind: ListType, value: list[Json], path: Path) -> Iterator[_Fault]:
@@ -423,6 +465,12 @@ def _missing_key(keys: Iterable[str] | None, element: Json) -> str:
     if not keys or element.__class__ is not dict:
         return ""
     return next((key for key in keys if element.get(key) in (None, "")), "")
+
+
+def _shown(value: Json) -> str:
+    """Return a value as it is written in JSON, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def _type_name(value: Json) -> str:

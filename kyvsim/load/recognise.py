@@ -166,6 +166,18 @@ def is_kustomization(document: Document) -> bool:
     return _group(document.data) == "kustomize.config.k8s.io"
 
 
+def is_beside_kustomization(file: str) -> bool:
+    """Return whether a file may be a patch: its folder or the one above has a kustomization."""
+    if not os.path.isfile(file):
+        return False
+    folder = os.path.dirname(os.path.abspath(file))
+    return any(
+        os.path.isfile(os.path.join(one, name))
+        for one in (folder, os.path.dirname(folder))
+        for name in KUSTOMIZATIONS
+    )
+
+
 def what_it_is(document: Document) -> str:
     """Return a word on a document for people: its kind, or else its form."""
     data = document.data

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.required_fields import required_problems
 from kyvsim.model.request import Operation
 from kyvsim.sim.server import errors
 from kyvsim.sim.server.request import ApiError, Review
@@ -47,5 +48,6 @@ def problems_of(obj: Json, old: Json = None) -> Iterator[str]:
     check = _CHECKS.get(object_key(obj)[:2])
     if check:
         yield from check(obj)
+    yield from required_problems(obj)
     if old is not None:
         yield from update_problems(obj, old)

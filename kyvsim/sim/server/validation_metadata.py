@@ -25,6 +25,9 @@ def metadata_problems(obj: Json, *, new: bool) -> Iterator[str]:
     elif new:
         for problem in _name_problems(obj, name):
             yield f'metadata.name: Invalid value: "{name}": {problem}'
+    namespace = text_field(metadata(obj), "namespace")
+    for problem in _problems("dns1123Label", namespace) if namespace and new else ():
+        yield f'metadata.namespace: Invalid value: "{namespace}": {problem}'
     for key in sorted(labels(obj)):
         for problem in _problems("qualifiedName", key):
             yield f'metadata.labels: Invalid value: "{key}": {problem}'

@@ -47,6 +47,9 @@ def _container(container: Json, path: str) -> Iterator[str]:
             yield f'{path}.name: Invalid value: "{name}": {problem}'
     if not text_field(container, "image"):
         yield f"{path}.image: Required value"
+    for index, port in enumerate(entries(container, "ports")):
+        if not port.get("containerPort"):
+            yield f"{path}.ports[{index}].containerPort: Required value"
 
 
 def _mounts(container: Json, path: str, volumes: list[str]) -> Iterator[str]:

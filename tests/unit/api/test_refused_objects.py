@@ -42,6 +42,24 @@ def thing(**metadata):
     return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t", **metadata}}
 
 
+def other(api_version, kind, **parts):
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}, **parts}
+
+
+RBAC = "rbac.authorization.k8s.io/v1"
+ROLE_REF = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}
+SERVICE = {"service": {"name": "s", "port": {"number": 1}}}
+
+
+def ingress(**path):
+    return other("networking.k8s.io/v1", "Ingress", spec={"rules": [{"http": {"paths": [path]}}]})
+
+
+def autoscaler(**spec):
+    scaled = {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 2}
+    return other("autoscaling/v2", "HorizontalPodAutoscaler", spec={**scaled, **spec})
+
+
 def told(*objects):
     documents = [
         Document(data, "r.yaml", index, lambda path: Location("/".join(map(str, path))))
@@ -86,6 +104,29 @@ def told(*objects):
             "has an element without `apiVersion`",
         ),
         (thing(labels=[1]), "metadata/labels", "must be a map, not an array"),
+        (pod({"namespace": "Shop"}), "metadata/namespace", 'is invalid: "Shop": a lowercase'),
+        *(
+            (
+                pod(container={"resources": {part: {"memory": value}}}),
+                f"spec/containers/0/resources/{part}/memory",
+                f"must be a quantity such as 100m or 1Gi: {shown}",
+            )
+            for part, value, shown in (
+                ("limits", "12 Gi", '"12 Gi"'),
+                ("requests", "1GB", '"1GB"'),
+                ("limits", True, "true"),
+            )
+        ),
+        (
+            pod(volumes=[{"name": "v", "emptyDir": {"sizeLimit": "lots"}}]),
+            "spec/volumes/0/emptyDir/sizeLimit",
+            'must be a quantity such as 100m or 1Gi: "lots"',
+        ),
+        (
+            other("v1", "ResourceQuota", spec={"hard": {"cpu": "four"}}),
+            "spec/hard/cpu",
+            'must be a quantity such as 100m or 1Gi: "four"',
+        ),
     ],
 )
 def test_what_no_request_gets_past(obj, path, what):
@@ -121,6 +162,14 @@ def test_what_no_request_gets_past(obj, path, what):
         },
         thing(),
         {"kind": "Thing"},
+        pod(container={"resources": {"limits": {"cpu": "100m", "a.b/gpu": 1, "memory": "1e3"}}}),
+        pod({"creationTimestamp": "2024-01-01T00:00:00Z"}, container={"ports": []}),
+        other(RBAC, "RoleBinding"),
+        other(RBAC, "RoleBinding", subjects=[], roleRef=ROLE_REF),
+        other(RBAC, "ClusterRole", aggregationRule={"clusterRoleSelectors": [{}]}),
+        other("batch/v1", "CronJob", spec={"schedule": "* * * * *"}),
+        ingress(path="/", pathType="Prefix", backend=SERVICE),
+        autoscaler(),
     ],
 )
 def test_what_is_left_out_or_unknown_is_no_fault(obj):
@@ -160,6 +209,46 @@ def test_what_is_left_out_or_unknown_is_no_fault(obj):
             "spec/template/spec/restartPolicy",
             'is required: valid values: "OnFailure", "Never"',
         ),
+        (
+            pod(container={"ports": [{"name": "http"}]}),
+            "spec/containers/0/ports/0/containerPort",
+            "is required",
+        ),
+        (
+            other("v1", "Service", spec={"ports": [{"port": 1}, {"name": "b"}]}),
+            "spec/ports/1/port",
+            "is invalid: 0: must be between 1 and 65535",
+        ),
+        (
+            ingress(path="/", backend=SERVICE),
+            "spec/rules/0/http/paths/0/pathType",
+            "is required: pathType must be specified",
+        ),
+        (
+            ingress(pathType="Exact", backend={"resource": {"kind": "A"}}),
+            "spec/rules/0/http/paths/0/backend/resource/name",
+            "is required",
+        ),
+        (other(RBAC, "RoleBinding", subjects=[{"kind": "User", "name": "a"}]), "roleRef", "is req"),
+        (
+            other(RBAC, "ClusterRoleBinding", roleRef=ROLE_REF, subjects=[{"kind": "User"}]),
+            "subjects/0/name",
+            "is required",
+        ),
+        (
+            other(RBAC, "Role", rules=[{"apiGroups": [""], "resources": ["pods"]}]),
+            "rules/0/verbs",
+            "is required: verbs must contain at least one value",
+        ),
+        (other("batch/v1", "CronJob", spec={"suspend": True}), "spec/schedule", "is required"),
+        (autoscaler(maxReplicas=None), "spec/maxReplicas", "is invalid: 0: must be greater than 0"),
+        (autoscaler(scaleTargetRef={"kind": "A"}), "spec/scaleTargetRef/name", "is required"),
+        (
+            other("v1", "PersistentVolumeClaim", spec={"accessModes": ["ReadWriteOnce"]}),
+            "spec/resources",
+            "is required",
+        ),
+        (other("storage.k8s.io/v1", "StorageClass", parameters={"a": "b"}), "provisioner", "is re"),
     ],
 )
 def test_what_validation_refuses_is_reported_unless_rules_mutate(obj, path, what):
@@ -191,6 +280,29 @@ def test_one_warning_for_each_kind_and_cause():
         "`metadata.labels.n` must be a string, not an integer (3 times)",
         "`metadata.labels.n` must be a string, not an integer",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kustomized", "file", "expected"),
+    [
+        ("", "patch.yaml", ["spec/selector", "spec/replicas"]),
+        ("kustomization.yaml", "patch.yaml", ["spec/replicas"]),
+        ("kustomization.yml", "patches/patch.yaml", ["spec/replicas"]),
+        ("kustomization.yaml", "deeper/patches/patch.yaml", ["spec/selector", "spec/replicas"]),
+    ],
+)
+def test_patches_of_a_kustomization_need_not_be_whole(tmp_path, kustomized, file, expected):
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    if kustomized:
+        (tmp_path / kustomized).touch()
+    objects = [workload(spec={"selector": None}), workload(spec={"replicas": "2"})]
+    documents = [
+        Document(data, str(path), index, lambda at: Location("/".join(map(str, at))))
+        for index, data in enumerate(objects)
+    ]
+    assert [one.location.file for one in refused_objects(documents)] == expected
 
 
 @pytest.fixture

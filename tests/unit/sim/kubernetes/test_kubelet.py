@@ -130,7 +130,8 @@ def test_a_pod_without_its_claim_gets_no_node(admin, hanging, obj, put, told):
     assert "nodeName" not in admin.get(*KEY)["spec"]
     why = '0/1 nodes are available: persistentvolumeclaim "data" not found.'
     assert told("kube-scheduler") == [("wait", "waiting", why)]
-    put(obj("PersistentVolumeClaim", "data", "default", spec={}))
+    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    put(obj("PersistentVolumeClaim", "data", "default", spec=wanted))
     assert admin.get(*KEY)["status"]["phase"] == "Running"
 
 

@@ -1,6 +1,9 @@
 from kyvsim.kube.objects import ObjectKey
 
-CLAIM = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+CLAIM = {
+    "metadata": {"name": "data"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
 KEY = ObjectKey("apps/v1", "StatefulSet", "default", "w")
 
 
