@@ -54,7 +54,7 @@ from kyvsim.report.run import Explain, Run
 from kyvsim.report.summary import Row
 
 if TYPE_CHECKING:
-    from kyvsim.model.explanation import RuleExplanation
+    from kyvsim.report.reasons import Reason
 
 
 def open_application(
@@ -93,9 +93,9 @@ def explaining(
     """
     ask: list[Explain] = []
     last: list[EngineResponse] = []
-    known: dict[_Explained, RuleExplanation | None] = {}
+    known: dict[_Explained, tuple[Reason, ...]] = {}
 
-    def explain(response: EngineResponse, row: Row) -> "RuleExplanation | None":
+    def explain(response: EngineResponse, row: Row) -> "tuple[Reason, ...]":
         if not ask:
             from kyvsim.api.explain_rows import compile_explain  # noqa: PLC0415 — for failures only
 

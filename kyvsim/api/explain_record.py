@@ -53,14 +53,19 @@ class Recorder:
 
     def end(self, mark: int, step: Step | None) -> None:
         """Take a step that has ended; what was left open inside has ended with it."""
-        if not mark or all(name != mark for name, _ in self._open):
+        if not mark or not self._open:
             return
-        inside: list[Step] = []
-        while self._open:
-            name, steps = self._open.pop()
-            inside = [*steps, *inside]
-            if name == mark:
-                break
+        if self._open[-1][0] == mark:  # nearly always: what began inside it has ended
+            inside = self._open.pop()[1]
+        elif all(name != mark for name, _ in self._open):
+            return
+        else:
+            inside = []
+            while self._open:
+                name, steps = self._open.pop()
+                inside = [*steps, *inside]
+                if name == mark:
+                    break
         if step is None or not self._open:
             return
         whole = step._replace(steps=(*step.steps, *inside)) if inside else step

@@ -6,16 +6,21 @@ only as often as it is shown: a run that passes pays nothing.
 
 from collections.abc import Callable, Iterator
 
-from kyvsim.api.explain_places import with_places
+from kyvsim.api.explain_places import Placing, object_states
 from kyvsim.api.explain_record import Recorder, explained_rules
 from kyvsim.compile import CompileOptions, PolicySet
 from kyvsim.engine import World, evaluate
 from kyvsim.engine.phases import STAGES
+from kyvsim.engine.policy import open_request
+from kyvsim.engine.rule import RuleInput
+from kyvsim.kube.objects import Json
 from kyvsim.languages import compile_policies
 from kyvsim.light.typed import TypeAlias
-from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
+from kyvsim.model.explanation import RuleExplanation
 from kyvsim.model.payload import Payload
+from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus, Stage
+from kyvsim.report.reasons import Reason, reasons_of
 from kyvsim.report.run import Explain
 from kyvsim.report.summary import Row
 
@@ -46,27 +51,31 @@ def compile_explain(
             known[key], _ = compile_policies((row.policy,), alone)
         return known[key]
 
-    def explain(response: EngineResponse, row: Row) -> RuleExplanation | None:
+    placing = Placing(None, ())  # failures of one object share what is worked out about it
+
+    def explain(response: EngineResponse, row: Row) -> tuple[Reason, ...]:
+        nonlocal placing
         policies = compiled(row)
         recorder.taken()
         again = ask(policies, response, row)
         told = recorder.taken()
         if again is None:
-            return None
+            return ()
         rules = explained_rules(told, again)
         found = next((one for one in rules if _has(one, row)), None)
         if found is None:
-            return None
-        placed = with_places(
-            ObjectExplanation(again._replace(document=response.document), (found,))
-        )
-        return placed.rules[0]
+            return ()
+        states = object_states(again)
+        if not placing.is_about(response.document, states):
+            placing = Placing(response.document, states)
+        return reasons_of(found, row.result, placing.way)
 
     return explain
 
 
 def _compile_ask(world: World, payloads: tuple[Payload, ...]) -> _Ask:
     """Return what evaluates policies on the object that the rule of a row was evaluated on."""
+    opened = _compile_opened(world)
 
     def ask(policies: PolicySet, response: EngineResponse, row: Row) -> EngineResponse | None:
         if response.request is None:
@@ -74,15 +83,37 @@ def _compile_ask(world: World, payloads: tuple[Payload, ...]) -> _Ask:
 
             payload = next((one for one in payloads if one.document is response.document), None)
             return evaluate_payload(policies, payload, world) if payload else None
-        request = response.request
-        if request.object is not None:
-            request = request._replace(object=row.resource)
-        arriving = response.document.data if response.document else None
-        return evaluate(
-            policies, request, world._replace(arriving=arriving), [*_stages(response, row)]
-        )
+        request, around, given = opened(response, row)
+        return evaluate(policies, request, around, [*_stages(response, row)], given=given)
 
     return ask
+
+
+_Opened: TypeAlias = tuple[AdmissionRequest, World, RuleInput | None]
+"""A request, the world around it, and what rules are evaluated on, if that is the same for all."""
+
+
+def _compile_opened(world: World) -> Callable[[EngineResponse, Row], _Opened]:
+    """Return what opens the request of a response for a row; failures of one object share it."""
+    last: tuple[EngineResponse, Json, _Opened] | None = None
+
+    def opened(response: EngineResponse, row: Row) -> _Opened:
+        nonlocal last
+        if last is not None and last[0] is response and last[1] is row.resource:
+            return last[2]
+        request = response.request
+        if request is None:
+            raise ValueError("a payload is no request")
+        if request.object is not None:
+            request = request._replace(object=row.resource)
+        around = world._replace(arriving=response.document.data if response.document else None)
+        # Given values differ from policy to policy.
+        given = None if world.values else open_request(request, around, "")
+        found = request, around, given
+        last = response, row.resource, found
+        return found
+
+    return opened
 
 
 def _stages(response: EngineResponse, row: Row) -> Iterator[Stage]:

@@ -18,14 +18,17 @@ def evaluate(
     request: AdmissionRequest,
     world: World,
     stages: Iterable[Stage] = STAGES,
+    *,
+    given: RuleInput | None = None,
 ) -> EngineResponse:
     """Return what the policies say about a request, and the object as they leave it.
 
-    A pure function: the same arguments give the same response.
+    A pure function: the same arguments give the same response. `given` is what `open_request`
+    returns for this very request, where the caller evaluates several sets of policies on it.
     """
     policies.begin_resource()
     answers: list[PolicyResponse | PassingPolicies] = []
-    current, given = request, None
+    current = request
     of_kind = policies.of_kind(_kind_of(request))
     for stage in filter(of_kind.stages.__contains__, stages):
         source, given = (request, None) if stage.phase is Phase.DELETE else (current, given)

@@ -38,8 +38,11 @@ def plain_position(text: str, path: _Path) -> tuple[int, int] | None:
     index = _index(text)
     if index is None:
         return None
+    exact = index.positions.get(path)
+    if exact is not None:
+        return exact
     found = next(
-        path[:length] for length in range(len(path), -1, -1) if path[:length] in index.positions
+        path[:length] for length in range(len(path) - 1, -1, -1) if path[:length] in index.positions
     )
     if found in index.closed and len(found) < len(path):
         return None

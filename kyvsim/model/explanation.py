@@ -215,14 +215,10 @@ def _inside(step: Step) -> Iterator[Step]:
 
 def _cause(step: Step) -> tuple[Step, ...]:
     answer = _answer(step)
-    asked = [one for one in step.steps if _answer(one) is not None]
-    same = [
-        one
-        for one in asked
-        if _answer(one) == answer and _answer(one).__class__ is answer.__class__
-    ]
-    if not same and isinstance(answer, RuleStatus) and answer is not RuleStatus.PASS:
-        same = [one for one in asked if _answer(one) == _answer(asked[-1])]
+    asked = [(one, own) for one in step.steps if (own := _answer(one)) is not None]
+    same = [one for one, own in asked if own == answer and own.__class__ is answer.__class__]
+    if not same and asked and isinstance(answer, RuleStatus) and answer is not RuleStatus.PASS:
+        same = [one for one, own in asked if own == asked[-1][1]]
     if not same:
         return ()
     chosen = nearest(alternatives(same)) or same[-1]
@@ -238,7 +234,9 @@ def alternatives(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 def nearest(steps: tuple[Step, ...]) -> Step | None:
     """Return the alternative of which most parts fit, of equals the one that got furthest."""
-    return max(steps, key=_nearness, default=None)
+    if len(steps) < 2:
+        return steps[0] if steps else None
+    return max(steps, key=_nearness)
 
 
 def _nearness(step: Step) -> tuple[int, int]:

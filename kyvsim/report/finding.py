@@ -44,7 +44,7 @@ class Finding:
     location: Location | None
     """The field that failed, or the object where no field is to blame; None without a manifest."""
     reasons: tuple[ToldReason, ...] = ()
-    """Why it failed, where the rule was explained: the first of them is at `location`."""
+    """Why it failed, where that was asked for: the first of them is at `location`."""
 
     @property
     def policy(self) -> str:
@@ -174,8 +174,14 @@ def finding_of(
     at = failed_place(document, row.result.path) if row.result.path else None
     if row.status not in _WEIGHTS or (at is not None and not with_reasons):
         return Finding(row, document, at or resource_place(response))
-    from kyvsim.report.told_reasons import told_reasons  # noqa: PLC0415 — where something failed
+    from kyvsim.report.told_reasons import (  # noqa: PLC0415 — where something failed
+        explained_place,
+        told_reasons,
+    )
 
+    if not with_reasons:
+        seen = explained_place(row, response, explain)
+        return Finding(row, document, seen or resource_place(response))
     reasons = told_reasons(row, response, explain)
     seen = next((one.seen_at for one in reasons if one.seen_at), None)
     return Finding(row, document, at or seen or resource_place(response), reasons)

@@ -4,10 +4,10 @@ They are drawn from the steps of an explanation. What is decisive depends on wha
 alternatives the nearest one, of conditions all that held, of Pod security each control.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.explanation import (
     RuleExplanation,
     Step,
@@ -26,21 +26,35 @@ from kyvsim.report.style import counted
 _LOOKED_AT = frozenset({StepKind.SIDE, StepKind.EXPRESSION, StepKind.VARIABLE})
 
 
-class Reason(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Reason:
     """One thing that made a rule fail."""
 
-    text: str
+    way: tuple[Step, ...]
+    """The steps from the section of the rule to the one that decided; () where none is known."""
+    start: str
+    """What comes before the words about the last of them."""
     place: Location | None
-    """Where that which asked stands in the policy."""
+    """The position in the policy of the step that decided."""
     seen_at: Location | None
-    """Where it looked in the manifest, or the nearest thing around that."""
+    """The field of the manifest that it looked at, or the nearest node around that."""
+
+    @property
+    def text(self) -> str:
+        """What was wanted and found; worked out when it is read, as most formats need no text."""
+        return f"{_element(self.way)}{self.start}{_words(self.way[-1])}" if self.way else ""
 
 
-def reasons_of(rule: RuleExplanation, result: RuleResult) -> tuple[Reason, ...]:
+def reasons_of(
+    rule: RuleExplanation,
+    result: RuleResult,
+    placed: Callable[[tuple[Step, ...]], tuple[Step, ...]],
+) -> tuple[Reason, ...]:
     """Return what made a rule end in a result of it, in the order in which it was asked.
 
-    Where a rule has several, only what is told of them one by one. An error is given no reason
-    where the explanation met another one: its budget is smaller.
+    `placed` returns a way with its places in the manifest. Where a rule has several reasons, only
+    those that are shown one by one. An error is given no reason where the explanation met another
+    one: its budget is smaller.
     """
     errs = result.status is RuleStatus.ERROR
     if errs and all(one.message != result.message for one in rule.results):
@@ -51,8 +65,8 @@ def reasons_of(rule: RuleExplanation, result: RuleResult) -> tuple[Reason, ...]:
     for number, step in enumerate(way):
         some = [*_several(step, way[:number])]
         if some:
-            return tuple(_reason((*way[:number], *one), start) for one, start in some)
-    return (_reason(way, ""),) if way else ()
+            return tuple(_reason(placed((*way[:number], *one)), start) for one, start in some)
+    return (_reason(placed(way), ""),) if way else ()
 
 
 def _way_to_image(steps: Iterable[Step], message: str) -> tuple[Step, ...]:
@@ -94,7 +108,7 @@ def _reason(way: tuple[Step, ...], start: str) -> Reason:
     last = way[-1]
     if last.kind is StepKind.CONTROL:
         seen_at = next((one.seen_at for one in last.steps if one.seen_at), seen_at)
-    return Reason(f"{_element(way)}{start}{_words(last)}", place, seen_at)
+    return Reason(way, start, place, seen_at)
 
 
 def _element(way: Iterable[Step]) -> str:

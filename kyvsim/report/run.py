@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kyvsim.model.baseline import Baseline
-    from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
+    from kyvsim.model.explanation import ObjectExplanation
     from kyvsim.report.baseline_rest import Rest
+    from kyvsim.report.reasons import Reason
 
 
 class Terms(NamedTuple):
@@ -51,12 +52,12 @@ class Unparted(Exception):  # noqa: N818 — no error: it says how to go on
     """Parts of a run, each by itself, would not tell what the whole does; its text says why."""
 
 
-def _unexplained(_response: EngineResponse, _row: Row) -> None:
-    return None
+def _unexplained(_response: EngineResponse, _row: Row) -> "tuple[Reason, ...]":
+    return ()
 
 
-Explain: TypeAlias = "Callable[[EngineResponse, Row], RuleExplanation | None]"
-"""Returns how a rule came to a result, with places; None where that can't be said.
+Explain: TypeAlias = "Callable[[EngineResponse, Row], tuple[Reason, ...]]"
+"""Returns why a rule came to a result, with places; () where that is not known.
 
 It is to be asked while the response is the last one that was read.
 """

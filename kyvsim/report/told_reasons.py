@@ -1,13 +1,14 @@
 """Why a result failed, with the line of the manifest that it is about: made once, told anywhere."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import groupby
 
 from kyvsim.model.reason import Excerpt, ToldReason
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document, Location
 from kyvsim.report.places import failed_place, rule_place
-from kyvsim.report.reasons import Reason, reasons_of
+from kyvsim.report.reasons import Reason
 from kyvsim.report.run import Explain
 from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of, window_of
 from kyvsim.report.style import safe_line
@@ -18,15 +19,24 @@ from kyvsim.report.wrapped import INDENT, Sheet, wrapped
 def told_reasons(row: Row, response: EngineResponse, explain: Explain) -> tuple[ToldReason, ...]:
     """Return why a result failed, at least where its rule stands."""
     document = response.document
-    explained = explain(response, row)
-    reasons = reasons_of(explained, row.result) if explained else ()
+    reasons = explain(response, row)
     at = failed_place(document, row.result.path)
     if not reasons:
-        reasons = (Reason("", None, at),)
+        reasons = (Reason((), "", None, at),)
     elif at is not None and len(reasons) == 1:
         # The result names the field, and formats that explain nothing point there.
-        reasons = (reasons[0]._replace(seen_at=at),)
+        reasons = (replace(reasons[0], seen_at=at),)
     return tuple(_told(one, row, document) for one in reasons)
+
+
+def explained_place(row: Row, response: EngineResponse, explain: Explain) -> Location | None:
+    """Return the place of the first of `told_reasons` that has one, without working out texts."""
+    document = response.document
+    if document is None:
+        return None
+    whole = document.locate(())
+    places = (one.seen_at for one in explain(response, row))
+    return next((one for one in places if one is not None and one != whole), None)
 
 
 def _told(reason: Reason, row: Row, document: Document | None) -> ToldReason:

@@ -7,7 +7,6 @@ import pytest
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.load.files import Source
 from kyvsim.model.result import RuleStatus
-from kyvsim.report.reasons import reasons_of
 from kyvsim.report.summary import compile_rows
 
 POD = """\
@@ -69,8 +68,7 @@ def failures(*policies, resource=POD, **more):
     rows_of = compile_rows(audit_warn=False, untold=frozenset({"pass", "skip"}))
     for response in run.responses:
         for row in rows_of(response):
-            explained = run.explain(response, row)
-            yield row, reasons_of(explained, row.result) if explained else None
+            yield row, run.explain(response, row) or None
 
 
 def placed(reasons):
@@ -222,8 +220,8 @@ def test_what_says_something_else_the_second_time_has_no_reason(monkeypatch):
 
     real = explain_rows.evaluate
 
-    def otherwise(*given):
-        response = real(*given)
+    def otherwise(*given, **named):
+        response = real(*given, **named)
         changed = [
             answer._replace(
                 results=tuple(one._replace(status=RuleStatus.PASS) for one in answer.results)
@@ -274,8 +272,18 @@ def test_rules_of_two_policies_that_are_written_alike_are_explained_where_they_s
     assert [[reason.place.line for reason in reasons] for _, reasons in found] == [[6], [14]]
 
 
-def test_only_rules_that_may_not_have_applied_are_asked_whether_they_do():
+def test_only_rules_that_may_not_have_applied_are_asked_whether_they_do(monkeypatch):
     """A rule that failed applied: of one whose preconditions err these are the reason."""
+    from kyvsim.api import explain_rows  # noqa: PLC0415 — patched below
+
+    steps = []
+    real = explain_rows.explained_rules
+
+    def noted(told, response):
+        steps[:] = [step for one in told for step in one.steps]
+        return real(told, response)
+
+    monkeypatch.setattr(explain_rows, "explained_rules", noted)
     fails = (
         "preconditions: {all: [{key: '{{ request.operation }}', operator: Equals, "
         "value: CREATE}]}, validate: {message: m, pattern: {spec: {hostNetwork: false}}}"
@@ -292,9 +300,43 @@ def test_only_rules_that_may_not_have_applied_are_asked_whether_they_do():
         rows_of = compile_rows(audit_warn=False, untold=frozenset({"pass", "skip"}))
         for response in run.responses:
             for row in rows_of(response):
-                steps = run.explain(response, row).steps
+                assert run.explain(response, row)
                 kinds[row.result.status] = [one.kind.name for one in steps]
     assert kinds == {
         RuleStatus.FAIL: ["BODY"],
         RuleStatus.ERROR: ["MATCH", "CONDITIONS"],
     }
+
+
+def test_failures_of_one_object_share_what_is_worked_out_about_it(monkeypatch):
+    """Its request is opened once, and its parts are gone through once, however many rules fail."""
+    from kyvsim.api import explain_places, explain_rows  # noqa: PLC0415 — patched below
+
+    calls = []
+    for module, name in ((explain_rows, "open_request"), (explain_places, "Parts")):
+        real = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda *given, real=real, name=name: calls.append(name) or real(*given)
+        )
+    loop = "validate: {foreach: [{list: request.object.spec.containers, deny: {conditions: %s}}]}"
+    rules = [
+        policy(loop % f"{{all: [{IS_SIDE}]}}").replace("{name: p}", f"{{name: p{n}}}")
+        for n in "abc"
+    ]
+    resources = POD + "---\n" + POD.replace("web", "other")
+    found = [reasons[0].seen_at.line for _, reasons in failures(*rules, resource=resources)]
+    assert found == [9, 9, 9, 20, 20, 20]
+    assert sorted(calls) == ["Parts", "Parts", "open_request", "open_request"]
+
+
+def test_formats_without_reasons_work_out_no_texts(monkeypatch):
+    """A location needs the steps that decided, not the words about them."""
+    from kyvsim.report import reasons  # noqa: PLC0415 — patched below
+    from kyvsim.report.finding import finding_of  # noqa: PLC0415 — as above
+
+    monkeypatch.setattr(reasons, "_words", lambda _: pytest.fail("a text was worked out"))
+    given = (Source("policy.yaml", policy(DENY % ("all", HOST))),), (Source("pod.yaml", POD),)
+    run = open_application(ApplyInputs(*given))
+    (response,) = run.responses
+    (row,) = compile_rows(audit_warn=False)(response)
+    assert finding_of(row, response, run.explain).location.line == 5
