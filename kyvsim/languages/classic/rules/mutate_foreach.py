@@ -24,11 +24,12 @@ from kyvsim.languages.classic.rules.mutate_resource import (
     mutated,
     object_to_patch,
 )
-from kyvsim.languages.classic.rules.patches import compile_patcher, filled_patcher
-from kyvsim.model.budget import FEW
+from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher, filled_patcher
+from kyvsim.model.budget import FEW, Meter
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
+from kyvsim.patch import ElementMerges
 
 _PATCHED_AT_ONCE = 10
 """Parts of an object that a JSON patch passes in a step."""
@@ -37,6 +38,8 @@ _MERGED_AT_ONCE = 4
 
 _Body = Callable[[JSONContext, Json], Outcome]
 """Patches the object in the scope of one element."""
+_Filled = Callable[[JSONContext], tuple[Json, Patcher]]
+"""Returns the patch fields of a loop with their variables filled, and what patches by them."""
 
 
 def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
@@ -75,17 +78,13 @@ def _compile_loop(
 ) -> Callable[[JSONContext, Json, list[Json]], Outcome]:
     elements_of = compile_elements(loop, nesting, context.system, context.probe)
     preconditions = compile_loop_preconditions(loop, context)
-    body = _compile_body(context, loop, nesting)
+    begin = _compile_begin(context, loop, nesting)
     # A merge puts new elements first, so going backwards keeps their order.
     default_order = "Descending" if loop.get("patchStrategicMerge") is not None else "Ascending"
     backwards = loop.get("order", default_order) == "Descending"
-    merges = loop.get("patchStrategicMerge") is not None
-    at_once = _MERGED_AT_ONCE if merges else _PATCHED_AT_ONCE
 
     def run(scope: JSONContext, obj: Json, values: list[Json]) -> Outcome:
-        patched = obj
-        if len(values) > FEW:  # each time all of the object is patched
-            context.system.meter.spend(len(values) * (context.system.meter.weigh(obj) // at_once))
+        patch, patched = begin(obj, len(values))
         numbered = list(enumerate(values))
         for element in elements_of(scope, reversed(numbered) if backwards else numbered):
             try:
@@ -95,12 +94,11 @@ def _compile_loop(
                 return errored(
                     f"failed to evaluate mutate.foreach[{element.number}].preconditions", error
                 )
-            outcome = body(element.scope, patched)
+            outcome = patch(element.scope)
             if outcome.status is RuleStatus.ERROR:
                 return outcome
-            if outcome.status is RuleStatus.PASS:
-                patched = outcome.object
-        return skipped("no patches applied") if _is_same(patched, obj) else mutated(patched)
+        after = patched()
+        return skipped("no patches applied") if _is_same(after, obj) else mutated(after)
 
     return run
 
@@ -125,16 +123,71 @@ def _is_alike(one: Json, other: Json) -> bool:
     return kind is other.__class__
 
 
-def _compile_body(context: RuleContext, loop: Json, nesting: int) -> _Body:
+_Begun = tuple[Callable[[JSONContext], Outcome], Callable[[], Json]]
+"""What patches an object in the scope of one element, and what returns the object after that."""
+
+
+def _compile_begin(context: RuleContext, loop: Json, nesting: int) -> Callable[[Json, int], _Begun]:
+    """Return what begins a loop over an object, with so many elements."""
+    meter = context.system.meter
+    filled = None if loop.get("foreach") else _compile_filled(context, loop)
     if loop.get("foreach"):
-        return compile_loops(context.within("foreach"), loop["foreach"], nesting + 1)
+        body = compile_loops(context.within("foreach"), loop["foreach"], nesting + 1)
+    else:
+        body = _patching(filled)
+    merges = loop.get("patchStrategicMerge") is not None
+
+    def begin(obj: Json, count: int) -> _Begun:
+        size = meter.weigh(obj) if count > FEW else 0
+        if size and merges and filled is not None:
+            return _merging(filled, obj, meter, size // _MERGED_AT_ONCE)
+        meter.spend(count * (size // _PATCHED_AT_ONCE))  # each time all of the object is patched
+        return _one_by_one(body, obj)
+
+    return begin
+
+
+def _one_by_one(body: _Body, obj: Json) -> _Begun:
+    def patch(scope: JSONContext) -> Outcome:
+        nonlocal obj
+        outcome = body(scope, obj)
+        if outcome.status is RuleStatus.PASS:
+            obj = outcome.object
+        return outcome
+
+    return patch, lambda: obj
+
+
+def _patching(filled: _Filled | None) -> _Body:
+    if filled is None:
+        return lambda _scope, _obj: errored("empty mutate rule")
+    return lambda scope, obj: apply_patch(lambda: filled(scope)[1](obj), obj)
+
+
+def _merging(filled: _Filled, obj: Json, meter: Meter, steps: int) -> _Begun:
+    """Begin a loop of merges into an object; merging into all of it takes so many steps."""
+    merged = ElementMerges(obj)
+
+    def patch(scope: JSONContext) -> Outcome:
+        def patched() -> Json:
+            block, patcher = filled(scope)
+            wanted = block.get("patchStrategicMerge")
+            return merged.merge(wanted, patcher, lambda: meter.spend(steps), meter.weigh)
+
+        return apply_patch(patched, merged.shown)
+
+    return patch, lambda: merged.result
+
+
+def _compile_filled(context: RuleContext, loop: Json) -> _Filled | None:
+    """Return what fills the variables of a loop's patch; None where it has no patch."""
     patches = {
         field: loop[field]
         for field in ("patchStrategicMerge", "patchesJson6902")
         if loop.get(field) is not None
     }
     if not patches:
-        return lambda _scope, _obj: errored("empty mutate rule")
+        return None
     template = compile_template(patches, context.system)
     if context.probe.follower is not None:
         from kyvsim.compile.followed import followed_template  # noqa: PLC0415 — where somebody follows
@@ -142,11 +195,14 @@ def _compile_body(context: RuleContext, loop: Json, nesting: int) -> _Body:
         template = followed_template(template, "patch", context.probe.at(*patches))
     meter = context.system.meter
     if template.constant:
-        patcher = compile_patcher(template.value, meter)
-        return lambda _, obj: apply_patch(lambda: patcher(obj), obj)
-    return lambda scope, obj: apply_patch(
-        lambda: filled_patcher(template.render(scope), meter)(obj), obj
-    )
+        fixed = template.value, compile_patcher(template.value, meter)
+        return lambda _: fixed
+
+    def filled(scope: JSONContext) -> tuple[Json, Patcher]:
+        block = template.render(scope)
+        return block, filled_patcher(block, meter)
+
+    return filled
 
 
 def _compile(context: RuleContext) -> CompiledBody:
