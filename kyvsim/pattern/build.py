@@ -4,16 +4,16 @@ upstream: pkg/engine/validate/validate.go, pkg/engine/anchor/handlers.go and, fo
 keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import takewhile
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
+from kyvsim.model.budget import FEW, Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.pattern import anchors, lists, maps
 from kyvsim.pattern import failure_path as paths
@@ -33,6 +33,7 @@ from kyvsim.pattern.nodes import Check, Notes, present_check, scalar_check, type
 
 _TAGS = ("labels", "annotations")
 _CACHED_EXPANSIONS = 256
+_CACHED_WILDCARDS = 1024
 
 
 class Spot(NamedTuple):
@@ -40,29 +41,32 @@ class Spot(NamedTuple):
 
     place: Place
     probe: Probe
+    meter: Meter | None = None
+    """Counts what grows with the pattern times the object; None where nothing is counted."""
 
     def below(self, text: str, key: str) -> "Spot":
         """Return the spot of a member that the pattern writes as `text`."""
-        return Spot(below(self.place, key), self.probe.at(text))
+        return Spot(below(self.place, key), self.probe.at(text), self.meter)
 
     def inside(self, index: int) -> "Spot":
         """Return the spot of an element."""
-        return Spot(inside(self.place), self.probe.at(index))
+        return Spot(inside(self.place), self.probe.at(index), self.meter)
 
 
 _ValueCompiler: TypeAlias = Callable[[str, Json, Spot], Check]
 
 
 def compile_pattern(
-    pattern: Json, probe: Probe = NO_PROBE
+    pattern: Json, probe: Probe = NO_PROBE, meter: Meter | None = None
 ) -> Callable[[Json], PatternFailure | None]:
     """Return a function that matches an object against `pattern`; None says that it matches.
 
-    Who follows at `probe` is told what each part of the pattern found.
+    Who follows at `probe` is told what each part of the pattern found. The function raises
+    BudgetError where `meter` has no steps left.
 
     upstream: MatchPattern in pkg/engine/validate.
     """
-    check = _compile(pattern, Spot(paths.ROOT, probe))
+    check = _compile(pattern, Spot(paths.ROOT, probe, meter))
     is_tracking = anchors.is_tracking(pattern)
     is_noting = anchors.has_wildcard_key(pattern)
     lacks_anchor_key: Callable[[Json], bool] = partial(_lacks_anchor_key, check)
@@ -88,14 +92,14 @@ def compile_pattern(
 
 
 def compile_any_pattern(
-    alternatives: list[Json], probe: Probe = NO_PROBE
+    alternatives: list[Json], probe: Probe = NO_PROBE, meter: Meter | None = None
 ) -> tuple[Callable[[Json], PatternFailure | None], ...]:
     """Return one function for each pattern of an `anyPattern`.
 
     Whole numbers there have gone through JSON once more and are floats.
     """
     return tuple(
-        compile_pattern(with_floats(pattern), probe.at(index))
+        compile_pattern(with_floats(pattern), probe.at(index), meter)
         for index, pattern in enumerate(alternatives)
     )
 
@@ -244,7 +248,7 @@ def _compile_tags(pattern: Mapping[str, Json], spot: Spot) -> Check:
             return no_map(value)
         keys = written if notes is None else notes.tags.get(identity, written)
         tags = sorted(tag for tag, text in value.items() if text.__class__ is str)
-        found = tuple(_expand(key, tags) for key in keys)
+        found = tuple(_expand(key, tags, spot.meter) for key in keys)
         if notes is not None:
             notes.tags[identity] = found
         return expanded(found)(value, notes)
@@ -252,18 +256,26 @@ def _compile_tags(pattern: Mapping[str, Json], spot: Spot) -> Check:
     return check
 
 
-def _expand(key: str, tags: Sequence[str]) -> str:
+def _expand(key: str, tags: Sequence[str], meter: Meter | None) -> str:
     """Return a key with the first of the sorted tags that its wildcards fit in their place.
 
     upstream takes any of those that fit, as chance has it. Tags that fit begin with what the key
-    has before its first wildcard, so that most others are passed over.
+    has before its first wildcard, so that most others are passed over; the others are counted, as
+    there may be as many of them as the pattern has keys.
     """
     if not has_wildcard(key):
         return key
     anchor = parse_anchor(key)
     bare = key if anchor is None else anchor.key
     start = bare.split("*", 1)[0].split("?", 1)[0]
-    places = range(bisect_left(tags, start), len(tags))
-    alike = takewhile(lambda tag: tag.startswith(start), map(tags.__getitem__, places))
-    found = next((tag for tag in alike if matches(bare, tag)), bare)
+    first = bisect_left(tags, start)
+    alike = tags[first : bisect_right(tags, start, key=lambda tag: tag[: len(start)])]
+    if meter is not None and len(alike) > FEW:
+        meter.spend(len(alike))
+    found = next(filter(_fitting(bare), alike), bare)
     return found if anchor is None else str(anchor._replace(key=found))
+
+
+@lru_cache(maxsize=_CACHED_WILDCARDS)
+def _fitting(wildcard: str) -> Callable[[str], bool]:
+    return compile_wildcard(wildcard)

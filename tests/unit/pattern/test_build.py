@@ -1,5 +1,6 @@
 import pytest
 
+from kyvsim.model.budget import Budget, BudgetError, Meter
 from kyvsim.pattern import FailureKind, compile_any_pattern, compile_pattern
 
 POD = {
@@ -228,3 +229,35 @@ def test_a_label_that_is_no_text_is_not_checked():
     assert matches({"metadata": {"annotations": {"a": "x", "c1": "d"}}}) is None
     assert matches({"metadata": {"annotations": {"c1": "e"}}}).path == "/metadata/annotations/c1/"
     assert matches({"metadata": {"annotations": "x"}}).path == "/metadata/annotations/"
+
+
+def steps(keys, tags, compiled):
+    """Return the steps that a pattern with so many wildcard keys takes on so many labels."""
+    meter = Meter(Budget(rule=0, resource=0))
+    given = meter.left
+    pattern = {"metadata": {"labels": {f"*k{number}*": "?*" for number in range(keys)}}}
+    obj = {"metadata": {"labels": {f"app-{number}": "x" for number in range(tags)}}}
+    if compiled is compile_any_pattern:
+        (check,) = compiled([pattern], meter=meter)
+    else:
+        check = compiled(pattern, meter=meter)
+    check(obj)
+    return given - meter.left
+
+
+@pytest.mark.parametrize("compiled", [compile_pattern, compile_any_pattern])
+def test_wildcard_keys_count_the_labels_that_they_are_compared_with(compiled):
+    assert steps(30, 100, compiled) == 30 * 100
+    assert steps(3, 10, compiled) == 0  # as many as a policy writes
+    assert steps(60, 200, compiled) == 4 * steps(30, 100, compiled)
+
+
+def test_only_labels_that_begin_like_a_wildcard_key_count():
+    meter = Meter(Budget(rule=40))
+    labels = {f"{start}-{number}": "x" for start in "abc" for number in range(20)}
+    obj = {"metadata": {"labels": labels}}
+    fits = {"metadata": {"labels": {"b-*1": "x"}}}
+    assert compile_pattern(fits, meter=meter)(obj) is None
+    assert meter.left == 20
+    with pytest.raises(BudgetError):
+        compile_pattern({"metadata": {"labels": {"*-1": "x"}}}, meter=meter)(obj)

@@ -2,7 +2,7 @@
 
 import marshal
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from kyvsim.kube.objects import Json
 from kyvsim.light.typed import Final, TypeAlias
@@ -60,7 +60,7 @@ def _compile(block: Json, meter: Meter | None) -> Patcher:
     merge = block.get("patchStrategicMerge")
     if merge is None:
         return compile_json_patch(block.get("patchesJson6902"), meter)
-    return compile_strategic_merge(merge, _compile_condition)
+    return compile_strategic_merge(merge, partial(_compile_condition, meter))
 
 
 def _raising(error: PatchError) -> Patcher:
@@ -70,10 +70,10 @@ def _raising(error: PatchError) -> Patcher:
     return unreadable
 
 
-def _compile_condition(pattern: Json) -> Callable[[Json], bool]:
+def _compile_condition(meter: Meter | None, pattern: Json) -> Callable[[Json], bool]:
     if pattern.__class__ is str:
         return _compiled_text(pattern)
-    check = compile_pattern(pattern)
+    check = compile_pattern(pattern, meter=meter)
     return lambda value: check(value) is None
 
 

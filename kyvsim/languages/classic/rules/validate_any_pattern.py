@@ -30,7 +30,7 @@ from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
 from kyvsim.languages.classic.rules.validate_pattern import compile_checker, subject_of
 from kyvsim.light.typed import TypeAlias
 from kyvsim.model.coverage import PointKind
-from kyvsim.model.probe import Probe, Seen
+from kyvsim.model.probe import Seen
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
 from kyvsim.pattern import FailureKind, PatternFailure, compile_any_pattern
@@ -50,7 +50,7 @@ def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBo
         outcome = errored("failed to deserialize anyPattern, expected type array", reason)
         return lambda _: outcome
     name = context.rule.name
-    checkers_for = compile_checker(context, patterns, _probed(context.probe, len(patterns)))
+    checkers_for = compile_checker(context, patterns, _probed(context, len(patterns)))
     message = compile_alternatives_message(context)
     nothing_to_check = passed(own_message(context))
 
@@ -85,14 +85,15 @@ def _chosen(context: RuleContext, index: int) -> Outcome:
     return passed(f"validation rule '{context.rule.name}' anyPattern[{index}] passed.")
 
 
-def _probed(probe: Probe, count: int) -> Callable[[Json], tuple[PatternCheck, ...]]:
+def _probed(context: RuleContext, count: int) -> Callable[[Json], tuple[PatternCheck, ...]]:
     """Return what makes the checks of so many patterns, which tell when an object fits."""
+    probe, meter = context.probe, context.system.meter
     told = [probe.at(index).point(PointKind.ALTERNATIVE, "chosen") for index in range(count)]
     if not any(told):
-        return partial(compile_any_pattern, probe=probe)
+        return partial(compile_any_pattern, probe=probe, meter=meter)
 
     def build(patterns: Json) -> tuple[PatternCheck, ...]:
-        checks = compile_any_pattern(patterns)
+        checks = compile_any_pattern(patterns, meter=meter)
         return tuple(
             _told(check, seen) if seen else check for check, seen in zip(checks, told, strict=True)
         )
