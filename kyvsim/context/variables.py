@@ -24,18 +24,40 @@ def top_names(variables: Mapping[str, Json]) -> frozenset[str]:
     return frozenset(split_name(name)[0] for name in variables)
 
 
+class _Copied(dict[str, "_Copied"]):
+    """The fields of a map whose maps were copied, and the same of these."""
+
+
 def with_variables(data: dict[str, Json], variables: Mapping[str, Json]) -> dict[str, Json]:
-    """Return `data` with the variables merged in; maps are merged, everything else is replaced."""
+    """Return `data` with the variables merged in; maps are merged, everything else is replaced.
+
+    Each map is copied once, however many of the variables are below it.
+    """
+    found: Json = dict(data)
+    copied = _Copied()
     for name, value in variables.items():
-        data = _with_value(data, split_name(name), value)
-    return data
+        parts = split_name(name)
+        if not parts:
+            found, copied = _merged(found, value), _Copied()
+            found = dict(found) if found.__class__ is dict else found
+            continue
+        if found.__class__ is not dict:
+            found = {}
+        _put(found, copied, parts, value)
+    return found  # type: ignore[no-any-return]
 
 
-def _with_value(data: Json, parts: Sequence[str], value: Json) -> Json:
-    if not parts:
-        return _merged(data, value)
-    mapping = data if data.__class__ is dict else {}
-    return {**mapping, parts[0]: _with_value(mapping.get(parts[0]), parts[1:], value)}
+def _put(data: dict[str, Json], copied: _Copied, parts: Sequence[str], value: Json) -> None:
+    """Merge a value into a map that is a copy, as are those of its fields that are in `copied`."""
+    *lead, last = parts
+    for part in lead:
+        if part not in copied:
+            inner = data.get(part)
+            data[part] = dict(inner) if inner.__class__ is dict else {}
+            copied[part] = _Copied()
+        data, copied = data[part], copied[part]
+    data[last] = _merged(data.get(last), value)
+    copied.pop(last, None)
 
 
 def _merged(old: Json, new: Json) -> Json:
