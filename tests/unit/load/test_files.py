@@ -143,6 +143,11 @@ def test_a_byte_order_mark_is_dropped():
         ("zzz", "KV001", "no such file or folder"),
         ("no/where", "KV001", "no such file or folder"),
         ("b.yaml/x", "KV001", "no such file or folder"),
+        (
+            "link.yaml",
+            "KV001",
+            "a symbolic link to `nowhere.yaml`, which does not exist",
+        ),
         ("*.tf", "KV001", "the pattern finds no file"),
         ("*.txt", "KV002", "no YAML or JSON file among what the pattern finds"),
         ("empty", "KV002", "no YAML or JSON file in this folder"),
@@ -153,6 +158,7 @@ def test_a_byte_order_mark_is_dropped():
 def test_what_cannot_be_read(folder, name, code, text):
     (folder / "empty").mkdir()
     os.mkfifo(folder / "pipe")
+    (folder / "link.yaml").symlink_to("nowhere.yaml")
     path = f"{folder}/{name}"
     found = problem(path)
     assert (found.code, found.message, found.location.file) == (code, text.format(folder), path)
