@@ -66,6 +66,12 @@ class ComputedRules(NamedTuple):
     """For each written rule in turn: the one for controllers, then the one for CronJobs."""
     controllers: frozenset[str] = frozenset()
     """Kinds whose objects meet derived rules in the validate phase."""
+    of_other_kinds: Mapping[str, tuple[DerivedRule, ...]] = MappingProxyType({})
+    """For each name in the annotation that is not a controller: the rules for its objects.
+
+    The validate phase derives rules for the kind of one object at a time (pkg/engine/validation.go),
+    so that a name beside controllers, such as `Pod`, has rules there that other phases leave out.
+    """
 
     @property
     def kept(self) -> tuple[Rule, ...]:
@@ -83,9 +89,10 @@ class ComputedRules(NamedTuple):
         """Return the rules that the validate phase takes for objects of a kind."""
         if kind not in self.controllers:
             return self.written
-        cron = kind == CRON_JOB
-        derived = tuple(one.rule for one in self.derived if one.for_cron_jobs == cron)
-        return self.kept + derived if derived else self.written
+        derived = self.of_other_kinds.get(kind)
+        if derived is None:
+            derived = tuple(one for one in self.derived if one.for_cron_jobs == (kind == CRON_JOB))
+        return self.kept + tuple(one.rule for one in derived) if derived else self.written
 
 
 def compute_rules(policy: Policy) -> ComputedRules:
@@ -96,8 +103,12 @@ def compute_rules(policy: Policy) -> ComputedRules:
     wanted = [CRON_JOB, *_CONTROLLERS] if annotation is None else str(annotation).split(",")
     if wanted == ["none"]:
         return ComputedRules(policy.rules)
-    derived = tuple(one for rule in policy.rules for one in _derive(rule, policy.spec, wanted))
-    return ComputedRules(policy.rules, derived, frozenset(wanted))
+
+    def derive(names: list[str]) -> tuple[DerivedRule, ...]:
+        return tuple(one for rule in policy.rules for one in _derive(rule, policy.spec, names))
+
+    others = {name: derive([name]) for name in wanted if name not in POD_CONTROLLERS}
+    return ComputedRules(policy.rules, derive(wanted), frozenset(wanted), others)
 
 
 def hindrance(rule: Rule) -> str:
@@ -160,7 +171,8 @@ def _derive(rule: Rule, spec: Mapping[str, Json], wanted: list[str]) -> Iterator
     if any(others):
         made = once(lambda: with_facts(_rewrite(for_controllers(), "spec.template"), spec))
         yield DerivedRule(made, rule, for_cron_jobs=False)
-    if CRON_JOB not in ",".join(wanted):
+    # upstream looks for both words anywhere in the joined names
+    if not any(word in name for name in wanted for word in (CRON_JOB, "all")):
         return
     # Where a controller is asked for the others make no difference.
     are_alike = not _CONTROLLERS.keys().isdisjoint(others)

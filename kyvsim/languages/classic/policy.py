@@ -80,13 +80,15 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     lowered = {id(rule): compile_rule(policy, rule, options) for rule in computed.written}
 
     def every() -> "Lowered":
-        derived = (one.rule for one in computed.derived)
+        others = (one for some in computed.of_other_kinds.values() for one in some)
+        derived = (one.rule for one in (*computed.derived, *others))
         return lowered | {id(one): lower_derived_rule(policy, one, options) for one in derived}
 
     if options.listener:  # who wants to hear of all of them
         from kyvsim.languages.classic.probed_rules import probe_rules  # noqa: PLC0415 — likewise
 
-        lowered = probe_rules(policy, computed, every(), options)
+        unprobed = every()
+        lowered = unprobed | probe_rules(policy, computed, unprobed, options)
     forms = once(lambda: _forms(computed, lowered if options.listener else every()))
     return CompiledPolicy(policy, _plain(computed, lowered), _derivation(computed, lowered, forms))
 
@@ -125,9 +127,14 @@ def _forms(computed: ComputedRules, lowered: "Lowered") -> DerivedForms:
         return tuple(rule for rule in _of(rules, lowered) if rule.phase is Phase.VALIDATE)
 
     # All controllers but one have the same rules.
-    alike = {kind == CRON_JOB: kind for kind in computed.controllers}
-    of_kind = {is_cron: validating(computed.for_kind(kind)) for is_cron, kind in alike.items()}
+    alike = {_form_of(kind): kind for kind in computed.controllers}
+    of_kind = {form: validating(computed.for_kind(kind)) for form, kind in alike.items()}
     return DerivedForms(
         _of(computed.every, lowered),
-        {kind: of_kind[kind == CRON_JOB] for kind in computed.controllers},
+        {kind: of_kind[_form_of(kind)] for kind in computed.controllers},
     )
+
+
+def _form_of(kind: str) -> str:
+    """Return the kind itself where its objects have derived rules of their own, else ""."""
+    return kind if kind == CRON_JOB or kind not in POD_CONTROLLERS else ""

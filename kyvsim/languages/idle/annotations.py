@@ -27,14 +27,14 @@ def meaningless_severity(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def meaningless_controllers(policy: Policy) -> Iterator[Diagnostic]:
-    """KV218: a name in the autogen annotation for which no rule is derived."""
+    """KV218: a name in the autogen annotation that is not a pod controller."""
     value = policy.annotations.get(ANNOTATION)
     if value in {None, "", "none", "all"}:
         return
     for name in str(value).split(","):
         if name not in POD_CONTROLLERS:
             text = (
-                f"`{name}` names no pod controller, so no rule is derived for it: use `none`, or "
+                f"`{name}` is not a pod controller: use `none`, or "
                 f"{_listed(sorted(POD_CONTROLLERS))} with commas and no spaces between them"
             )
             yield warn(policy.document, "KV218", text, ("metadata", "annotations", ANNOTATION))

@@ -117,6 +117,24 @@ def test_without_the_annotation_there_are_rules_for_all_controllers():
     assert names(computed.for_kind("Pod")) == ["r"]
 
 
+@pytest.mark.parametrize("wanted", ["Job,Pod", "Pod", "CronJob,Pod,Job", "Pod,Widget"])
+def test_a_name_beside_controllers_has_rules_of_its_own_where_objects_are_validated(wanted):
+    """Recorded: with `Job,Pod` the reference judges each Pod twice, as a Pod and by its template."""
+    computed = asking(wanted, matching("Pod"))
+    assert names(computed.for_kind("Pod")) == ["r", "autogen-r"]
+    selectors = computed.for_kind("Pod")[1].data["match"]["any"][0]["resources"]["kinds"]
+    assert selectors == ["v1/Pod"]
+    if "Job" in wanted:
+        selectors = computed.for_kind("Job")[1].data["match"]["any"][0]["resources"]["kinds"]
+        assert selectors == ["batch/v1/Job"]
+
+
+def test_all_beside_names_derives_the_rule_for_cron_jobs_where_objects_are_changed():
+    computed = asking("Deployment,all", matching("Pod"))
+    assert names(computed.every) == ["r", "autogen-r", "autogen-cronjob-r"]
+    assert names(computed.for_kind("CronJob")) == ["r"]
+
+
 def test_derived_rules_stand_behind_all_written_ones_rule_by_rule():
     computed = asking("Deployment,CronJob", matching("Pod", name="a"), matching("Pod", name="b"))
     derived = ["autogen-a", "autogen-cronjob-a", "autogen-b", "autogen-cronjob-b"]

@@ -18,10 +18,10 @@ def give(policy):
     [
         (SEVERITY, "Medium", "KV217", "`Medium` is no severity"),
         (SEVERITY, "", "KV217", "`` is no severity"),
-        (ANNOTATION, "Deployment, Job", "KV218", "` Job` names no pod controller"),
-        (ANNOTATION, "deployment", "KV218", "`deployment` names no pod controller"),
-        (ANNOTATION, "none,Job", "KV218", "`none` names no pod controller"),
-        (ANNOTATION, "Deployments", "KV218", "`Deployments` names no pod controller"),
+        (ANNOTATION, "Deployment, Job", "KV218", "` Job` is not a pod controller"),
+        (ANNOTATION, "deployment", "KV218", "`deployment` is not a pod controller"),
+        (ANNOTATION, "none,Job", "KV218", "`none` is not a pod controller"),
+        (ANNOTATION, "Deployments", "KV218", "`Deployments` is not a pod controller"),
     ],
 )
 def test_fires(remarks, key, value, code, start):
