@@ -72,7 +72,9 @@ class Environment(NamedTuple):
     fields: Mapping[str, Mapping[str, CelType]]
     """The fields of typed objects, by the name of the type."""
     checks_literals: bool = True
-    """Whether durations, times, patterns and formats that are constants are looked at."""
+    """Whether durations, times and patterns that are constants are looked at."""
+    latest_formats: bool = False
+    """Whether `format` takes what it takes in the newest strings of cel-go."""
     checks_mixtures: bool = True
     """Whether the parts of a list or map literal have to be of one type."""
     structs: tuple[Callable[[str], StructType | None], ...] = ()

@@ -1,15 +1,18 @@
 """Calls of `format` whose text and arguments are written out.
 
-Source of the rules: upstream cel-go ext/formatting.go (stringFormatChecker).
+Source of the rules: upstream cel-go ext/formatting.go (stringFormatChecker) and
+ext/formatting_v2.go (stringFormatCheckerV2).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.cel.check import Checked
 from kyvsim.cel.errors import CelError, Issue
 from kyvsim.cel.nodes import Call, ListLiteral, Literal, MapLiteral, Node, children
-from kyvsim.cel.string_format import fill, unfit
+from kyvsim.cel.string_format import WANTED, fill
+from kyvsim.cel.string_format_latest import WANTED_LATEST
+from kyvsim.light.named_tuple import NamedTuple
 
 _PRINTED = frozenset(
     {
@@ -39,6 +42,20 @@ _TAKES = MappingProxyType(
         "X": _WHOLE | {"string", "bytes"},
     }
 )
+_NUMBERS = _WHOLE | {"double"}
+
+
+class _Clauses(NamedTuple):
+    """What clauses take in a version of the strings library."""
+
+    takes: Mapping[str, frozenset[str]]
+    """The types that a clause takes, by its letter; `s` takes whatever can be printed."""
+    wanted: Mapping[str, str]
+    """The first words about an argument of another type."""
+
+
+_PLAIN = _Clauses(_TAKES, WANTED)
+_LATEST = _Clauses(MappingProxyType({**_TAKES, **dict.fromkeys("dfe", _NUMBERS)}), WANTED_LATEST)
 
 
 class _UnfitArgumentError(CelError):
@@ -47,23 +64,28 @@ class _UnfitArgumentError(CelError):
     at = 0
 
 
-def check_formats(nodes: Iterable[Node], checked: Checked) -> Iterator[Issue]:
+def check_formats(
+    nodes: Iterable[Node], checked: Checked, *, latest: bool = False
+) -> Iterator[Issue]:
     """Yield an issue for each call that cannot succeed."""
+    clauses = _LATEST if latest else _PLAIN
     for node in nodes:
         if not isinstance(node, Call) or node.function != "format" or len(node.arguments) != 1:
             continue
         target, given = node.target, node.arguments[0]
         if isinstance(target, Literal) and isinstance(given, ListLiteral):
-            yield from _check(node.at, str(target.value), given.elements, checked)
+            yield from _check(node.at, str(target.value), given.elements, checked, clauses)
 
 
-def _check(at: int, text: str, given: tuple[Node, ...], checked: Checked) -> Iterator[Issue]:
+def _check(
+    at: int, text: str, given: tuple[Node, ...], checked: Checked, clauses: _Clauses
+) -> Iterator[Issue]:
     used = 0
 
     def clause(place: int, letter: str, _precision: int | None) -> str:
         nonlocal used
         used = place + 1
-        _check_argument(given[place], letter, checked)
+        _check_argument(given[place], letter, checked, clauses)
         return ""
 
     try:
@@ -80,13 +102,13 @@ def _check(at: int, text: str, given: tuple[Node, ...], checked: Checked) -> Ite
             )
 
 
-def _check_argument(argument: Node, letter: str, checked: Checked) -> None:
+def _check_argument(argument: Node, letter: str, checked: Checked, clauses: _Clauses) -> None:
     found = checked.types[argument.id]
-    takes = _PRINTED if letter == "s" else _TAKES[letter]
+    takes = _PRINTED if letter == "s" else clauses.takes[letter]
     if found.kind != "dyn" and found.kind not in takes:
-        error = _UnfitArgumentError(str(unfit(letter, found.name)))
+        error = _UnfitArgumentError(f"{clauses.wanted[letter]}, was given {found.name}")
         error.at = argument.at
         raise error
     if letter == "s" and isinstance(argument, (ListLiteral, MapLiteral)):
         for part in children(argument):
-            _check_argument(part, letter, checked)
+            _check_argument(part, letter, checked, clauses)

@@ -36,8 +36,8 @@ def check_literals(root: Node, checked: Checked, env: Environment) -> list[Issue
         for node, exempt in nodes:
             if not exempt:
                 issues.extend(_check_mixture(node, checked))
-    if env.checks_literals:
-        issues.extend(check_formats((node for node, _ in nodes), checked))
+    # The strings library brings this check, so that every environment has it (ext/strings.go).
+    issues.extend(check_formats((node for node, _ in nodes), checked, latest=env.latest_formats))
     return issues
 
 

@@ -19,7 +19,7 @@ from kyvsim.light.typed import Any
 _DEFAULT_PRECISION = 6
 _INTS = frozenset({int, UInt})
 _PRINTED = frozenset({bool, str, Timestamp, bytes, Duration, CelType})
-_WANTED: Mapping[str, str] = MappingProxyType(
+WANTED_LATEST: Mapping[str, str] = MappingProxyType(
     {
         "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
         "types, durations, and timestamps",
@@ -55,7 +55,7 @@ def _clause(value: Any, letter: str, precision: int | None) -> str:
     if letter in "xX" and kind in {str, bytes}:
         found = (value.encode() if kind is str else value).hex()
         return str(found.upper() if letter == "X" else found)
-    raise CelError(f"{_WANTED[letter]}, was given {type_name(value)}")
+    raise CelError(f"{WANTED_LATEST[letter]}, was given {type_name(value)}")
 
 
 def _precision(given: int | None) -> int:
@@ -81,7 +81,7 @@ def _string(value: Any) -> str:
         return str(value.name)
     if kind in _PRINTED:
         return to_text(value)
-    raise CelError(f"{_WANTED['s']}, was given {type_name(value)}")
+    raise CelError(f"{WANTED_LATEST['s']}, was given {type_name(value)}")
 
 
 def _number(value: float) -> str:

@@ -131,6 +131,7 @@ def authorization_environment(mode: AuthorizationMode, clock: Clock) -> Environm
             {VARIABLES: {}, **{name: one for part in fields for name, one in part.items()}}
         ),
         checks_literals=False,
+        latest_formats=True,
         folds=False,
         unbound=frozenset({_UNBOUND[0]}),
     )

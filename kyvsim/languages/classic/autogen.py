@@ -69,8 +69,9 @@ class ComputedRules(NamedTuple):
     of_other_kinds: Mapping[str, tuple[DerivedRule, ...]] = MappingProxyType({})
     """For each name in the annotation that is not a controller: the rules for its objects.
 
-    The validate phase derives rules for the kind of one object at a time (pkg/engine/validation.go),
-    so that a name beside controllers, such as `Pod`, has rules there that other phases leave out.
+    The validate phase derives rules for the kind of one object at a time, so that a name beside
+    controllers, such as `Pod`, has rules there that other phases leave out.
+    upstream: pkg/engine/validation.go
     """
 
     @property

@@ -38,6 +38,11 @@ KNOWN = [
     ("{'a': 1, 'b': 'x'}", {"GeneratingPolicy"}),
     ("duration('x')", {"GeneratingPolicy", "DeletingPolicy"}),
     ("'a'.matches('[')", {"GeneratingPolicy", "DeletingPolicy"}),
+    ("'%.2f'.format([1u])", set()),
+    ("'%v'.format([1])", set()),
+    ("'%d %s'.format([1])", set()),
+    ("'%.2f'.format([object.a])", EVERY),
+    ("'%v'.format(object.a)", EVERY),
     ("request.object.a", EVERY),
     ("request.nothing", set()),
     ("exceptions.allowedImages", EVERY - {"ImageValidatingPolicy", "DeletingPolicy"}),
@@ -63,6 +68,24 @@ def compiles(text, kind):
 @pytest.mark.parametrize(("text", "kinds"), KNOWN, ids=[text for text, _ in KNOWN])
 def test_what_compiles_where(text, kinds):
     assert {kind for kind in KINDS if compiles(text, kind)} == kinds
+
+
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("'%d %.1f %e'.format([1.5, 1u, 1])", ""),
+        ("'%f'.format([true])", "can only be used on ints, uints, and doubles, was given bool"),
+        ("'%v'.format([1])", 'unrecognized formatting clause "v"'),
+    ],
+)
+def test_formats_of_requests_take_every_number(mode, text, refused):
+    env = authorization_environment(mode, CLOCK)
+    if not refused:
+        assert compile_expression(text, env)
+        return
+    with pytest.raises(CompileError, match=refused):
+        compile_expression(text, env)
 
 
 def test_namespaced_policies_name_no_namespace():

@@ -119,7 +119,7 @@ def test_without_the_annotation_there_are_rules_for_all_controllers():
 
 @pytest.mark.parametrize("wanted", ["Job,Pod", "Pod", "CronJob,Pod,Job", "Pod,Widget"])
 def test_a_name_beside_controllers_has_rules_of_its_own_where_objects_are_validated(wanted):
-    """Recorded: with `Job,Pod` the reference judges each Pod twice, as a Pod and by its template."""
+    """Recorded: with `Job,Pod` the reference judges each Pod twice, also by a Pod template."""
     computed = asking(wanted, matching("Pod"))
     assert names(computed.for_kind("Pod")) == ["r", "autogen-r"]
     selectors = computed.for_kind("Pod")[1].data["match"]["any"][0]["resources"]["kinds"]
