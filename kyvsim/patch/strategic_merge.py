@@ -146,6 +146,7 @@ def _merge_maps(dest: Json, origin: Json, known: Field | None) -> Json:
     if directive == "replace":
         settled = _settle_fields(origin, known)
         return dest if same(settled, dest) else settled
+    _refuse_nameless(origin, dest)
     merged = _keep_fields(dest, known, skip=origin)
     changed = merged is not dest
     for name in sorted(origin):
@@ -191,7 +192,19 @@ def _are_tidy(known: Field | None, values: Iterable[Json]) -> Iterable[bool]:
     return map(tidy_parts().__contains__, zip(map(id, values), repeat(id(known)), strict=False))
 
 
+def _refuse_nameless(names: Json, shown: Json) -> None:
+    """Raise PatchError for a map with a field whose name is empty.
+
+    The reference sets each field that it walks, and its setter takes an empty name for "the node
+    itself", which then has to be a scalar. upstream: kyaml yaml/fns.go (FieldSetter.Filter)
+    """
+    if "" in names:
+        _settle(names[""], None)  # what is inside of it is walked, and refused, first
+        raise wrong_kind("ScalarNode", shown)
+
+
 def _keep_fields(dest: Json, known: Field | None, skip: Json = ()) -> Json:
+    _refuse_nameless(dest, dest)
     tidy, changed = tidy_parts(), {}
     for name, below in dict.fromkeys(dest).items() if known is None else known.fields.items():
         before = dest.get(name)
@@ -236,6 +249,7 @@ def _settle(value: Json, known: Field | None) -> Json:
 
 
 def _settle_fields(value: Json, known: Field | None) -> Json:
+    _refuse_nameless(value, value)
     settled = {name: _settle(item, _below(known, name)) for name, item in value.items()}
     return {name: item for name, item in settled.items() if item is not ABSENT}
 

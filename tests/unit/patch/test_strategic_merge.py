@@ -257,6 +257,31 @@ def test_errors(patch, message):
     assert caught.value.message == message
 
 
+@pytest.mark.parametrize(
+    ("before", "patch", "shown"),
+    [
+        ({"": {"x": 1.0}}, {"other": 1.0}, '{"": {"x": 1}}'),
+        ({"": {"": 2.0}, "b": 1.0}, {"b": 2.0}, '{"": 2}'),
+        ({"b": 1.0}, {"": {"x": 1.0}}, '{"b": 1}'),
+        ({"b": 1.0}, {"a": {"b": {"": 1.0}}}, '{"": 1}'),
+        ({"b": {"c": {"": 1.0}}}, {"a": 1.0}, '{"": 1}'),
+    ],
+)
+def test_a_field_without_a_name_cannot_be_merged(before, patch, shown):
+    """Recorded: the reference refuses it wherever it walks, not in lists that it replaces."""
+    with pytest.raises(PatchError) as caught:
+        merge(custom(**before), {"spec": patch})
+    assert caught.value.message == (
+        f"wrong node kind: expected ScalarNode but got MappingNode: node contents:\n{shown}\n"
+    )
+
+
+def test_a_field_without_a_name_inside_of_a_replaced_list():
+    assert merge(custom(b=[{"": 1.0}]), {"spec": {"a": [{"": 2.0}]}}) == custom(
+        b=[{"": 1.0}], a=[{"": 2.0}]
+    )
+
+
 def test_a_patch_that_lists_maps_wants_a_list_to_change():
     with pytest.raises(PatchError, match="expected SequenceNode but got MappingNode"):
         merge(custom(), [{"a": "b"}])
