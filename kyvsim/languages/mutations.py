@@ -4,16 +4,14 @@ Source of the rules: upstream k8s.io/apiserver pkg/admission/plugin/policy/mutat
 pkg/cel/mutation/dynamic/objects.go; pkg/cel/policies/mpol/compiler.
 """
 
-import base64
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from types import MappingProxyType
 
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.kyverno.native import native_text
+from kyvsim.cel.kyverno.native import struct_value
 from kyvsim.cel.libraries.mutation import JsonPatchOperation, ObjectValue, type_mismatches
-from kyvsim.cel.text import show_seconds, show_timestamp, show_value
-from kyvsim.cel.types import CelType
+from kyvsim.cel.text import show_timestamp, show_value
 from kyvsim.cel.values import (
     Duration,
     JoinedList,
@@ -136,7 +134,7 @@ def _element(value: Any) -> Json:
     if isinstance(value, ObjectValue):
         return _fields(value)
     if kind is Optional:
-        return _element(value.value) if value.present else _NULL
+        return _element(value.value) if value.present else None
     if kind in _PLAIN:
         return value
     if kind is JoinedList:
@@ -199,7 +197,7 @@ def _json(value: Any) -> Json:
     if isinstance(value, ObjectValue):
         _check_types(value)
     try:
-        return _of_object(_fields(value)) if isinstance(value, ObjectValue) else _plain(value)
+        return _of_object(_fields(value)) if isinstance(value, ObjectValue) else struct_value(value)
     except CelError as error:
         raise MutationError(
             f"JSONPath valueExpression evaluated to a type that could not marshal to JSON: {error}"
@@ -218,37 +216,3 @@ def _of_object(value: Json) -> Json:
     if kind is list:
         return [_of_object(one) for one in value]
     return float(value) if kind is int else value
-
-
-def _plain(value: Any) -> Json:
-    """Return a value as JSON has it; raises CelError for what has no place there."""
-    kind = value.__class__
-    if isinstance(value, ObjectValue):
-        raise CelError("an object of a named type stands inside a list or map")
-    if isinstance(value, dict):
-        return {native_text(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    if kind is Optional:
-        return _plain(value.value) if value.present else None
-    if kind in {int, UInt}:
-        return float(value) if abs(value) < _TOO_LARGE else str(int(value))
-    if kind in {str, bool, float, type(None)}:
-        return value
-    write = _WRITTEN.get(kind)
-    if write is not None:
-        return write(value)
-    if kind is CelType:
-        raise CelError("type conversion not supported for 'type'")
-    name = type_name(value).rpartition(".")[2]
-    raise CelError(f"type conversion error from '{name}' to '*structpb.Value'")
-
-
-_WRITTEN: Mapping[type, Callable[[Any], str]] = MappingProxyType(
-    {
-        bytes: lambda value: base64.b64encode(value).decode(),
-        Timestamp: show_timestamp,
-        Duration: show_seconds,
-    }
-)
-"""How JSON writes what it has no type for."""

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from kyvsim.cel.errors import CelError
+from kyvsim.cel.lazy_variables import LazyVariables
+from kyvsim.cel.libraries.mutation import ObjectValue
 from kyvsim.cel.text import show_seconds, show_timestamp
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import (
@@ -80,7 +82,9 @@ def struct_value(value: Any) -> Json:
         return {native_text(key): struct_value(one) for key, one in value.items()}
     if isinstance(value, list):
         return [struct_value(one) for one in value]
-    raise CelError(f"unsupported native conversion from {type_name(value)} to '*structpb.Value'")
+    name = type_name(value).rpartition(".")[2]
+    shown = _GO_NAMES.get(name, name)
+    raise CelError(f"type conversion error from '{shown}' to '*structpb.Value'")
 
 
 def _number(value: int) -> Json:
@@ -95,6 +99,14 @@ def _present(value: Optional) -> Json:
 
 def _no_data(_: CelType) -> Json:
     raise CelError("type conversion not supported for 'type'")
+
+
+def _no_variables(value: LazyVariables[Any]) -> Json:
+    raise CelError(f'disallowed conversion from "{value.cel_type.name}" to ""')
+
+
+def _no_inner_object(_: ObjectValue) -> Json:
+    raise CelError("an object of a named type stands inside a list or map")
 
 
 def _same(value: Json) -> Json:
@@ -114,5 +126,9 @@ _CONVERSIONS: Mapping[type, Callable[[Any], Json]] = MappingProxyType(
         Duration: show_seconds,
         Optional: _present,
         CelType: _no_data,
+        LazyVariables: _no_variables,
+        ObjectValue: _no_inner_object,
     }
 )
+_GO_NAMES = MappingProxyType({"NamedFormat": "Format", "image": "Image"})
+"""Names of Go types that are not the last part of the CEL type's name."""

@@ -15,7 +15,7 @@ from kyvsim.expr import (
     compile_query,
     compile_template,
 )
-from kyvsim.kube.go_text import sprint, sprint_text
+from kyvsim.kube.go_text import sprint_text
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 
@@ -52,9 +52,9 @@ def _apply(query: Query, subject: Json, default: Json) -> Json:
         if default is not None:
             return default
         cause = f"JMESPath query failed: {error.message}" if on_context else error.message
-        shown = "<nil>" if on_context else sprint(subject)
+        # upstream prints what the failed query gave where it means what it was applied to
         raise QueryError(
-            f"failed to apply jmespath {query.text} to variable {shown}: {cause}"
+            f"failed to apply jmespath {query.text} to variable <nil>: {cause}"
         ) from error
 
 

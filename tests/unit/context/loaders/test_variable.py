@@ -61,7 +61,7 @@ def test_a_value_a_query_or_a_default(load, spec, value):
             {"jmesPath": "a.missing"},
             "failed to apply jmespath a.missing to variable <nil>: JMESPath query failed: ",
         ),
-        ({"jmesPath": "k", "value": {"l": 1}}, "failed to apply jmespath k to variable map[l:1]: "),
+        ({"jmesPath": "k", "value": {"l": 1}}, "failed to apply jmespath k to variable <nil>: "),
         ({"jmesPath": "k", "value": {"k": None}, "default": "d"}, "it evaluated to nil"),
         ({"value": "{{ a.missing }}"}, "failed to substitute variables in context entry v "),
         (
