@@ -55,6 +55,17 @@ class Function(NamedTuple):
     """The code wants the clock or chance: it gets the `System` before the arguments."""
     examples: tuple[Example, ...] = ()
 
+    def refusal(self, count: int) -> str:
+        """Return why a call with this number of arguments can only fail, or "" where it can work.
+
+        upstream: kyverno/go-jmespath `functions.go`, resolveArgs
+        """
+        least = len(self.arguments)
+        if not least or count == least or (self.variadic and count > least):
+            return ""
+        wanted = f"{least} {'argument' if least == 1 else 'arguments'}"
+        return f"function `{self.name}` takes {'at least ' * self.variadic}{wanted}, not {count}"
+
     @property
     def signature(self) -> str:
         """What it takes and returns, as `kyvsim jp function` writes it."""

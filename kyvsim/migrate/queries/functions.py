@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from kyvsim.expr.functions.table import FUNCTIONS as JMESPATH
 from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.migrate.expressions import Each, Plain, Relation, Test, quoted
 from kyvsim.migrate.known_types import (
@@ -21,6 +22,7 @@ from kyvsim.migrate.known_types import (
 from kyvsim.migrate.queries.scope import Scope, Tree, no_twin
 from kyvsim.migrate.queries.times import TIMES
 from kyvsim.migrate.queries.truths import as_value
+from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.values import Value
 
 _Converter: TypeAlias = Callable[[list[Value], Scope], Value]
@@ -34,6 +36,8 @@ def call(tree: Tree, scope: Scope) -> Value:
         raise no_twin(f"the function `{name}`")
     if any(one["type"] == "expref" for one in tree["children"]):
         raise no_twin(f"`{name}` with an expression as argument")
+    if refusal := JMESPATH[name].refusal(len(tree["children"])):
+        raise NotConvertible(f"{refusal}: the rule ends in an error", "fix the call")
     given = [scope.read(one, scope) for one in tree["children"]]
     found = convert(given, scope)
     # A function ends in an error where an argument is null, unless it is made for that.

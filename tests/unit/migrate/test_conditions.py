@@ -220,6 +220,26 @@ def test_a_function_without_a_twin_is_told_with_its_place(converted):
     assert made == []
 
 
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        ("sort()", "function `sort` takes 1 argument, not 0: the rule ends in an error"),
+        (
+            "contains('a')",
+            "function `contains` takes 2 arguments, not 1: the rule ends in an error",
+        ),
+        (
+            "time_add('1h')",
+            "function `time_add` takes 2 arguments, not 1: the rule ends in an error",
+        ),
+    ],
+)
+def test_a_call_without_its_arguments_is_no_internal_error(converted, call, reason):
+    one = {"key": f"{{{{ {call} }}}}", "operator": "Equals", "value": "x"}
+    told, made = converted(deny(one))
+    assert (told.reason, made) == (reason, [])
+
+
 MISSING = {"key": "{{ request.object.spec.nodeName }}", "operator": "Equals", "value": "a"}
 FALSE = {"key": "a", "operator": "Equals", "value": "{{ request.object.metadata.name }}"}
 

@@ -62,8 +62,8 @@ def _problems(expression: str, functions: Mapping[str, Function]) -> Iterator[st
         function = functions.get(name)
         if function is None:
             yield f"there is no function `{name}`{likely(name, functions)}"
-        elif not _takes(function, count):
-            yield f"function `{name}` takes {_wanted(function)}, not {count}"
+        elif refusal := function.refusal(count):
+            yield refusal
 
 
 def _calls(tree: Tree) -> Iterator[tuple[str, int]]:
@@ -75,14 +75,3 @@ def _calls(tree: Tree) -> Iterator[tuple[str, int]]:
         if node["type"] == "function_expression":
             yield node["value"], len(children)
         pending += reversed(children)
-
-
-def _takes(function: Function, count: int) -> bool:
-    least = len(function.arguments)
-    return not least or count == least or (function.variadic and count > least)
-
-
-def _wanted(function: Function) -> str:
-    least = len(function.arguments)
-    noun = "argument" if least == 1 else "arguments"
-    return f"at least {least} {noun}" if function.variadic else f"{least} {noun}"
