@@ -19,8 +19,8 @@ FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
         (["holes", "--lenient"], 1),
         (["team", "nowhere"], 2),
         (["holes", "nowhere"], 2),
-        (["team", "-f", "other.yaml"], 0),
-        (["team", "-f", "other.yaml", "--require-tests"], 1),
+        (["team", "-f", "other.yaml"], 2),
+        (["team", "-f", "other.yaml", "--require-tests"], 2),
         (["team", "-t", "policy=x", "--require-tests"], 1),
         (["team", "--registry"], 2),
         (["team", "-b", "main"], 2),
@@ -45,7 +45,7 @@ def test_the_exit_status_says_what_came_of_it(monkeypatch, capfdbinary, argument
             2,
             "but one that is called `a.yaml`: choose it with --file-name a.yaml",
         ),
-        ("replicas: 3\n", 0, "in or below this folder\n"),
+        ("replicas: 3\n", 2, "in or below this folder\n"),
     ],
 )
 def test_a_folder_without_tests_is_told_by_what_it_has(tmp_path, capfd, text, status, said):
