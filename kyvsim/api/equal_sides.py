@@ -63,10 +63,10 @@ class Ground(NamedTuple):
 
     def quick_pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> Pair:
         """Return both sides, which tell nobody of what they do."""
-        sides = (
+        before, after = (
             Side(compile_policies(one, self.options)[0], self.surroundings) for one in (old, new)
         )
-        return self._pair(*sides, self._patterns((*old, *new)))
+        return self._pair(before, after, self._patterns((*old, *new)))
 
     def _pair(self, old: Side, new: Side, patterns: frozenset[str]) -> Pair:
         find = with_option_types(type_finder(self.options.kinds))

@@ -216,7 +216,6 @@ def _among_read(one: Value, value: Value) -> Test:
     if is_text(value.types):
         return _in_text(one, value) if value.is_looked_up else equals_read(one, value)
     listed = value.or_else([]) if is_list(value.types) else _listed(value)
-    found = Relation(text, "in", listed)
     if takes_wildcards(value):
         # The order makes no difference here, and a sorted list may lose the type of its elements.
         listed = listed.removesuffix(".sort()")
@@ -225,6 +224,6 @@ def _among_read(one: Value, value: Value) -> Test:
         # A text that is composed of others has no noun of its own: nobody knows what it holds.
         key = one.tight() if len(one.text) <= _LONG else "text"
         fits = some([fits_read(key, "pattern"), fits_read("pattern", key)])
-        found = Each(listed, "pattern", fits, "exists")
-        return found if key != "text" else Each(f"[{one.text}]", key, found, "exists")
-    return found
+        among = Each(listed, "pattern", fits, "exists")
+        return among if key != "text" else Each(f"[{one.text}]", key, among, "exists")
+    return Relation(text, "in", listed)
