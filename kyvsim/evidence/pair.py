@@ -101,6 +101,8 @@ class Pair:
         limit = self._limit(case, verdicts, found)
         if limit is None and not accepted:
             limit = Limit.NOT_ACCEPTED
+        if limit is None:
+            limit = self._limit_of_texts(case)
         if limit is None and case.odd and type_of(case.object, self.find) is None:
             limit = Limit.UNTYPED
         if limit is None and self._agrees_on_defaults(case):
@@ -129,10 +131,6 @@ class Pair:
             return Limit.DELETIONS
         if Limit.READ_AMOUNTS in self._conditions and _ends_in_errors(verdicts):
             return Limit.READ_AMOUNTS
-        if Limit.READ_TEXTS in self._conditions and self._depends_on(case, has_wildcard):
-            return Limit.READ_TEXTS
-        if self._patterns and self._depends_on(case, self._patterns.__contains__):
-            return Limit.PATTERN_TEXTS
         return Limit.REPLICATION_CONTROLLERS if self._derives_less(case, verdicts) else None
 
     def _agrees_on_defaults(self, case: Case) -> bool:
@@ -171,6 +169,14 @@ class Pair:
             for policy in side.policies.policies
             for rule in policy.rules
         )
+
+    def _limit_of_texts(self, case: Case) -> Limit | None:
+        """Return whether it is only texts that are meant otherwise: wildcards, whole patterns."""
+        if Limit.READ_TEXTS in self._conditions and self._depends_on(case, has_wildcard):
+            return Limit.READ_TEXTS
+        if self._patterns and self._depends_on(case, self._patterns.__contains__):
+            return Limit.PATTERN_TEXTS
+        return None
 
     def _depends_on(self, case: Case, meant: Callable[[str], bool]) -> bool:
         """Return whether both do the same once plain texts stand for some."""
