@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from kyvsim.kube.discovery import is_builtin, lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.load.recognise import is_related, way_out
+from kyvsim.load.recognise import is_related, may_mean_policy_group, way_out
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -187,6 +187,8 @@ def _unsupported(document: Document, readers: PolicyReaders) -> Diagnostic:
         return _error("KV010", text, document)
     group = split_api_version(api_version)[0]
     if is_related(document.data) or (is_builtin(group, kind) and kind not in native_kinds()):
+        return _wrong_kind(document)
+    if group and not may_mean_policy_group(group):
         return _wrong_kind(document)
     known = (one for one in native_schemas() if _key_of(one) in readers)
     hint = likely(f"{api_version}/{kind}", (*served_names(readers), *known))

@@ -108,7 +108,7 @@ def looks_like_policy(data: Json) -> bool:
         return True
     if group == NATIVE_GROUP:
         return kind in native_kinds()
-    if kind in policy_names() and (not group or _is_misspelt(group)):
+    if kind in policy_names() and (not group or may_mean_policy_group(group)):
         return True
     return _has_rules(data)
 
@@ -198,11 +198,16 @@ def _group(data: Json) -> str:
     return version.partition("/")[0] if "/" in version else ""
 
 
-def _is_misspelt(group: str) -> bool:
-    """Return whether a group may be meant for Kyverno's."""
+def may_mean_policy_group(group: str) -> bool:
+    """Return whether a group is one that policies have, or is probably meant for one.
+
+    Kinds of other programs, such as the ClusterAdmissionPolicy of kubewarden.io, are called like
+    Kyverno's: only the group shows that they are no misspelt policies.
+    """
     from difflib import SequenceMatcher  # noqa: PLC0415 — for kinds of policies in other groups
 
-    return any(SequenceMatcher(None, group.lower(), one).ratio() >= _CLOSE for one in POLICY_GROUPS)
+    every = (*POLICY_GROUPS, NATIVE_GROUP)
+    return any(SequenceMatcher(None, group.lower(), one).ratio() >= _CLOSE for one in every)
 
 
 def _has_rules(data: Json) -> bool:

@@ -320,3 +320,24 @@ def test_loops_in_loops_have_the_types_that_kyverno_reads(block, inner, place, c
     for remark in remarks:
         assert remark.location.line == 1 + len(path)
         assert wanted in remark.message
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "meant"),
+    [
+        ("kyverno/v1", "ClusterPolicy", "kyverno.io/v1/ClusterPolicy"),
+        ("v1", "ClusterPolicy", "kyverno.io/v1/ClusterPolicy"),
+        ("policy.kyverno.io/v1", "ValidatingPolicy", "policies.kyverno.io/v1/ValidatingPolicy"),
+        (f"admision{NATIVE[9:]}", "ValidatingAdmissionPolicy", f"{NATIVE}/ValidatingAdmissionPol"),
+        ("kubewarden.io/v1", "ClusterAdmissionPolicy", ""),
+        ("iam.aws.upbound.io/v1beta1", "Policy", ""),
+        ("kyverno.nirmata.io/v1", "PolicySet", ""),
+        ("operator.kyverno.io/v1alpha1", "KyvernoConfig", ""),
+    ],
+)
+def test_only_a_group_like_those_of_policies_is_taken_for_misspelt(version, kind, meant):
+    written = {"apiVersion": version, "kind": kind, "metadata": {"name": "p"}}
+    _, (remark,) = load_policies([document(written)], READERS)
+    expected = f"policy type not supported: {kind} ({version})"
+    assert remark.message.startswith(f"{expected}: did you mean `{meant}" if meant else expected)
+    assert ("did you mean" in remark.message) == bool(meant)
