@@ -176,10 +176,20 @@ def _set_up(scenario: Scenario, cluster: Cluster) -> tuple[Diagnostic, ...]:
     for document in (*scenario.exceptions, *scenario.policies):
         response = second.create(placed(document.data, parts))
         if response.error is not None:
-            refused.append(_refusal(document, response.error.message))
+            why = response.error.message + _namespace_comes_later(document.data, scenario)
+            refused.append(_refusal(document, why))
     keys = [object_key(placed(one.data, parts)) for one in scenario.policies]
     parts.scheduler.run_until(lambda: all(_acts(key, parts) for key in keys), _LONGEST_SETUP)
     return tuple(refused)
+
+
+def _namespace_comes_later(obj: Json, scenario: Scenario) -> str:
+    """Return what to do where the Namespace of a policy is created after the policies, or ""."""
+    wanted = ("v1", "Namespace", "", object_key(obj).namespace)
+    brought = (one.data for step in scenario.steps for one in step.objects)
+    if not any(object_key(one) == wanted for one in brought):
+        return ""
+    return "; its Namespace is created after the policies: give it with --object to have it before"
 
 
 def _refusal(document: Document, message: str) -> Diagnostic:

@@ -234,6 +234,36 @@ def test_policies_that_the_cluster_refuses_are_told_by_their_file(tmp_path):
     assert "KV052" not in [one.code for one in done.diagnostics]
 
 
+@pytest.mark.parametrize(
+    ("resource", "refusals"),
+    [
+        ("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", 1),
+        ("{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}", 0),
+    ],
+)
+def test_a_policy_whose_namespace_comes_with_the_resources_says_what_to_do(
+    tmp_path, resource, refusals
+):
+    (tmp_path / "p.yaml").write_text(
+        GUARD.replace("kind: ClusterPolicy", "kind: Policy").replace(
+            "name: guard", "name: guard, namespace: shop"
+        )
+    )
+    (tmp_path / "r.yaml").write_text(resource)
+    done = simulate(
+        SimulateInputs((str(tmp_path / "p.yaml"),), resources=(str(tmp_path / "r.yaml"),))
+    )
+    refused = [one.message for one in done.diagnostics if one.code == "KV052"]
+    assert len(refused) == refusals
+    assert all(
+        one.endswith(
+            'namespaces "shop" not found; its Namespace is created after the policies: '
+            "give it with --object to have it before"
+        )
+        for one in refused
+    )
+
+
 def test_a_refused_policy_does_not_stop_the_others(tmp_path):
     bad = GUARD.replace("deny: {}", "deny: {conditions: {any: [{key: '{{ nope }}'}]}}")
     policy = tmp_path / "p.yaml"
