@@ -131,3 +131,22 @@ def test_an_unscored_policy_in_cel_only_warns(run):
     assert [one["result"] for one in found["results"]] == ["warn"]
     assert found["summary"] == {"pass": 0, "fail": 0, "warn": 1, "error": 0, "skip": 0}
     assert found["ending"]["exitStatus"] == 0
+
+
+@pytest.mark.parametrize("kind", ["Ingress", "Ing*", "*"])
+def test_targets_of_any_kind_are_found(run, kind):
+    """The reference's stand-in for a cluster knows a kind by its name and an `s` alone."""
+    ingress = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": "entry", "namespace": "shop"},
+        "spec": {"rules": []},
+    }
+    target = {"apiVersion": "networking.k8s.io/v1", "kind": kind}
+    patch = {"metadata": {"labels": {"owner": "web"}}}
+    mutate = {"targets": [target], "patchStrategicMerge": patch}
+    rule = {"name": "label", "match": KINDS, "mutate": mutate}
+    _, said = run([policy(rule)], [SERVICE, ingress])
+    assert [one["message"] for one in said["results"]] == [
+        "mutated Ingress/entry in namespace shop"
+    ]
