@@ -27,12 +27,10 @@ def made(name):
     meta = {"name": name, "namespace": "ns"}
     return apply_policies(POLICY, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
 
-@pytest.mark.slow
 def test_two(assert_golden):
     assert_golden(made("a"), "golden/a.yaml")
     assert_golden(made("b"), "golden/b.yaml")
 
-@pytest.mark.slow
 def test_nothing():
     pass
 """

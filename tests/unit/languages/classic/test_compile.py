@@ -90,11 +90,11 @@ def test_rules_are_derived_when_a_controller_is_met(policy, system, monkeypatch,
 @pytest.mark.parametrize(
     ("wanted", "kind", "expected"),
     [
-        ("Deployment,Widget", "Widget", []),
+        ("Deployment,Widget", "Widget", ["autogen-r"]),
         ("Deployment,Widget", "Deployment", ["autogen-r"]),
         ("Widget", "Widget", ["autogen-r"]),
         ("Widget", "Deployment", []),
-        ("none,", "ConfigMap", ["autogen-r"]),
+        ("none,", "ConfigMap", []),
         ("MyCronJobs", "CronJob", []),
     ],
 )
