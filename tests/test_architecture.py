@@ -297,6 +297,7 @@ def test_the_order_of_stages_is_written_once():
     assert found == ["kyvsim/engine/phases.py"]
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_bytes():
     """Two runs in which sets and dicts of texts are in other orders."""
     command = [

@@ -20,6 +20,8 @@ from kyvsim.cli import main
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = sorted(path.parent for path in GOLDEN.glob("*/*/cmd"))
+LONG = {"migrate/exceptions", "migrate/pod-security", "migrate/rules-json", "test/mutants-json"}
+"""Cases that are slow tests: each takes more than a second."""
 
 
 def read_command(case):
@@ -110,10 +112,17 @@ def compare(now, before):
         assert text == before[name], "\n".join(lines)
 
 
-each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: str(case.relative_to(GOLDEN)))
+def name_of(case):
+    return case.relative_to(GOLDEN).as_posix()
 
 
-@each_case
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=name_of(case), marks=[pytest.mark.slow] * (name_of(case) in LONG))
+        for case in CASES
+    ],
+)
 def test_golden(case, request, run):
     now, before = run(case), expected(case)
     if request.config.getoption("--update-golden"):
@@ -123,7 +132,7 @@ def test_golden(case, request, run):
 
 
 @pytest.mark.slow
-@each_case
+@pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_golden_as_a_process(case):
     compare(run_as_process(case), expected(case))
 

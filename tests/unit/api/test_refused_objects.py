@@ -367,6 +367,7 @@ def command(capsys):
     return invoke
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["apply", "diff", "explain"])
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_output_is_the_same_for_every_number_of_processes(written, many, command, name, form):

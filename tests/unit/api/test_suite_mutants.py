@@ -101,6 +101,7 @@ def test_what_any_test_notices_is_noticed(tmp_path):
     assert tried(str(tmp_path), jobs=2) == found
 
 
+@pytest.mark.slow
 def test_mutants_that_mean_the_same_are_no_holes(tmp_path):
     """Without its second alternative the pattern says what it said."""
     images = {"=(dnsPolicy)": "Default | D*t"}

@@ -314,6 +314,7 @@ def test_parts_write_what_the_whole_does(apply, many, files, monkeypatch, both):
     assert len(texts) == 1
 
 
+@pytest.mark.slow
 def test_parts_are_used_where_they_are_certain(apply, many, files, monkeypatch):
     found = []
     real = apply_streamed.open_streamed

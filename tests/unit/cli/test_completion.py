@@ -39,6 +39,7 @@ def test_commands_and_options_are_completed():
     assert "plain,--exceptions-with-resources" in completed("apply", "--exceptions-wi")
 
 
+@pytest.mark.slow
 def test_paths_go_on_as_files_do():
     assert completed("apply", "-r", "man") == ["file,man"]
     assert completed("lint", "pol") == ["file,pol"]
@@ -48,6 +49,7 @@ def test_choices_are_completed():
     assert completed("apply", "--show", "ch") == ["plain,changes"]
 
 
+@pytest.mark.slow
 def test_formats_and_names_are_completed():
     assert completed("apply", "--output-format", "sa") == ["plain,sarif"]
     assert completed("rule", "KV202") == ["plain,KV202"]

@@ -53,6 +53,7 @@ def test_the_tests_that_are_written_pass(kyvsim, tmp_path):
     assert len(results) > 10
 
 
+@pytest.mark.slow
 def test_a_folder_with_files_is_left_alone(kyvsim, tmp_path):
     own = tmp_path / "own.yaml"
     own.write_text("mine", encoding="utf-8")

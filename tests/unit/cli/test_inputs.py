@@ -559,6 +559,7 @@ def test_what_cannot_be_rendered_is_one_message(kyvsim, program, arguments, scri
     assert told in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "told"),
     [

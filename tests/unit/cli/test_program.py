@@ -137,6 +137,7 @@ def test_a_closed_pipe_is_quiet_and_keeps_the_verdict(manifests):
     assert process.wait() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_is_an_error(manifests):
     with open("/dev/full", "w") as full:
@@ -159,6 +160,7 @@ def test_a_closed_standard_output_is_an_error(manifests):
     assert done.stderr == b"error: cannot write to standard output: it is closed\n"
 
 
+@pytest.mark.slow
 def test_any_locale_will_do(manifests):
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = run(*manifests, env=environment)

@@ -53,6 +53,7 @@ def facts(kind, name, namespace):
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(BLOCKS, min_size=8, max_size=10),

@@ -129,6 +129,7 @@ def fields(least, most):
 SCHEDULES = st.tuples(*map(fields, LEAST, MOST)).map(" ".join)
 
 
+@pytest.mark.slow
 @given(SCHEDULES, st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1)))  # noqa: DTZ001 — UTC below
 def test_due_are_the_minutes_that_fit(schedule, after):
     after = after.replace(tzinfo=UTC)

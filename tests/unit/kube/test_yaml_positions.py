@@ -64,6 +64,7 @@ def test_only_the_first_document_counts():
     assert find_position("a: 1\n---\nb: 2\n", ("b",)) == (1, 1)
 
 
+@pytest.mark.slow
 def test_asking_for_every_item_of_a_long_list_reads_the_text_a_few_times(monkeypatch):
     count = 100
     item = "- metadata:\n    name: a\n" + "".join(f"  n{key}: 'x'\n" for key in range(900))

@@ -230,6 +230,7 @@ def test_a_wrong_configuration_is_told_at_its_place(edit):
     assert "did you mean `strict`" in found[0].message
 
 
+@pytest.mark.slow
 def test_fields_values_and_kinds_are_completed(edit):
     editor = edit({})
     text = "apiVersion: kyverno.io/v1\nkind: Cl\n"
@@ -276,6 +277,7 @@ def test_cel_is_completed_and_explained(edit):
     assert "size(" in editor.hover("native.yaml", *place_of(text, "&& si"))
 
 
+@pytest.mark.slow
 def test_rules_and_fields_are_explained(edit):
     editor = edit(FILES)
     editor.open("policies/named.yaml")
@@ -408,6 +410,7 @@ ODD = (
 )
 
 
+@pytest.mark.slow
 def test_odd_texts_and_questions_cost_only_themselves(edit):
     editor = edit(FILES)
     editor.open("odd.yaml", "")

@@ -102,10 +102,12 @@ def pods(pod):
     return make
 
 
+@pytest.mark.slow
 def test_controls_that_are_kept_and_broken(denials, pods):
     assert denials(rule(), pods({**HELD, **BROKEN})) == list(BROKEN)
 
 
+@pytest.mark.slow
 def test_the_baseline_asks_less(denials, pods):
     denied = denials(rule("baseline"), pods({**HELD, **BROKEN}))
     assert "escalation" not in denied

@@ -141,6 +141,7 @@ def test_others_are_refused(served, method, path, headers, status):
     assert json.loads(said)["error"]
 
 
+@pytest.mark.slow
 def test_its_own_page_may_ask(served):
     headers = {**JSON, "Origin": f"http://127.0.0.1:{served.port}"}
     assert served.ask("POST", "/evaluate", "{}", headers)[0] == 200
@@ -159,6 +160,7 @@ def playground(*arguments):
     )
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_told(served):
     done = playground("--port", str(served.port))
     assert done.returncode == 2
@@ -324,6 +326,7 @@ def test_one_who_leaves_is_nothing_to_tell(limited, capfd):
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_it_without_a_word(served):
     assert served.ask("GET", "/")[0] == 200
     assert served.end(signal.SIGINT) == (0, "")

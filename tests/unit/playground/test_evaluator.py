@@ -41,6 +41,7 @@ def many(count):
     )
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_given_up():
     slow = Asked(Typed(POLICY, many(20_000)), "verdicts")
     with evaluator(0.2) as asked, pytest.raises(NoAnswerError, match=r"longer than 0\.2 seconds"):
@@ -48,6 +49,7 @@ def test_what_takes_too_long_is_given_up():
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_a_process_that_died_is_replaced():
     with evaluator(60) as asked:
         assert asked.ask(FINE).html

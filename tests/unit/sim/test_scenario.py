@@ -285,6 +285,7 @@ def test_a_scenario_is_played_alone(tmp_path):
     assert [one.code for one in done.diagnostics] == ["KV051"]
 
 
+@pytest.mark.slow
 def test_the_order_of_sets_does_not_show():
     """Two runs in which sets of texts are in other orders."""
     command = [sys.executable, "-m", "kyvsim", "simulate", "-o", "json"]

@@ -2,6 +2,8 @@
 
 import sys
 
+import pytest
+
 _RULES = {
     "no-secret-name": {"pattern": {"metadata": {"name": "!secret*"}}},
     "team": {"pattern": {"metadata": {"labels": {"team": "?*"}}}},
@@ -26,6 +28,7 @@ def _calls(function):
     return found
 
 
+@pytest.mark.slow
 def test_a_further_object_costs_what_the_one_before_it_did(
     cluster, put, admin, cluster_policy, pod
 ):

@@ -132,6 +132,7 @@ def test_a_file_of_another_name_is_a_manifest_where_it_is_named(run, pytester):
     run("--kyvsim-tests", "sub/marks.yml").assert_outcomes(passed=2, failed=3)
 
 
+@pytest.mark.slow
 def test_no_row_passes_where_an_input_cannot_be_used(run, pytester):
     rewrite(pytester, "policies: [policy.yaml]", "policies: [policy.yaml, nowhere.yaml]")
     result = run("--kyvsim-tests")

@@ -2,6 +2,7 @@
 
 from itertools import chain
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -170,6 +171,7 @@ SCRIPTS = st.recursive(_commands(), _larger, max_leaves=12)
 LIMITS = Limits(10_000, 1_000_000)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=40,
     deadline=None,

@@ -112,6 +112,7 @@ def test_a_policy_without_rights_on_its_targets(hazards, mutating, obj, there):
     assert not only(hazards([mutating()], objects=[there]), "KH007")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("skips", "loops"), [(None, False), (False, True)])
 def test_a_policy_whose_targets_are_its_triggers(hazards, mutating, obj, there, skips, loops):
     patch = "[JSONPatch{op: 'add', path: '/data/' + string(size(object.data)), value: 'x'}]"

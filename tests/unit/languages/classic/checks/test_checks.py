@@ -762,6 +762,7 @@ def test_empty_conditions_are_accepted(conditions):
     assert refusals(rule(preconditions=conditions)) == ()
 
 
+@pytest.mark.slow
 def test_deep_patterns_are_no_fault():
     pattern = {"a": "b"}
     for _ in range(5000):

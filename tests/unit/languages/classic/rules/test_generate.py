@@ -207,6 +207,7 @@ def test_elements_that_generate_one_object_leave_one(run, pod, synchronize, kept
     )
 
 
+@pytest.mark.slow
 def test_what_is_generated_counts_against_the_budget(run, pod, thing):
     """A loop over a list of copies makes one for each pair."""
     loop = {

@@ -160,6 +160,7 @@ def test_loops_that_cannot_go_on(run, pod, verdicts, loop, message):
     assert text.startswith(message)
 
 
+@pytest.mark.slow
 def test_a_merge_for_each_of_many_elements_counts_against_the_budget(run, pod):
     """Where each element is merged with all of the object, what they take together is bounded."""
 
