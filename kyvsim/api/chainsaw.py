@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-from kyvsim.api.several import each_in_processes
+from kyvsim.api.processes import each_in_processes
 from kyvsim.api.simulation import readers
 from kyvsim.api.system import processors
 from kyvsim.chainsaw.runner import run_test

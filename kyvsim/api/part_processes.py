@@ -4,29 +4,16 @@ Each writes what it tells of a part to a file without a name, so that nothing st
 process is killed.
 """
 
-import multiprocessing
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
 from contextvars import ContextVar
 
 from kyvsim.api.apply_parts import Part, PartWork, TellPart, compile_tell_part
-from kyvsim.api.forked import Lifeline, begin_copy, lifeline
 from kyvsim.api.part_text import PartText
-from kyvsim.api.workers import ended
+from kyvsim.api.processes import process_pool
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.report.run import Unparted
-
-
-class _Inherited(NamedTuple):
-    """What the processes inherit."""
-
-    work: PartWork
-    parts: Sequence[Part]
-    texts: Sequence[PartText]
-    """Where each part is told."""
-    line: Lifeline
 
 
 class _Own(NamedTuple):
@@ -47,12 +34,7 @@ def told_by_processes(
 
     Raises Unparted, also where a process is lost, and OSError where the system grants none.
     """
-    context = multiprocessing.get_context("fork")
-    with ExitStack() as stack:
-        inherited = _Inherited(work, parts, texts, stack.enter_context(lifeline()))
-        pool = ProcessPoolExecutor(min(jobs, len(parts)), context, _begin, (inherited,))
-        # Only the pool's own thread may cancel: it stumbles over what is cancelled under its hands.
-        stack.enter_context(ended(pool))
+    with process_pool(min(jobs, len(parts)), _begin, (work, parts, texts)) as pool:
         try:
             futures: dict[Future[None], int] = {
                 pool.submit(_do, number): number for number in range(len(parts))
@@ -64,10 +46,8 @@ def told_by_processes(
             raise Unparted from error
 
 
-def _begin(inherited: _Inherited) -> None:
+def _begin(work: PartWork, parts: Sequence[Part], texts: Sequence[PartText]) -> None:
     """Make a forked process ready."""
-    begin_copy(inherited.line)
-    work, parts, texts, _ = inherited
     _OWN.set(_Own(compile_tell_part(work), parts, texts))
 
 

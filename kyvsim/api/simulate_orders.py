@@ -75,7 +75,7 @@ class _Ahead:
 
     def _workers(self) -> "ProcessPoolExecutor":
         if self._pool is None:
-            from kyvsim.api.workers import workers  # noqa: PLC0415 — slow, for several orders only
+            from kyvsim.api.processes import process_pool  # noqa: PLC0415 — slow, for several orders only
 
-            self._pool = self._closed.enter_context(workers(self._jobs))
+            self._pool = self._closed.enter_context(process_pool(self._jobs))
         return self._pool

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 
-from kyvsim.api.several import each_in_processes
+from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.suite_reasons import telling
 from kyvsim.api.system import processors

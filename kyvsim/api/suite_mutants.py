@@ -10,7 +10,7 @@ from functools import partial
 
 from kyvsim.api.mutant_cases import Unnoticed, hole_of
 from kyvsim.api.mutant_rows import Fate, PolicyKey, Trial, trials_of
-from kyvsim.api.several import each_in_processes
+from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite import SuiteRun, find_files
 from kyvsim.api.system import processors
 from kyvsim.model.mutants import Hole, Mutants

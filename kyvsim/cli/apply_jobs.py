@@ -50,7 +50,7 @@ def _possible(jobs: int) -> int:
     """Return how many processes there can be of so many."""
     if jobs < 2:
         return 1
-    from kyvsim.api.forked import can_fork  # noqa: PLC0415 — for several only
+    from kyvsim.api.processes import can_fork  # noqa: PLC0415 — for several only
 
     return jobs if can_fork() else 1
 

@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 
-from kyvsim.api.workers import active, begin_worker, kill_all_but
+from kyvsim.api.processes import active, begin_worker, kill_all_but
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Final
 

@@ -1,0 +1,139 @@
+"""Sharing work over processes with `concurrent.futures`: the one place that starts any.
+
+Processes are forked where that is safe, so that they inherit what is compiled. They end with the
+work and with the process that started them, however either ends.
+"""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from contextvars import ContextVar
+from multiprocessing.connection import wait
+from multiprocessing.context import BaseContext
+from multiprocessing.process import BaseProcess
+
+from kyvsim.light.named_tuple import NamedTuple
+from kyvsim.light.typed import Any, TypeVar
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+_MOST_CHUNKS = 1000
+"""More chunks spend more time on sending numbers than they gain by an even distribution."""
+
+
+def can_fork() -> bool:
+    """Return whether processes can inherit what this one has; on macOS that is not safe."""
+    return hasattr(os, "fork") and sys.platform != "darwin"
+
+
+@contextmanager
+def process_pool(
+    count: int, initializer: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
+) -> Iterator[ProcessPoolExecutor]:
+    """Give a pool of `count` processes, each of which calls `initializer` first.
+
+    With the end of the block every process ends; what is not done by then is lost.
+    """
+    others = active()
+    pool = ProcessPoolExecutor(count, _context(), _start, (initializer, arguments))
+    try:
+        yield pool
+    finally:
+        kill_all_but(others)
+        pool.shutdown(cancel_futures=True)
+
+
+def each_in_processes(
+    work: Callable[[_Item], _Result],
+    items: Sequence[_Item],
+    jobs: int,
+    *,
+    chunk: int = 1,
+    first: int = 0,
+) -> Iterator[_Result]:
+    """Yield what `work` returns for each item, in their order, whatever the number of processes.
+
+    With one process, or one item, all is done here. So are the `first` items in any case: forked
+    processes inherit what these load. Results must be fit for `pickle`. If a process is killed or
+    cannot be started, the rest is done here.
+    """
+    yield from map(work, items[:first])
+    items = items[first:]
+    done = 0
+    if jobs > 1 and len(items) > 1:
+        size = max(chunk, -(-len(items) // _MOST_CHUNKS))
+        starts = range(0, len(items), size)
+        try:
+            with process_pool(min(jobs, len(starts)), _begin, (work, items)) as pool:
+                for results in pool.map(_results, starts, [size] * len(starts)):
+                    yield from results
+                    done += len(results)
+        except (BrokenProcessPool, OSError):
+            pass
+    yield from map(work, items[done:])
+
+
+class _Task(NamedTuple):
+    work: Callable[[Any], Any]
+    items: Sequence[Any]
+
+
+_TASK: ContextVar[_Task] = ContextVar("task")
+"""What a process of `each_in_processes` works on."""
+
+
+def _begin(work: Callable[[Any], Any], items: Sequence[Any]) -> None:
+    _TASK.set(_Task(work, items))
+
+
+def _results(start: int, size: int) -> list[Any]:
+    task = _TASK.get()
+    return [*map(task.work, task.items[start : start + size])]
+
+
+def active() -> frozenset[BaseProcess]:
+    """Return the processes of this one that have not ended."""
+    return frozenset(multiprocessing.active_children())
+
+
+def kill_all_but(others: frozenset[BaseProcess]) -> None:
+    """Kill the processes of this one, except for some.
+
+    `ProcessPoolExecutor.shutdown` alone would wait forever for processes that do not read its
+    queue any more, because one of them was killed or stopped while it had the lock of the queue.
+    """
+    for one in active() - others:
+        one.kill()
+
+
+def begin_worker() -> None:
+    """Let a process end with the one that started it, and leave interrupts to that."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _context() -> BaseContext | None:
+    """Return a context that forks if that is safe; None for Python's own choice."""
+    return multiprocessing.get_context("fork") if can_fork() else None
+
+
+def _start(initializer: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+    begin_worker()
+    if initializer is not None:
+        initializer(*arguments)
+
+
+def _end_with(sentinel: int) -> None:
+    """Wait for the end of the parent, then end this process whatever it is doing."""
+    wait([sentinel])
+    signal.raise_signal(signal.SIGTERM)
