@@ -37,7 +37,7 @@ class UnreadableError(Exception):
     """An error that cannot be made again of what its pickle has."""
 
     def __init__(self, number, more):
-        super().__init__(number)
+        super().__init__(f"{number} {more}")
 
 
 def unreadable_at(number, found):

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from spread_inputs import ODD_STREAMS, POLICY, READS, STREAM, TEAM, pod, pods
 
-from kyvsim.api import apply_parts, apply_streamed, explain_rows, part_processes
+from kyvsim.api import apply_parts, apply_streamed, explain_rows, processes
 from kyvsim.cli import apply_jobs
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.model.source import Document
@@ -538,14 +538,14 @@ def test_a_lost_process_loses_nothing(given, kyvsim, parted, monkeypatch):
 def test_a_process_that_is_lost_before_all_is_handed_out(given, kyvsim, parted, monkeypatch):
     command = given(POLICY, STREAM)
     alone = kyvsim(*command, "-j", "1")
-    real = part_processes.ProcessPoolExecutor.submit
+    real = processes.ProcessPoolExecutor.submit
 
     def submit(self, task, number):
         if number == 3:
             raise BrokenProcessPool
         return real(self, task, number)
 
-    monkeypatch.setattr(part_processes.ProcessPoolExecutor, "submit", submit)
+    monkeypatch.setattr(processes.ProcessPoolExecutor, "submit", submit)
     assert kyvsim(*command, "-j", "2") == alone
     assert parted == [False]
 
