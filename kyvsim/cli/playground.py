@@ -3,7 +3,7 @@
 import contextlib
 
 from kyvsim.cli import declared
-from kyvsim.cli.exit_status import OK, TERMINATED
+from kyvsim.cli.exit_status import OK, TERMINATED, Interrupted
 from kyvsim.cli.extras import of_extra
 from kyvsim.cli.streams import say
 from kyvsim.light.typed import Any, Final
@@ -45,8 +45,10 @@ def command(**options: Any) -> int:
     except PortTakenError as error:
         text = f"{error}: --port names another one, 0 any that is free"
         raise declared.CommandError(text) from None
-    except KeyboardInterrupt as asked:
-        if asked.args == (TERMINATED,):
+    except KeyboardInterrupt:
+        pass
+    except Interrupted as interrupt:
+        if interrupt.code == TERMINATED:
             raise
     return OK
 

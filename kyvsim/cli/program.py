@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from kyvsim.cli.commands import called
 from kyvsim.cli.declared import COMPLETION, Call, CommandError, Settled, UsageError
-from kyvsim.cli.exit_status import INTERRUPTED, OK, TERMINATED, UNUSABLE
+from kyvsim.cli.exit_status import INTERRUPTED, OK, TERMINATED, UNUSABLE, Interrupted
 from kyvsim.cli.plain_arguments import read_plainly
 from kyvsim.cli.settled import leading_options, named_configuration, settled
 from kyvsim.cli.streams import OutputError, abandon_stdout, say
@@ -23,18 +23,19 @@ _HELP = frozenset({"-h", "--help"})
 
 
 def _take_signals() -> None:
-    """Let SIGINT and SIGTERM end the command by KeyboardInterrupt; a second SIGTERM at once.
+    """Let SIGINT and SIGTERM end the command by Interrupted; a second SIGTERM at once.
 
     An ignored SIGINT stays ignored, as in a process that a shell runs in the background.
     """
 
     def end(number: int, _: object) -> NoReturn:
-        signal.signal(number, signal.SIG_DFL)
-        raise KeyboardInterrupt(TERMINATED)
+        if number == signal.SIGTERM:
+            signal.signal(number, signal.SIG_DFL)
+        raise Interrupted(128 + number)
 
     signal.signal(signal.SIGTERM, end)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, end)
 
 
 def run_command(arguments: Sequence[str], *, alone: bool = False) -> int:
@@ -47,13 +48,10 @@ def run_command(arguments: Sequence[str], *, alone: bool = False) -> int:
         if alone:
             _take_signals()
         return _run(arguments)
-    except KeyboardInterrupt as asked:
-        # Where one came while Python evaluated a text (named tuples are made of such), `python -m`
-        # ends by SIGINT, whatever its status is to be, unless another text is evaluated.
-        exec("")  # noqa: S102 — nothing
-        status: int = asked.args[0] if asked.args else INTERRUPTED
+    except (Interrupted, KeyboardInterrupt) as interrupt:
+        status = interrupt.code if isinstance(interrupt, Interrupted) else INTERRUPTED
         say("terminated" if status == TERMINATED else "interrupted")
-        return status
+        return int(status or INTERRUPTED)
     except Exception as error:  # noqa: BLE001 — the last resort: users never see a traceback
         return ended_by(error)
 

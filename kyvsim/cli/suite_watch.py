@@ -8,6 +8,7 @@ from kyvsim.api.suite import SuiteRun
 from kyvsim.api.suite_watch import Round, watch_tests
 from kyvsim.cli import declared
 from kyvsim.cli.coverage import asks_for_coverage
+from kyvsim.cli.exit_status import Interrupted
 from kyvsim.cli.mutants import asks_for_mutants
 from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.streams import say, write_out
@@ -57,8 +58,8 @@ def check_watch(options: Mapping[str, Any], chosen: Chosen, call: declared.Call)
 def watch(run: SuiteRun, show: Callable[[Round], bool], clock: Clock) -> SuiteOutcome:
     """Show each round, and return how things stand when an interrupt comes or nobody reads on.
 
-    `show` returns whether standard output still has a reader. Raises KeyboardInterrupt where not
-    even the first round was completed.
+    `show` returns whether standard output still has a reader. The interrupt is raised again
+    if not even the first round was completed.
     """
     last: SuiteOutcome | None = None
     try:
@@ -66,7 +67,7 @@ def watch(run: SuiteRun, show: Callable[[Round], bool], clock: Clock) -> SuiteOu
             last = one.whole
             if not (show(one) and _sum_up(one, clock.now())):
                 break
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Interrupted):
         if last is None:
             raise
         say("")  # the shell's prompt goes below the terminal's ^C
