@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.cli.front_page import COMMANDS
+from kyvsim.cli.commands import COMMANDS
 from kyvsim.languages.classic.rules import rule_types
 
 ROOT = Path(__file__).parent.parent

@@ -14,9 +14,8 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
-from kyvsim.cli.commands import module_of
+from kyvsim.cli.commands import COMMANDS, module_of
 from kyvsim.cli.declared import Command, Group
-from kyvsim.cli.front_page import COMMANDS
 from kyvsim.conditions.operators import OPERATORS, operators
 from kyvsim.context.loaders import FIELDS as CONTEXT_FIELDS
 from kyvsim.context.loaders import loader_of

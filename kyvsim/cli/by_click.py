@@ -1,13 +1,13 @@
 """The program as click sees it: help texts, errors, and arguments that are not plain to read."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem, get_completion_class
 
 from kyvsim import __version__
-from kyvsim.cli.commands import named
+from kyvsim.cli.commands import COMMAND_GROUPS, COMMANDS, PURPOSE, named
 from kyvsim.cli.declared import (
     COMPLETION,
     CONFIG_OPTIONS,
@@ -23,15 +23,18 @@ from kyvsim.cli.declared import (
     Setting,
     Settled,
     UsageError,
+    is_flag,
+    is_yes,
 )
 from kyvsim.cli.exit_status import INTERRUPTED, UNUSABLE
-from kyvsim.cli.front_page import COMMANDS, PURPOSE, front_page, page_width
-from kyvsim.cli.plain_arguments import is_yes, respelled
 from kyvsim.cli.streams import say
+from kyvsim.light.regex import DOTALL, IGNORECASE, regex
 from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.wording import nearest
 
+_BOOLEAN = regex(r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)", IGNORECASE)
+_SHORT_VALUE = regex(r"(-[a-zA-Z])=(.*)", DOTALL)
 _ORIGINS = "kyvsim.origins"
 """Where a context of click keeps the places that set parameters outside of the line."""
 _Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -60,9 +63,13 @@ class _Commands(click.Group):
             ctx.fail(f"No such command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 
-    def get_help(self, ctx: click.Context) -> str:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in their groups, without importing any."""
         del ctx
-        return front_page(page_width())
+        column = max(map(len, COMMANDS))
+        for title, commands in COMMAND_GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(column), text) for name, text in commands.items()])
 
 
 @click.group(cls=_Commands, help=PURPOSE, context_settings={"help_option_names": ["-h", "--help"]})
@@ -257,3 +264,23 @@ def _value_callback(
             raise click.BadParameter(str(error), ctx, parameter) from None
 
     return callback
+
+
+def respelled(command: Command, words: Sequence[str]) -> list[str]:
+    """Return the words in click's spelling; what follows `--` stays."""
+    if not command.spelled_as_in_go:
+        return [*words]
+    bare = {name for one in command.parameters if is_flag(one) for name in one.spellings}
+    end = words.index("--") if "--" in words else len(words)
+    found = [part for word in words[:end] for part in _respelled(word, bare)]
+    return [*found, *words[end:]]
+
+
+def _respelled(word: str, bare: Collection[str]) -> Sequence[str]:
+    if "=" not in word:
+        return (word,)
+    boolean = _BOOLEAN.fullmatch(word)
+    if boolean and boolean[1] in bare:
+        return (boolean[1],) if boolean[2].lower() in {"true", "t", "1"} else ()
+    short = _SHORT_VALUE.fullmatch(word)
+    return (short[1], short[2]) if short and short[1] not in bare else (word,)

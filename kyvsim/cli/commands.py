@@ -4,9 +4,51 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from kyvsim.cli.declared import Call, Command, Group
-from kyvsim.cli.front_page import COMMANDS
 from kyvsim.light.importing import import_module
 
+COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "Evaluate policies": {
+            "apply": "Apply policies to resources and show what they do.",
+            "explain": "Show how policies come to what they say of resources, step by step.",
+            "diff": "Show what two sets of policies say otherwise of the same resources.",
+            "simulate": "Play policies on a simulated cluster and show what happens, and when.",
+            "report": "Show what partial reports of spread runs make up.",
+        },
+        "Test policies": {
+            "test": "Run tests of policies: manifests that say what policies are expected to do.",
+            "chainsaw": "Run chainsaw tests on a simulated cluster.",
+            "examples": "Make small manifests that pass and fail each rule, to begin tests with.",
+        },
+        "Check and convert policies": {
+            "lint": "Check policies without resources and show all that is wrong with them.",
+            "rule": "Show what the code of a remark means, with a bad and a good example.",
+            "equal": "Compare two sets of policies by cases made of what they mention.",
+            "migrate": "Convert policies with rules to policies in CEL.",
+        },
+        "Expressions": {
+            "jp": "Work with JMESPath expressions as policies use them.",
+            "cel": "Work with CEL expressions as Kyverno's policy kinds use them.",
+        },
+        "Editors and browsers": {
+            "lsp": "Speak the Language Server Protocol, for editors.",
+            "playground": "Serve a local web page for trying policies out.",
+            "schema": "Print the JSON Schema of a kind of file, for editors.",
+        },
+        "This program": {
+            "completion": "Print the script by which a shell completes words.",
+            "config": "Show what a configuration and variables set, and from where.",
+            "man": "Print the manual page.",
+            "version": "Show the version.",
+        },
+    }
+)
+"""Commands and what they do, in the groups that `kyvsim --help` shows."""
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {name: text for group in COMMAND_GROUPS.values() for name, text in group.items()}
+)
+"""Commands and what they do."""
+PURPOSE = "Evaluate Kyverno policies offline: verdicts, mutated and generated resources."
 _ELSEWHERE: Mapping[str, str] = MappingProxyType({"test": "suite"})
 """Modules that are called otherwise: one called `test` looks like a test of kyvsim."""
 

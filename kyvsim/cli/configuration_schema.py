@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from kyvsim.cli.commands import every_command
-from kyvsim.cli.declared import Choice, IntRange, Parameter
-from kyvsim.cli.front_page import COMMANDS
-from kyvsim.cli.plain_arguments import is_flag
+from kyvsim.cli.commands import COMMANDS, every_command
+from kyvsim.cli.declared import Choice, IntRange, Parameter, is_flag
 from kyvsim.light.typed import Any
 from kyvsim.load.json_schema import DIALECT
 

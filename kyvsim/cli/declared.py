@@ -1,8 +1,6 @@
 """What commands take, as data that costs nothing: their names and options in click's words.
 
-What is given plainly is read with it at once (`plain_arguments.py`). For all else, help texts and
-errors above all, click's commands are made of it (`by_click.py`): click takes as long to load as
-the interpreter.
+click's commands are made of it (`by_click.py`), and settings, variables and shells look it up.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -121,6 +119,9 @@ class Setting(NamedTuple):
     """A place in a file, or the name of a variable."""
 
 
+YES = ("true", "t", "1", "yes", "on")
+NO = ("false", "f", "0", "no", "off", "")
+"""How a flag is set or not, where that is said in a word."""
 COMPLETION = "_KYVSIM_COMPLETE"
 """The variable by which a shell asks click how a word may go on."""
 PREFIX = "KYVSIM_"
@@ -183,8 +184,11 @@ class Call(NamedTuple):
 
     def elsewhere(self) -> str:
         """Return which options are set outside of the line, and where: "" for none."""
-        keys = {one.name: one.keys for one in self.command.parameters}
-        return ", ".join(f"--{keys[name][0]} ({place})" for name, place in self.origins.items())
+        known = {one.name: one for one in self.command.parameters}
+        dashes = {name: "--" if one.is_option else "" for name, one in known.items()}
+        return ", ".join(
+            f"{dashes[name]}{known[name].keys[0]} ({place})" for name, place in self.origins.items()
+        )
 
     def run(self, values: Mapping[str, Any]) -> Any:
         """Run the command with the values of its parameters, and return what it returns."""
@@ -321,3 +325,13 @@ def _adding(parameter: Parameter) -> Decorator:
         return function
 
     return add
+
+
+def is_yes(word: str) -> bool:
+    """Return whether a word sets a flag."""
+    return word.lower() in YES
+
+
+def is_flag(parameter: Parameter) -> bool:
+    """Return whether a parameter holds or not, without a value."""
+    return bool(parameter.settings.get("is_flag"))

@@ -13,9 +13,8 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 
-from kyvsim.cli.declared import Output, Parameter, PathText
+from kyvsim.cli.declared import Output, Parameter, PathText, is_flag
 from kyvsim.cli.effects import Effect, effect_of
-from kyvsim.cli.plain_arguments import is_flag
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.configuration import Configuration

@@ -1,5 +1,6 @@
 """Explanations as `explain` and `apply --explain` write them."""
 
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -7,7 +8,6 @@ from kyvsim.api.explain import Explaining, Wanted, explained_run, open_explanati
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.cli import declared
 from kyvsim.cli.apply_formats import is_for_people, shown_pieces
-from kyvsim.cli.front_page import page_width
 from kyvsim.cli.report_files import Chosen, report_files
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, shows_colours
@@ -22,7 +22,7 @@ from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.writing import Writing
 
 _TEXT = "text"
-_MARGIN = 2
+_LEAST_WIDTH, _MOST_WIDTH = 52, 80
 """What help texts leave free of a terminal's width."""
 _OTHER_VIEWS = (
     ("policy_report", "--policy-report"),
@@ -48,7 +48,10 @@ def written(
     name: str, objects: Iterable[ObjectExplanation], options: Mapping[str, Any]
 ) -> Iterator[str]:
     """Yield explanations of objects as a format writes them, a piece at a time."""
-    page = Page(shows_colours(unwanted=options["remove_color"]), page_width() + _MARGIN)
+    page = Page(
+        shows_colours(unwanted=options["remove_color"]),
+        max(_LEAST_WIDTH, min(shutil.get_terminal_size().columns, _MOST_WIDTH)),
+    )
     pieces: Iterator[str] = EXPLAIN_FORMATS[name].write(objects, page)
     return pieces
 

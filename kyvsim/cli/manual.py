@@ -8,7 +8,7 @@ import click
 
 from kyvsim import __version__
 from kyvsim.cli.by_click import kyvsim
-from kyvsim.cli.front_page import PURPOSE
+from kyvsim.cli.commands import PURPOSE
 
 _STATUSES = (
     ("0", "Nothing failed."),

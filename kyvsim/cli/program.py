@@ -5,10 +5,10 @@ import signal
 import sys
 from collections.abc import Iterable, Sequence
 
+from kyvsim.cli.by_click import run_by_click
 from kyvsim.cli.commands import called
-from kyvsim.cli.declared import COMPLETION, Call, CommandError, Settled, UsageError
+from kyvsim.cli.declared import COMPLETION, CommandError, Settled, UsageError
 from kyvsim.cli.exit_status import INTERRUPTED, OK, TERMINATED, UNUSABLE, Interrupted
-from kyvsim.cli.plain_arguments import read_plainly
 from kyvsim.cli.settled import leading_options, named_configuration, settled
 from kyvsim.cli.streams import OutputError, abandon_stdout, say
 from kyvsim.light.typed import TYPE_CHECKING, Any, NoReturn
@@ -110,25 +110,12 @@ def _status(arguments: Sequence[str]) -> Any:
             if outside.remarks and _are_refused(outside.remarks):
                 return UNUSABLE
     try:
-        return _run_command(arguments, found and (call, words), outside)
+        return run_by_click(arguments, outside)
     finally:
         if outside.outputs:
             from kyvsim.cli.discovered import record_outputs  # noqa: PLC0415 — loaded by then
 
             record_outputs(outside.outputs)
-
-
-def _run_command(
-    arguments: Sequence[str], found: tuple[Call, Sequence[str]] | None, outside: Settled
-) -> Any:
-    if found is not None:
-        call, words = found
-        read = read_plainly(call, words, outside.settings)
-        if read is not None:
-            return call._replace(origins=read.origins).run(read.values)
-    from kyvsim.cli.by_click import run_by_click  # noqa: PLC0415 — slow, for what is not plain
-
-    return run_by_click(arguments, outside)
 
 
 def _are_refused(remarks: "Iterable[Diagnostic]") -> bool:

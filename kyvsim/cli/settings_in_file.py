@@ -6,12 +6,20 @@ Codes: KV095 a key or variable that sets nothing, KV096 a value that does not fi
 import os
 from collections.abc import Iterator, Mapping
 
-from kyvsim.cli.commands import every_command
-from kyvsim.cli.declared import Command, Output, Parameter, PathText, Setting, Settled
+from kyvsim.cli.commands import COMMANDS, every_command
+from kyvsim.cli.declared import (
+    NO,
+    YES,
+    Command,
+    Output,
+    Parameter,
+    PathText,
+    Setting,
+    Settled,
+    is_flag,
+)
 from kyvsim.cli.discovered import check_discovered
-from kyvsim.cli.front_page import COMMANDS
 from kyvsim.cli.options import at_commas
-from kyvsim.cli.plain_arguments import NO, YES, is_flag
 from kyvsim.kube.objects import Json
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.configuration import Configuration

@@ -6,8 +6,7 @@ Codes: KV095 a key or variable that sets nothing, KV096 a value that does not fi
 from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.cli.commands import every_command
-from kyvsim.cli.declared import PREFIX, Command, Parameter, Setting, Settled
-from kyvsim.cli.plain_arguments import NO, YES, is_flag
+from kyvsim.cli.declared import NO, PREFIX, YES, Command, Parameter, Setting, Settled, is_flag
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.model.wording import likely

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kyvsim.cli.declared import (
     CONFIG,
     CONFIG_OPTIONS,
+    NO,
     NO_CONFIG,
     PREFIX,
     Call,
@@ -17,8 +18,8 @@ from kyvsim.cli.declared import (
     Parameter,
     Settled,
     UsageError,
+    is_flag,
 )
-from kyvsim.cli.plain_arguments import NO, is_flag
 from kyvsim.load.project_file import ConfigurationFiles, project_files
 
 _FILE = f"{PREFIX}CONFIG"

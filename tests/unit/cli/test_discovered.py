@@ -7,9 +7,8 @@ import stat
 import pytest
 
 from kyvsim.cli.commands import every_command
-from kyvsim.cli.declared import PathText
+from kyvsim.cli.declared import PathText, is_flag
 from kyvsim.cli.effects import Effect, classified, effect_of
-from kyvsim.cli.plain_arguments import is_flag
 from kyvsim.cli.settings import every_setting
 from kyvsim.load.project_file import ConfigurationFiles
 

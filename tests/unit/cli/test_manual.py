@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 
-from kyvsim.cli.front_page import COMMANDS
+from kyvsim.cli.commands import COMMANDS
 from kyvsim.cli.main import run
 
 

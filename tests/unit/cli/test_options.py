@@ -4,7 +4,6 @@ from kyvsim.cli import declared
 from kyvsim.cli.apply import command as apply
 from kyvsim.cli.by_click import as_click
 from kyvsim.cli.options import list_option
-from kyvsim.cli.plain_arguments import read_plainly
 from kyvsim.fleet.plan import Cluster
 from kyvsim.fleet.store import FORMATS
 
@@ -43,9 +42,6 @@ def command():
 def test_arguments(command, arguments, found):
     values = as_click(command).main(list(arguments), standalone_mode=False)
     assert (values["resource"], values["table"], values["paths"]) == found
-    plainly = read_plainly(declared.Call("kyvsim", command), arguments)
-    assert (plainly is None) is ("--" in arguments)
-    assert plainly is None or plainly.values == values
 
 
 def test_choices_of_fleets_are_those_that_fleets_know():

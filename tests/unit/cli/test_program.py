@@ -5,11 +5,8 @@ import signal
 import subprocess
 import sys
 
-import click
 import pytest
 
-from kyvsim.cli import by_click
-from kyvsim.cli.front_page import COMMANDS, front_page, page_width
 from kyvsim.cli.program import ended_by
 
 SLOW = {"yaml", "rich", "jsonschema", "jmespath", "re2", "dataclasses", "importlib.metadata"}
@@ -52,46 +49,8 @@ def test_help_lists_commands_and_flags():
     assert "--cluster" not in help_text.split()
 
 
-@pytest.mark.parametrize("columns", [30, 52, 66, 80, 200])
-def test_the_front_page_is_what_click_would_write(columns, monkeypatch):
-    monkeypatch.setenv("COLUMNS", str(columns))
-    context = click.Context(by_click.kyvsim, info_name="kyvsim", **by_click.kyvsim.context_settings)
-    page = front_page(page_width())
-    text = click.Command.get_help(by_click.kyvsim, context)
-    options, _, commands = page.partition("\n\nCommands:\n")
-    assert text.partition("\n\nCommands:\n")[0] == options
-    formatter = context.make_formatter()
-    formatter.indent()
-    formatter.write_dl(list(COMMANDS.items()))
-    assert formatter.getvalue() == f"{commands}\n"
-
-
-@pytest.mark.parametrize("argument", ["-h", "--help"])
-def test_the_front_page_loads_no_click(argument):
-    code = f"import sys; from kyvsim.cli.main import run; run([{argument!r}]); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"click", "kyvsim.cli.program"} & {*done.stdout.split()}
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["apply", "policies", "-r=fixtures/resources", "--table"],
-        ["lint", "policies", "--output-format", "json"],
-        ["test", "fixtures/tests/holes", "-t", "rule=team-labels"],
-        ["jp", "query", "-i", "fixtures/resources/namespaces.yaml", "kind"],
-        ["version"],
-        ["apply", "policies"],
-    ],
-)
-def test_plain_arguments_load_no_click(words):
-    code = f"import sys; from kyvsim.cli.main import run; run({words!r}); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "click" not in done.stdout.splitlines()[-1].split()
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_the_front_page_on_a_full_disk_is_an_error():
+def test_help_on_a_full_disk_is_an_error():
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(
             [*PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
@@ -103,7 +62,7 @@ def test_the_front_page_on_a_full_disk_is_an_error():
 def test_no_command_shows_help_and_is_bad_usage():
     done = run()
     assert done.returncode == 2
-    assert "Commands:" in done.stderr
+    assert "Evaluate policies:" in done.stderr
 
 
 @pytest.fixture

@@ -70,7 +70,8 @@ def test_options_that_do_not_go_together_are_told_with_what_is_set_elsewhere(
     monkeypatch.setenv("KYVSIM_QUIET", "1")
     told = "Set outside of the line: "
     _, _, err = kyvsim("apply", "--output-format", "json")
-    assert f"{told}--resource (../.kyvsim.yaml:2:1), --table (../.kyvsim.yaml:3:9), " in err
+    assert f"{told}policies (../.kyvsim.yaml:1:1), --resource (../.kyvsim.yaml:2:1), " in err
+    assert "--table (../.kyvsim.yaml:3:9), " in err
     assert "--quiet (KYVSIM_QUIET)" in err
     assert told not in kyvsim("apply", "--budget", "x")[2]
 
