@@ -13,8 +13,7 @@ from kyvsim.expr.references import resolve_references
 from kyvsim.expr.resolve import Resolver, compile_variable
 from kyvsim.expr.scope import RuleScope
 from kyvsim.expr.variables import Variable, find_variables, plain_pieces, unescape
-from kyvsim.kube.held_texts import may_hold
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, contains_text
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
 from kyvsim.model.ports import System
@@ -52,7 +51,7 @@ def compile_template(data: Json, system: System, hear: HearVariable | None = Non
     Paths in messages and `{{@}}` count from the top of `data`. Of the variables of a text, and not
     of one inside of a document, `hear` is told.
     """
-    if not may_hold(data, "{{", "$("):
+    if not contains_text(data, "{{", "$("):
         return Template(True, data, frozenset(), lambda _: data)
     try:
         data = resolve_references(data)

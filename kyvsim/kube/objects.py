@@ -1,6 +1,6 @@
 """Reading Kubernetes objects that are plain data: identity and metadata."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import Any, TypeAlias
@@ -50,6 +50,25 @@ def text_field(data: Json, name: str) -> str:
     """Return the text at `data[name]`, or "" where it is missing or no text."""
     found = data.get(name) if data.__class__ is dict else None
     return found if found.__class__ is str else ""
+
+
+def contains_text(data: Json, *texts: str) -> bool:
+    """Return whether a key or text anywhere in data has one of some texts in it."""
+    return any(text in one for one in texts_in(data) for text in texts)
+
+
+def texts_in(data: Json) -> Iterator[str]:
+    """Yield all keys and texts in data, at any depth, in no particular order."""
+    pending = [data]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, Mapping):
+            pending += one.keys()
+            pending += one.values()
+        elif isinstance(one, list | tuple):
+            pending += one
 
 
 def labels(obj: Json) -> dict[str, str]:

@@ -6,8 +6,7 @@ upstream: pkg/engine/anchor/anchor.go and pkg/engine/validate/utils.go.
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from kyvsim.kube.held_texts import may_hold
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, contains_text
 from kyvsim.kube.text_pattern import SPACE
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.light.named_tuple import NamedTuple
@@ -57,7 +56,7 @@ def checking_order(pattern: Mapping[str, Json]) -> tuple[list[str], list[str]]:
     First the anchors, sorted with their signs. Then the others: sorted, but each key that is a
     global anchor or has anchors below it goes before all that came so far.
     """
-    if not may_hold(pattern, ")"):
+    if not contains_text(pattern, ")"):
         return [], sorted(pattern)
     first: list[str] = []
     second: list[str] = []
@@ -93,7 +92,7 @@ def has_wildcard_key(pattern: Json) -> bool:
 
 
 def _has_sign_within(pattern: Json, signs: frozenset[str]) -> bool:
-    return may_hold(pattern, ")") and any(_sign(key) in signs for key in _keys_within(pattern))
+    return contains_text(pattern, ")") and any(_sign(key) in signs for key in _keys_within(pattern))
 
 
 def _keys_within(pattern: Json) -> Iterator[str]:

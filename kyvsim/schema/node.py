@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from kyvsim.kube.known_parts import Known, within_bounds
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, texts_in
 from kyvsim.light.typed import TypeAlias
 
 SchemaRef: TypeAlias = str | Mapping[str, Json]
@@ -48,26 +48,24 @@ class NamedSchemas:
         found = self._mentioning.get(some)
         if found is None:
             found = self._mentioning[some] = self._names_mentioning(some)
-        printed = repr(words)
-        return any(repr(one) in printed for one in found)
+        return not found.isdisjoint(texts_in(words))
 
     def _names_mentioning(self, some: tuple[str, ...]) -> frozenset[str]:
         """Return some words, and the names of schemas that have them, or name one that has them."""
         new, found = {*some}, {*some}
         while new:
-            marks = [*map(repr, new)]
             new = {
                 name
-                for name, printed in self._printed.items()
-                if name not in found and any(mark in printed for mark in marks)
+                for name, texts in self._texts.items()
+                if name not in found and not new.isdisjoint(texts)
             }
             found |= new
         return frozenset(found)
 
     @cached_property
-    def _printed(self) -> Mapping[str, str]:
-        """Return the schemas as Python prints them, which is quicker to look through."""
-        return {name: repr(words) for name, words in self.table.items()}
+    def _texts(self) -> Mapping[str, frozenset[str]]:
+        """Return the keys and texts of each schema, by its name."""
+        return {name: frozenset(texts_in(words)) for name, words in self.table.items()}
 
 
 def schemas_of(table: Mapping[str, Json]) -> "Mapping[str, Node]":

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.kube.gvk import parse_kind_selector
-from kyvsim.kube.held_texts import may_hold
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, contains_text
 from kyvsim.languages.classic.facts import with_facts
 from kyvsim.languages.classic.rule_type import PodTemplate
 from kyvsim.languages.classic.rules import rule_types_of
@@ -292,7 +291,7 @@ def _rewrite(rule: Rule, way: str) -> Rule:
         for part in ("spec", "metadata")
         for source in sources
     )
-    if not may_hold((rule.name, rule.data), *(old for old, _ in replacements)):
+    if not contains_text((rule.name, rule.data), *(old for old, _ in replacements)):
         return rule
     text = write_json((rule.name, rule.data))
     for old, new in replacements:

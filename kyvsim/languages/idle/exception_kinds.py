@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from kyvsim.compile.remark import warn
-from kyvsim.kube.held_texts import may_hold
+from kyvsim.kube.objects import contains_text
 from kyvsim.kube.wildcard import matches
 from kyvsim.languages.classic.checks.allowed_variables import unreadable_variables
 from kyvsim.match.kinds import kinds_of_block
@@ -50,7 +50,7 @@ def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnos
             place = document.locate(("spec", "conditions", *path))
             excerpt = (note,) if note else ()
             yield Diagnostic("KV230", Severity.ERROR, text, place, excerpt)
-        if not may_hold(conditions, "("):
+        if not contains_text(conditions, "("):
             continue
         from kyvsim.languages.classic.advice.function_calls import (  # noqa: PLC0415 — for calls only
             impossible_calls_in,

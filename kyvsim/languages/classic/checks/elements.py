@@ -6,7 +6,7 @@ upstream: pkg/engine/variables/vars.go, validateElementInForEach
 from collections.abc import Iterator
 
 from kyvsim.expr.variables import VARIABLE, remains_of
-from kyvsim.kube.held_texts import may_hold
+from kyvsim.kube.objects import contains_text
 from kyvsim.languages.classic.checks.references import pointer
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, marked_texts
 from kyvsim.languages.classic.checks.variable_text import expression_of
@@ -15,7 +15,7 @@ from kyvsim.model.diagnostic import Diagnostic
 
 def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
     """No `element` outside of `foreach`."""
-    if not may_hold(subject.data, "element"):
+    if not contains_text(subject.data, "element"):
         return
     for path, text in marked_texts(subject.data):
         if "{{" not in text or "/foreach/" in pointer(path):

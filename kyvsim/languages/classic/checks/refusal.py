@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from kyvsim.kube.held_texts import may_hold
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, contains_text
 from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -102,7 +101,7 @@ def marked_texts(data: Json, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
     A key has its mapping's path. Goes down without recursion: documents may be deep.
     """
-    pending: list[tuple[Path, Json]] = [(path, data)] if may_hold(data, *_MARKS) else []
+    pending: list[tuple[Path, Json]] = [(path, data)] if contains_text(data, *_MARKS) else []
     while pending:
         place, value = pending.pop()
         if value.__class__ is str and _is_marked(value):
@@ -121,7 +120,7 @@ def _children(place: Path, items: Iterable[tuple[str | int, Json]]) -> list[tupl
         ((*place, step), child)
         for step, child in items
         if (_is_marked(child) if child.__class__ is str else child.__class__ in _HOLDERS)
-        and (not asked or may_hold(child, *_MARKS))
+        and (not asked or contains_text(child, *_MARKS))
     ]
     found.reverse()
     return found

@@ -6,8 +6,7 @@ upstream: pkg/validation/policy/background.go
 from collections.abc import Iterator
 
 from kyvsim.expr.variables import VARIABLE
-from kyvsim.kube.held_texts import may_hold
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import Json, contains_text
 from kyvsim.languages.classic.checks.refusal import marked_texts, refuse, rules_under_check
 from kyvsim.light.regex import ASCII, regex
 from kyvsim.match.filters import filters
@@ -56,7 +55,7 @@ def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
     rules = policy.spec.get("rules", ())
     if any(rule.get("mutate", {}).get("targets") is not None for rule in rules):
         return
-    if not any(may_hold(data, *_LAST_WORDS) for data in (policy.annotations, policy.spec)):
+    if not any(contains_text(data, *_LAST_WORDS) for data in (policy.annotations, policy.spec)):
         return
     for path, variable in variables_of(policy):
         if any(one in variable for one in _LAST_WORDS) and _FORBIDDEN.search(variable):
