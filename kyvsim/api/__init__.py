@@ -4,10 +4,9 @@ Names are loaded when first asked for: a command that needs one module of this r
 other.
 """
 
+from importlib import import_module
 from types import MappingProxyType
-
-from kyvsim.light.importing import import_module
-from kyvsim.light.typed import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kyvsim.api.apply import open_application

@@ -1,6 +1,7 @@
 """`apply`: load → compile → one engine run for each resource."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kyvsim.api.inputs import (
     ApplyInputs,
@@ -36,8 +37,6 @@ from kyvsim.languages.idle.runs import (
     of_run,
     without_payloads,
 )
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING, TypeAlias
 from kyvsim.load.mistaken import only_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.model.budget import to_follow

@@ -7,6 +7,7 @@ their parts these say what the whole says; where they would not, Unparted says s
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kyvsim.api.apply import Compiled, explaining, has_baseline, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
@@ -15,8 +16,6 @@ from kyvsim.compile import CompiledPolicy, PolicySet
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.kube.discovery import KindTable, crd_kinds
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, Protocol, TypeAlias
 from kyvsim.load.block import Indivisible, load_block
 from kyvsim.load.cut_files import Block
 from kyvsim.load.resources import LoadedText

@@ -7,6 +7,7 @@ a file changes meanwhile, or a process is lost, there is no such run, and nothin
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.api.apply import Compiled, Sample, compiled_for, has_baseline, run_of
 from kyvsim.api.apply_parts import (
@@ -21,8 +22,6 @@ from kyvsim.api.apply_parts import (
 from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
 from kyvsim.api.part_text import PartText
 from kyvsim.engine.unasked_objects import ALL_KINDS
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, Final, TypeAlias
 from kyvsim.load.cut_files import Block, cut_files, origins
 from kyvsim.model.result import Phase
 from kyvsim.model.wording import listed

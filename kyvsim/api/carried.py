@@ -1,6 +1,7 @@
 """What policies need to be evaluated anywhere, carried as texts; and objects evaluated so."""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kyvsim.api.apply import Compiled, compiled_for, explaining, responses_of
 from kyvsim.api.apply_parts import SHARED, AskedForOthers, alone
@@ -12,7 +13,6 @@ from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.engine.watched_objects import WatchedObjects
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import AS_RESOURCES, parse_documents
 from kyvsim.load.files import Source, decode, read_sources
 from kyvsim.load.resources import LoadedText, resources_among

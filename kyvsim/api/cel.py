@@ -5,6 +5,7 @@ Codes: KV077 a file of several objects, KV078 a name that leads to none or to se
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import Any, NamedTuple
 
 from kyvsim.api.inputs import objects_of, payloads_of
 from kyvsim.api.system import own_system
@@ -26,8 +27,6 @@ from kyvsim.engine import GivenObjects
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages import cel_request
 from kyvsim.languages.cel.values import request_value
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources

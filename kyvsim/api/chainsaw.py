@@ -4,13 +4,13 @@ import os
 import time
 from collections.abc import Iterator
 from functools import partial
+from typing import NamedTuple
 
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.simulation import readers
 from kyvsim.api.system import processors
 from kyvsim.chainsaw.runner import run_test
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.chainsaw import find_tests, named_files, read_tests
 from kyvsim.load.chainsaw_configuration import find_configuration, read_configuration
 from kyvsim.load.chainsaw_files import ReachableFiles, project_of

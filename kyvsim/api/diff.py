@@ -1,11 +1,11 @@
 """`diff`: two runs of `apply` over the same resources, compared one resource after the other."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from kyvsim.api.apply import open_application
 from kyvsim.api.inputs import ApplyInputs, LoadResources
 from kyvsim.api.system import own_system
-from kyvsim.light.typed import Any
 from kyvsim.load.documents import Loaded
 from kyvsim.load.resources import load_resources
 from kyvsim.model.difference import ResourceDifference

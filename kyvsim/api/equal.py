@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kyvsim.api.equal_sides import ground_of, why
 from kyvsim.api.inputs import ApplyInputs, read_inputs
@@ -10,7 +11,6 @@ from kyvsim.evidence.case import Case
 from kyvsim.evidence.search import Budget, Search
 from kyvsim.evidence.verdict import Bench, evidence_of
 from kyvsim.languages import compile_policies
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.files import Source
 from kyvsim.model.coverage import Ratio
 from kyvsim.model.diagnostic import Diagnostic, Severity

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from kyvsim.api.explain import explanation_of
 from kyvsim.api.explain_record import Recorder
@@ -20,7 +21,6 @@ from kyvsim.evidence.verdict import Why
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json
 from kyvsim.languages import compile_policies, mentions_of, mentions_of_exception
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.evidence import Limit
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
 from kyvsim.model.mention import About

@@ -1,6 +1,7 @@
 """`explain`: the engine's run of `apply`, followed step by step."""
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.api.apply import (
     Compiled,
@@ -15,7 +16,6 @@ from kyvsim.api.explain_record import Recorder, explained_rules
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.explanation import (
     FollowedRule,

@@ -5,6 +5,7 @@ only as often as it is shown: a run that passes pays nothing.
 """
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from kyvsim.api.explain_places import Placing, object_states
 from kyvsim.api.explain_record import Recorder, explained_rules
@@ -15,7 +16,6 @@ from kyvsim.engine.policy import open_request
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import Json
 from kyvsim.languages import compile_policies
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.explanation import RuleExplanation
 from kyvsim.model.payload import Payload
 from kyvsim.model.request import AdmissionRequest

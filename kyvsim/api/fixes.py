@@ -6,8 +6,8 @@ A fix is taken where the file, read once more, has the remark no longer and no o
 from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.edits import NoEditError, edits_of, with_edits
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic

@@ -7,6 +7,7 @@ policies make use of.
 import os
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.api.what_if import (
     AS_GIVEN,
@@ -18,8 +19,6 @@ from kyvsim.api.what_if import (
 )
 from kyvsim.kube.objects import Json
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING, TypeAlias, TypeVar
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import (
     AS_RESOURCES,

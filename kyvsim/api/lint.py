@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import own_system
@@ -25,7 +26,6 @@ from kyvsim.languages.idle.rule_pairs import contradicting_rules, repeated_rules
 from kyvsim.languages.idle.runs import of_policies
 from kyvsim.languages.unread_selectors import faults_of_binding
 from kyvsim.languages.unread_selectors import unread as unread_selectors
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, Loaded, read_documents
 from kyvsim.load.exceptions import load_exceptions

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.load.files import Source
 from kyvsim.model.evidence import Answer, Evidence, Limit
 from kyvsim.model.migration import Conversion, Migration

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from kyvsim.api.equal_sides import Ground, why
 from kyvsim.api.inputs import objects_of
@@ -15,7 +16,6 @@ from kyvsim.evidence.case import STRANGER
 from kyvsim.evidence.search import Budget, Search
 from kyvsim.evidence.side import Surroundings
 from kyvsim.evidence.verdict import Bench, answer_of, first_counterexample
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.evidence import Answer, Counterexample
 from kyvsim.model.mutants import Hole
 from kyvsim.model.policy import Policy

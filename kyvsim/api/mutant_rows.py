@@ -3,14 +3,14 @@
 import os
 import time
 from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
 
 from kyvsim.api.suite import Reading, bench_of, chosen_rows
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.compile import PolicySet
 from kyvsim.compile.policy_set import index_policies
 from kyvsim.languages import READERS, compile_policies
-from kyvsim.light.enumeration import Enum
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.policy import load_policies
 from kyvsim.load.suite_manifest import read_manifests
 from kyvsim.model.diagnostic import Severity

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextvars import ContextVar
+from typing import NamedTuple
 
 from kyvsim.api.apply_parts import Part, PartWork, TellPart, compile_tell_part
 from kyvsim.api.part_text import PartText
 from kyvsim.api.processes import process_pool
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.report.run import Unparted
 
 

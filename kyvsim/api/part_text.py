@@ -4,9 +4,9 @@ import pickle
 import struct
 import tempfile
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from kyvsim.api.apply_parts import ToldPart
-from kyvsim.light.typed import Final
 
 _TOGETHER: Final = 1 << 16
 """Characters that are written together, unless one piece is longer."""

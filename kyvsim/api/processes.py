@@ -17,9 +17,7 @@ from contextvars import ContextVar
 from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
-
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")

@@ -1,8 +1,8 @@
 """When policies that delete are due next."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Clock
 from kyvsim.model.schedule import Schedule

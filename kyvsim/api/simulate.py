@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.api.inputs import name_of
 from kyvsim.api.simulation import SIMULATED_READERS, readers
@@ -16,7 +17,6 @@ from kyvsim.kube.discovery import KindTable, crd_kinds
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.languages import READERS, compile_policies
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source

@@ -7,9 +7,9 @@ waited already: those are begun meanwhile. One that nobody asks for in the end w
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from kyvsim.api.simulation import readers
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.scenario import Scenario
 from kyvsim.sim.exploration import Directions, Played, Player, play_directed
 from kyvsim.sim.parts import Readers

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from types import MappingProxyType
+from typing import TypeVar
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import READERS
-from kyvsim.light.typed import TypeVar
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.policy import load_policies
 from kyvsim.model.diagnostic import Diagnostic

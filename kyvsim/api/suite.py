@@ -7,13 +7,12 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.suite_reasons import telling
 from kyvsim.api.system import processors
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.load.stamps import stamp
 from kyvsim.load.suite_manifest import find_manifests, read_manifests, what_is_there
 from kyvsim.load.walking import USUAL, Walking

@@ -4,11 +4,11 @@ A case is an expected row for one of the resources that it names; rows are read 
 """
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from kyvsim.api.suite import bench_of, no_rows, placed
 from kyvsim.api.suite_inputs import read_test
 from kyvsim.api.suite_reasons import telling
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.suite_manifest import read_manifests
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.suite import ExpectedRow, Manifest, RowOutcome

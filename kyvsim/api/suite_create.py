@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.suite_inputs import read_test
 from kyvsim.api.suite_update import FileText
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity

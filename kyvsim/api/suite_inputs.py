@@ -5,6 +5,7 @@ Codes: KV043 a resource that is there twice, KV046 a namespace that the cluster 
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from kyvsim.api.inputs import objects_of, payloads_of, read_one, shared_data_apart
 from kyvsim.api.refused_objects import refused_objects
@@ -19,8 +20,6 @@ from kyvsim.languages import (
     unknown_resources,
 )
 from kyvsim.languages.idle.runs import Given, idle_references, of_run
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeVar
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.kube.yaml_chunks import Chunk, split_chunks
 from kyvsim.kube.yaml_text import load_first
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.suite import Golden, ManifestOutcome, SuiteOutcome

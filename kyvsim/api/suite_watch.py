@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import chain
+from typing import NamedTuple
 
 from kyvsim.api.suite import SuiteRun, find_files, run_files, suite_outcome
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.stamps import stamp
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.suite import ManifestOutcome, SuiteOutcome

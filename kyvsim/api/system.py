@@ -1,10 +1,9 @@
 """The machine's clock and chance, for evaluation outside a simulation, and its processors."""
 
 import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.expr import System
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.budget import UNCHANGED, Budget, Meter
 
 if TYPE_CHECKING:

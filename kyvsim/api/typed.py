@@ -1,11 +1,11 @@
 """Texts that somebody types, in place of files: what policies do to them, and nothing is read."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kyvsim.api.explain import Explaining, Wanted, open_explanation
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.simulate import Simulated, SimulateInputs, simulate
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import STRICT_FLOATS, read_documents
 from kyvsim.load.files import Source
 from kyvsim.model.budget import SIMULATED, UNCHANGED, Budget

@@ -6,12 +6,11 @@ an old object, KV039 an exception to be left out that is not there.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import matches
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import CelException, Exceptions, PolicyException

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.api.fixes import tried
 from kyvsim.api.lint import lint
 from kyvsim.api.schemas import known_schemas
 from kyvsim.languages import READERS, derived_rules
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import STRICT, STRICT_FLOATS, parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.policy import load_policies, sniff

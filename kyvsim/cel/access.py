@@ -3,11 +3,12 @@
 Source of the rules: upstream cel-go interpreter/attributes.go.
 """
 
+from typing import Any
+
 from kyvsim.cel.equality import find_key
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.text import go_type, show_value
 from kyvsim.cel.values import NONE, Message, Optional, UInt, type_name
-from kyvsim.light.typed import Any
 
 _QUALIFIERS = frozenset({str, int, UInt, float, bool})
 _HELD = object()

@@ -5,10 +5,10 @@ Source of the rules: upstream cel-go common/types (Add, Divide, …), overflow.g
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.values import Duration, JoinedList, MadeList, TextList, Timestamp, UInt
-from kyvsim.light.typed import Any
 
 _MAX_INT = (1 << 63) - 1
 _MAX_UINT = (1 << 64) - 1

@@ -5,6 +5,7 @@ called if the arguments are of its types; of several, the first whose types they
 """
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from kyvsim.cel import values
 from kyvsim.cel.costs import weights
@@ -12,7 +13,6 @@ from kyvsim.cel.environment import Function, Overload
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run, spend
 from kyvsim.cel.types import CelType
-from kyvsim.light.typed import Any
 
 Guard = Callable[[Any], bool]
 Fault = Callable[..., CelError]

@@ -6,6 +6,7 @@ them to, so that messages name the same operators and places.
 
 from collections.abc import Callable
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import Environment, Function, Overload
@@ -26,8 +27,6 @@ from kyvsim.cel.nodes import (
 from kyvsim.cel.types import ANY, DYN, ERROR, CelType, list_of, map_of, show, unwrap_optional
 from kyvsim.cel.unify import Substitutions, most_general
 from kyvsim.cel.values import runtime_type
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 
 TYPE_NAMES = MappingProxyType(
     {

@@ -1,6 +1,7 @@
 """The closures that expressions are mostly made of, each as direct as it can be."""
 
 from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from kyvsim.cel import access
 from kyvsim.cel.costs import FREE_SIZE
@@ -9,7 +10,6 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.loops import Run, spend
 from kyvsim.cel.text import show_value
 from kyvsim.cel.values import NONE, MadeList, MadeMap, Optional
-from kyvsim.light.typed import Any, Final
 
 _MAX_EXACT = 1 << 53
 _PLAIN = frozenset({str, bool, *NUMBERS})

@@ -4,6 +4,8 @@ Source of the rules: upstream cel-go common/types (ConvertToType), strconv for t
 """
 
 import math
+import re
+from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.arithmetic import checked_timestamp, checked_uint
@@ -16,12 +18,10 @@ from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_number import parse_float
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.go_time import parse_rfc3339
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any
 
-_INT = regex(r"[+-]?[0-9]+")
-_UINT = regex(r"[0-9]+")
-_STRICT_TIME = regex(
+_INT = re.compile(r"[+-]?[0-9]+")
+_UINT = re.compile(r"[0-9]+")
+_STRICT_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})"
 )
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})

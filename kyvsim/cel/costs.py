@@ -8,9 +8,9 @@ although much is made, nothing longer than `MAX_SIZE` is made: upstream would as
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from types import MappingProxyType
+from typing import Any
 
 from kyvsim.cel.errors import BudgetError
-from kyvsim.light.typed import Any
 
 MAX_SIZE = 10_000_000
 """The characters of a text, or elements of a list, that an expression may make at once."""

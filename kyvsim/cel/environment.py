@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kyvsim.cel.types import CelType
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.budget import CEL_STEPS
 
 CALL_LIMIT = 1_000_000

@@ -5,10 +5,10 @@ types, everything else is equal only to its own kind.
 """
 
 import math
+from typing import Any
 
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.values import MadeList, MadeMap, Optional, TextList, Timestamp, UInt
-from kyvsim.light.typed import Any
 
 NUMBERS = frozenset({int, float, UInt})
 

@@ -1,8 +1,7 @@
 """What can go wrong with an expression: when it is compiled, when it is evaluated."""
 
 from collections.abc import Sequence
-
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
 
 
 class Issue(NamedTuple):

@@ -6,13 +6,13 @@ ext/formatting_v2.go (stringFormatCheckerV2).
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.cel.check import Checked
 from kyvsim.cel.errors import CelError, Issue
 from kyvsim.cel.nodes import Call, ListLiteral, Literal, MapLiteral, Node, children
 from kyvsim.cel.string_format import WANTED, fill
 from kyvsim.cel.string_format_latest import WANTED_LATEST
-from kyvsim.light.named_tuple import NamedTuple
 
 _PRINTED = frozenset(
     {

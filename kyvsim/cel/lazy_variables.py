@@ -1,12 +1,12 @@
 """The variables of a policy: expressions that are evaluated when they are first asked for."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from kyvsim.cel.errors import BudgetError, CelError
 from kyvsim.cel.program import Program
 from kyvsim.cel.types import CelType
 from kyvsim.kube.go_text import quote
-from kyvsim.light.typed import Any, Generic, TypeAlias, TypeVar
 
 _Known = TypeVar("_Known")
 Evaluate: TypeAlias = Callable[[str, _Known, Sequence[Any]], Any]

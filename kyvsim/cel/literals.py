@@ -7,9 +7,8 @@ import re
 from types import MappingProxyType
 
 from kyvsim.cel.values import UInt
-from kyvsim.light.regex import regex
 
-_ESCAPE = regex(r"\\(?:[xX]([0-9a-fA-F]{2})|u(.{4})|U(.{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:[xX]([0-9a-fA-F]{2})|u(.{4})|U(.{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
 _SIMPLE = MappingProxyType(dict(zip("abfnrtv\\'\"`?", "\a\b\f\n\r\t\v\\'\"`?", strict=True)))
 _LIMIT = 1 << 63
 _MAX_DIGITS = 400

@@ -3,11 +3,12 @@
 Source of the rules: upstream cel-go interpreter/interpretable.go (evalAnd, evalOr), cel/library.go.
 """
 
+from typing import Any
+
 from kyvsim.cel.access import select_if_present
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run, first_decision
 from kyvsim.cel.values import Optional
-from kyvsim.light.typed import Any
 
 
 def junction(terms: tuple[Run, ...], *, decides: bool) -> Run:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import access, equality, logic, loops
 from kyvsim.cel.calls import compile_call, weighed
@@ -46,8 +47,6 @@ from kyvsim.cel.steps import CONVERSIONS, comparison_steps, end_steps, round_ste
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import MadeList
 from kyvsim.kube.regexes import RegexError
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, TypeAlias
 
 
 class Code(NamedTuple):

@@ -6,6 +6,7 @@ ext/lists.go; for `orValue` upstream pkg/cel/compiler/env.go.
 
 from collections.abc import Callable
 from types import MappingProxyType
+from typing import Any
 
 from kyvsim.cel.equality import NUMBERS
 from kyvsim.cel.nodes import (
@@ -23,7 +24,6 @@ from kyvsim.cel.nodes import (
     StructLiteral,
     dotted_name,
 )
-from kyvsim.light.typed import Any
 
 OR_VALUE = "__orValueCompat__"
 """The function that `orValue` becomes: a value that is not optional is taken as it is."""

@@ -1,7 +1,6 @@
 """The tree of an expression. Every node has a number of its own and an offset into the text."""
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 
 class Literal(NamedTuple):

@@ -4,11 +4,11 @@ Source of the rules: upstream cel-go common/types (Compare), common/stdlib/stand
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from kyvsim.cel.equality import NUMBERS, compare_numbers
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.values import Duration, Timestamp
-from kyvsim.light.typed import Any
 
 _PLAIN = frozenset({str, bytes, bool, int})
 COMPARABLE = frozenset({*_PLAIN, *NUMBERS, Duration, Timestamp})

@@ -1,6 +1,7 @@
 """Text → a program that can be evaluated any number of times."""
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from kyvsim.cel.check import check
 from kyvsim.cel.environment import CALL_LIMIT, Environment
@@ -13,8 +14,6 @@ from kyvsim.cel.source import describe
 from kyvsim.cel.types import DYN, CelType
 from kyvsim.cel.values import plain
 from kyvsim.kube.regexes import RegexError
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.budget import CEL_STEPS, Meter
 
 _MANY = 10_000

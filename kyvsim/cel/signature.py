@@ -1,15 +1,15 @@
 """Signatures of functions, written as `list<A>.(A, int) -> bool` or `(string) -> int`."""
 
+import re
 from collections.abc import Callable
 from types import MappingProxyType
+from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import Function, Overload
 from kyvsim.cel.types import CelType
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any
 
-_PART = regex(r"[A-Za-z_.][A-Za-z0-9_.]*|[<>,]")
+_PART = re.compile(r"[A-Za-z_.][A-Za-z0-9_.]*|[<>,]")
 _KNOWN = MappingProxyType(
     {
         "any": types.ANY,

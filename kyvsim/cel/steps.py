@@ -8,6 +8,7 @@ and what one attribute with its fields), parser/macro.go (what loops stand for)
 """
 
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.cel.check import TYPE_NAMES, Checked
 from kyvsim.cel.costs import BY_OVERLOAD, weights
@@ -24,7 +25,6 @@ from kyvsim.cel.nodes import (
     StructLiteral,
     children,
 )
-from kyvsim.light.named_tuple import NamedTuple
 
 CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"}

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from operator import itemgetter
 from types import MappingProxyType
+from typing import Any
 
 from kyvsim.cel.conversion import to_text
 from kyvsim.cel.errors import CelError
@@ -14,7 +15,6 @@ from kyvsim.cel.string_format import fill
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, UInt, type_name
 from kyvsim.kube.go_text import format_float
-from kyvsim.light.typed import Any
 
 _DEFAULT_PRECISION = 6
 _INTS = frozenset({int, UInt})

@@ -4,6 +4,7 @@ Source of the rules: upstream cel-go common/types (format, ConvertToType).
 """
 
 from types import MappingProxyType
+from typing import Any
 
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import (
@@ -20,7 +21,6 @@ from kyvsim.cel.values import (
 from kyvsim.kube.duration import format_duration
 from kyvsim.kube.go_text import format_float
 from kyvsim.kube.go_time import Time
-from kyvsim.light.typed import Any
 
 
 def show_double(number: float) -> str:

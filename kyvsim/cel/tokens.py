@@ -3,9 +3,10 @@
 Source of the grammar: upstream cel-go parser/gen/CEL.g4.
 """
 
+import re
+from typing import NamedTuple
+
 from kyvsim.cel.errors import Issue
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
 _TEXT_BODY = (
     r"(?:\\[abfnrtv\"'\\?`]|\\[xX][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}"
@@ -21,7 +22,7 @@ _STRING = (
     r'|[rR]"[^"\n\r]*"'
     r"|[rR]'[^'\n\r]*'"
 )
-_TOKEN = regex(
+_TOKEN = re.compile(
     r"(?P<space>(?:[\t \r\n\f]+|//[^\n]*)+)"
     rf"|(?P<bytes>[bB](?:{_STRING}))"
     rf"|(?P<string>{_STRING})"
@@ -33,7 +34,7 @@ _TOKEN = regex(
     r"|(?P<escaped>`[A-Za-z0-9_./ -]+`)"
     r"|(?P<sign>==|!=|<=|>=|&&|\|\||[\[\]{}().,<>?:+*/%!-])"
 )
-_UNENDED = regex(r"[rRbB]{0,2}(\"|')[^\n\r]*")
+_UNENDED = re.compile(r"[rRbB]{0,2}(\"|')[^\n\r]*")
 
 
 class Token(NamedTuple):

@@ -4,8 +4,7 @@ Source of the names: upstream cel-go common/types/types.go, checker/format.go.
 """
 
 from types import MappingProxyType
-
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
 
 
 class CelType(NamedTuple):

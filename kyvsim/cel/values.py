@@ -6,11 +6,10 @@ they look like. Libraries add classes with a `cel_type`.
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from kyvsim.cel import types
 from kyvsim.cel.types import CelType
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, Final
 
 
 class UInt(int):

@@ -1,8 +1,10 @@
 """Nodes of expressions as they are written, on one line."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import (
@@ -19,8 +21,6 @@ from kyvsim.cel.nodes import (
     children,
 )
 from kyvsim.cel.text import show_value
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any, TypeAlias
 
 _Path: TypeAlias = tuple[str | int, ...]
 
@@ -37,7 +37,7 @@ _TIGHTNESS: Mapping[str, int] = MappingProxyType(
 )
 """How tightly operators bind; all else binds more tightly."""
 _LOOSE = 8
-_NAME_BEFORE = regex(r"\w+\s*$")
+_NAME_BEFORE = re.compile(r"\w+\s*$")
 
 
 def written(node: Node) -> str:

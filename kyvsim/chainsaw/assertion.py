@@ -4,6 +4,7 @@ Source of the rules: kyverno-json, pkg/core/assertion.
 """
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError
 from kyvsim.chainsaw.expressions import (
@@ -14,7 +15,6 @@ from kyvsim.chainsaw.expressions import (
     parse_expression,
 )
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 
 _NUMBERS = (int, float)
 

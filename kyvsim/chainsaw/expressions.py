@@ -3,21 +3,21 @@
 Source of the grammar: kyverno-json, pkg/core/expression.
 """
 
+import re
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.functions import FUNCTIONS, NEEDING_A_CLUSTER, floated
 from kyvsim.expr import QueryError, QuerySyntaxError, System
 from kyvsim.expr.bound import bound_queries
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 from kyvsim.model.budget import BudgetError
 
-_FOREACH = regex(r"~(\w+)?\.(.*)")
-_NAME = regex(r"\w+")
-_ESCAPED = regex(r"\\(.+)\\")
-_ENGINE = regex(r"\((?:(\w+);)?(.+)\)")
+_FOREACH = re.compile(r"~(\w+)?\.(.*)")
+_NAME = re.compile(r"\w+")
+_ESCAPED = re.compile(r"\\(.+)\\")
+_ENGINE = re.compile(r"\((?:(\w+);)?(.+)\)")
 _UNKNOWN = "unknown function: "
 _SHOWN = 200
 _TOO_MUCH = "the limit of steps for the expressions of a test is exceeded"

@@ -3,16 +3,16 @@
 Policies ask registries, services and key stores; Kubernetes' own admission asks quotas and limits.
 """
 
+import re
 from collections.abc import Callable, Iterable
 
 from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
-from kyvsim.light.regex import regex
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
 from kyvsim.sim.kyverno.cel_limits import not_done
 from kyvsim.sim.server import ApiRequest, ApiResponse, Store
 
-_OWN_WORDS = regex(
+_OWN_WORDS = re.compile(
     r"\bkyvsim (?:answers|asks|calls|does not know|verifies|works offline)\b"
     r"|\bthe budget of [0-9,]+ steps for a \w+ is spent\b"
 )

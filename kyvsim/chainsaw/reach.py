@@ -5,6 +5,7 @@ cluster, and nobody here; and fields that controllers fill in there, and none he
 finds of them, or does not find, says nothing about a cluster.
 """
 
+import re
 from types import MappingProxyType
 
 from kyvsim.chainsaw.assertion import Mismatch
@@ -12,14 +13,13 @@ from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.kube.discovery import is_builtin, is_mature, served_versions
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
-from kyvsim.light.regex import regex
 from kyvsim.schema.facts import CEL_GROUP
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 from kyvsim.sim.server import Store
 
 _EVERY = ""
 _WEBHOOKS = "webhook configurations are not simulated but for Kyverno's own on resources"
-_FORCED = regex(r"^webhooks\[\d+\]\.(?:failurePolicy|name|clientConfig\.service\.path)$")
+_FORCED = re.compile(r"^webhooks\[\d+\]\.(?:failurePolicy|name|clientConfig\.service\.path)$")
 _CONFIGURATIONS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
 _WRITTEN_HERE = frozenset(
     {"kyverno-resource-validating-webhook-cfg", "kyverno-resource-mutating-webhook-cfg"}

@@ -5,6 +5,7 @@ Source of the order: chainsaw's documentation, "Test execution" and "Cleanup".
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import NamedTuple, TypeVar
 
 from kyvsim.chainsaw.ending import FailedError, UnsupportedError
 from kyvsim.chainsaw.operations import OPERATIONS
@@ -13,8 +14,6 @@ from kyvsim.chainsaw.operations.delete import delete_one
 from kyvsim.chainsaw.session import Files, Session, Situation
 from kyvsim.chainsaw.standing import deleted_too_soon
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeVar
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
 from kyvsim.model.source import Location
 from kyvsim.patch.merge_patch import merge_patch

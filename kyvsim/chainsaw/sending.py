@@ -1,6 +1,7 @@
 """Writing objects: attempts at requests, what is expected of them, what is cleaned up later."""
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from kyvsim.chainsaw.checks import judge, outputs
 from kyvsim.chainsaw.durations import timeout_of
@@ -9,7 +10,6 @@ from kyvsim.chainsaw.grace import with_grace_period
 from kyvsim.chainsaw.objects import in_namespace, require_usable, written_objects
 from kyvsim.chainsaw.session import Situation
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.obstacle import Reason
 from kyvsim.sim.server import ApiResponse
 

@@ -1,7 +1,7 @@
 """What the operations of one test share: the cluster, the files, and what is to be cleaned up."""
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.expressions import Ask, Bindings, asker
@@ -13,7 +13,6 @@ from kyvsim.expr import System
 from kyvsim.kube.discovery import lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.budget import SIMULATED, Meter
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
 from kyvsim.sim.cluster import Cluster

@@ -6,9 +6,9 @@ looked at until its time is up, so what passes here passes there, however late s
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.parts import Parts
 
 

@@ -1,7 +1,8 @@
 """What a command prints, in the order in which it does, and how it ended."""
 
+from typing import NamedTuple
+
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.light.named_tuple import NamedTuple
 
 STDOUT, STDERR = 1, 2
 

@@ -3,12 +3,11 @@
 import posixpath
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.session import Objects, Situation
 from kyvsim.chainsaw.usage import Usage
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.chainsaw import UnreachableError
 
 _NOWHERE = "/dev/null"

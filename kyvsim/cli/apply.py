@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.cli import declared
@@ -40,7 +41,6 @@ from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
 from kyvsim.kube.duration import format_duration, parse_duration
-from kyvsim.light.typed import TYPE_CHECKING, Any
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.look import Show

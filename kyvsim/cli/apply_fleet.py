@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
+from typing import Any
 
 from kyvsim.api import ApplyInputs
 from kyvsim.api.system import processors
@@ -16,7 +17,6 @@ from kyvsim.fleet.plan import Cluster
 from kyvsim.fleet.reports import reports_in
 from kyvsim.fleet.run import Fleet, Progress, run_fleet
 from kyvsim.fleet.store import Store
-from kyvsim.light.typed import Any
 from kyvsim.load.scratch import scratch_folder
 from kyvsim.report.progress import with_growing_progress
 

@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from kyvsim.cli import declared
 from kyvsim.cli.report_files import Chosen, ReportFiles, named_formats
 from kyvsim.cli.streams import say, shown_width, shows_colours
-from kyvsim.light.typed import Any
 from kyvsim.report.ending import ending_line
 from kyvsim.report.look import Look, Show
 from kyvsim.report.run import Run, Teller

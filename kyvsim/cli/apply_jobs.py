@@ -5,11 +5,11 @@ import stat
 import sys
 from collections.abc import Iterator
 from functools import partial
+from typing import Any, Final
 
 from kyvsim.api import ApplyInputs, Source
 from kyvsim.api.system import processors
 from kyvsim.cli.streams import is_terminal, say
-from kyvsim.light.typed import Any, Final
 from kyvsim.report.run import Run, Teller
 from kyvsim.report.style import safe_line
 

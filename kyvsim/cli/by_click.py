@@ -1,6 +1,8 @@
 """The program as click sees it: help texts, errors, and arguments that are not plain to read."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -28,13 +30,11 @@ from kyvsim.cli.declared import (
 )
 from kyvsim.cli.exit_status import INTERRUPTED, UNUSABLE
 from kyvsim.cli.streams import say
-from kyvsim.light.regex import DOTALL, IGNORECASE, regex
-from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.wording import nearest
 
-_BOOLEAN = regex(r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)", IGNORECASE)
-_SHORT_VALUE = regex(r"(-[a-zA-Z])=(.*)", DOTALL)
+_BOOLEAN = re.compile(r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)", re.IGNORECASE)
+_SHORT_VALUE = re.compile(r"(-[a-zA-Z])=(.*)", re.DOTALL)
 _ORIGINS = "kyvsim.origins"
 """Where a context of click keeps the places that set parameters outside of the line."""
 _Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from kyvsim.api.cel import (
     EXPRESSION_KINDS,
@@ -22,7 +23,6 @@ from kyvsim.cli.jp import read_lines, read_text
 from kyvsim.cli.options import list_option, time_option
 from kyvsim.cli.streams import say, write_out
 from kyvsim.kube.go_text import to_json
-from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.wording import likely
 from kyvsim.report.log_commands import JSON, log_safe

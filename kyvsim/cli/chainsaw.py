@@ -1,5 +1,7 @@
 """`kyvsim chainsaw`: end-to-end tests on a simulated cluster."""
 
+from typing import Any
+
 from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
 from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
@@ -8,7 +10,6 @@ from kyvsim.cli.overwriting import refuse_named
 from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
-from kyvsim.light.typed import Any
 from kyvsim.report.chainsaw_formats import FORMATS
 from kyvsim.report.chainsaw_run import chainsaw_ending
 from kyvsim.report.suite_run import Sight

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from kyvsim.cli import declared
 from kyvsim.cli.settled import configuration_files
 from kyvsim.cli.streams import say
-from kyvsim.light.typed import Any
 from kyvsim.load.walking import IGNORE_FILE
 from kyvsim.report.style import safe_line
 

@@ -3,9 +3,9 @@
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kyvsim.cli.streams import is_terminal, say, shown_width, write_out
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ending import Ending
 from kyvsim.report.ending import ending_line

@@ -1,10 +1,10 @@
 """Commands by name: the module of one is loaded when it is called."""
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
 
 from kyvsim.cli.declared import Call, Command, Group
-from kyvsim.light.importing import import_module
 
 COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {

@@ -1,9 +1,10 @@
 """`kyvsim completion`: scripts by which shells complete words."""
 
+from typing import Any
+
 from kyvsim.cli import declared
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.streams import write_out
-from kyvsim.light.typed import Any
 
 _SHELLS = ("bash", "zsh", "fish")
 _HELP = """Print the script by which a shell completes commands, options and files.

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from kyvsim.cli import declared
 from kyvsim.cli.by_click import read_settings
@@ -12,8 +13,6 @@ from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.settings import every_setting
 from kyvsim.cli.settled import configuration_files, variables_now
 from kyvsim.cli.streams import write_out
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.wording import likely
 from kyvsim.report.log_commands import JSON

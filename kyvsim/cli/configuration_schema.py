@@ -1,10 +1,10 @@
 """The JSON Schema of configurations, for editors: made of what commands take."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from kyvsim.cli.commands import COMMANDS, every_command
 from kyvsim.cli.declared import Choice, IntRange, Parameter, is_flag
-from kyvsim.light.typed import Any
 from kyvsim.load.json_schema import DIALECT
 
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from typing import Any, NamedTuple
 
 from kyvsim.cli import declared
 from kyvsim.cli.percent import percent_option
 from kyvsim.cli.report_files import chosen_files, write_reports
 from kyvsim.cli.streams import say
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.coverage import Coverage
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.coverage_formats import COVERAGE_FORMATS

@@ -5,9 +5,7 @@ click's commands are made of it (`by_click.py`), and settings, variables and she
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from kyvsim.model.diagnostic import Diagnostic

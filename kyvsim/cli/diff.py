@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from kyvsim.api.diff import open_comparison
 from kyvsim.api.inputs import ApplyInputs
@@ -13,7 +14,6 @@ from kyvsim.cli.options import colour_option, refused_options, split_at_commas, 
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out
-from kyvsim.light.typed import Any
 from kyvsim.report.comparison import Comparison, comparison_ending
 from kyvsim.report.diff_formats import FORMATS
 from kyvsim.report.ending import ending_line

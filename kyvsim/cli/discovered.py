@@ -12,11 +12,11 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.cli.declared import Output, Parameter, PathText, is_flag
 from kyvsim.cli.effects import Effect, effect_of
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.configuration import Configuration
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.diagnostic import Diagnostic, Severity

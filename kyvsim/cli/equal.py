@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from kyvsim.api.equal import Comparison, EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
@@ -21,7 +22,6 @@ from kyvsim.cli.report_files import (
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, write_out
 from kyvsim.evidence.manifests import manifests
-from kyvsim.light.typed import Any
 from kyvsim.report.equal_formats import FORMATS
 from kyvsim.report.equality import Equality
 from kyvsim.report.progress import waiting

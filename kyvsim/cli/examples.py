@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Any
 
 from kyvsim.api.examples import make_examples
 from kyvsim.api.inputs import ApplyInputs
@@ -13,7 +14,6 @@ from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.overwriting import reader_of
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, write_out
-from kyvsim.light.typed import Any
 from kyvsim.model.examples import Examples
 from kyvsim.report.examples_yaml import examples_ending, missing_text, stream, targets_stream
 from kyvsim.report.log_commands import YAML

@@ -1,5 +1,7 @@
 """`kyvsim explain`: how policies come to what they say of resources."""
 
+from typing import Any
+
 from kyvsim.api.explain import NotFoundError, Wanted
 from kyvsim.cli import declared
 from kyvsim.cli.closing import say_remarks
@@ -16,7 +18,6 @@ from kyvsim.cli.options import colour_option, refused_options
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import write_out
 from kyvsim.cli.walking import say_left_out
-from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Severity
 from kyvsim.report.explain_formats import FORMATS
 

@@ -3,6 +3,7 @@
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from kyvsim.api.explain import Explaining, Wanted, explained_run, open_explanation
 from kyvsim.api.inputs import ApplyInputs
@@ -11,7 +12,6 @@ from kyvsim.cli.apply_formats import is_for_people, shown_pieces
 from kyvsim.cli.report_files import Chosen, report_files
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, shows_colours
-from kyvsim.light.typed import Any
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.explain_formats import FORMATS as EXPLAIN_FORMATS

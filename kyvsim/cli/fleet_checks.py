@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any, Final
 
 from kyvsim.cli import declared
 from kyvsim.cli.fleet_views import WHOLE
 from kyvsim.cli.report_files import Chosen
-from kyvsim.light.typed import Any, Final
 from kyvsim.report.look import Show
 
 

@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from kyvsim.cli.closing import ClosingLook
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import shown_width, shows_colours
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports
-from kyvsim.light.typed import Any
 from kyvsim.model.partial import ToldRow
 from kyvsim.report.fleet_summary import document, grouped, table
 from kyvsim.report.log_commands import JSON

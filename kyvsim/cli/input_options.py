@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from kyvsim.api import ApplyInputs
 from kyvsim.cli import declared
@@ -11,7 +12,6 @@ from kyvsim.cli.rendering import is_rendered, rendered, rendering_options
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.walking import walking_of, walking_options
 from kyvsim.cli.what_if import what_if_of, what_if_options
-from kyvsim.light.typed import Any
 from kyvsim.model.payload import PayloadMode
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")

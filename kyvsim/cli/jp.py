@@ -4,7 +4,9 @@ upstream: cmd/cli/kubectl-kyverno/commands/jp; same arguments, same standard out
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 from kyvsim.api.system import own_system
 from kyvsim.cli import declared
@@ -19,17 +21,15 @@ from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any, Final
 from kyvsim.load.whole_file import TOO_LARGE, read_bytes
 from kyvsim.model.budget import BudgetError
 from kyvsim.model.wording import likely
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import safe_line, safe_text
 
-_ODD: Final = regex("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_ODD: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 """What JSON may hold as it stands, and a terminal must not be given."""
-_JSON_TOKEN: Final = regex(r'"(?:\\.|[^"\\]++)*+"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
+_JSON_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\]++)*+"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
 
 
 @declared.group(width=100)

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from kyvsim.api.lint import lint, plan_fixes
 from kyvsim.cli import declared
@@ -18,7 +19,6 @@ from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
-from kyvsim.light.typed import TYPE_CHECKING, Any
 from kyvsim.load.files import STDIN
 from kyvsim.model.diagnostic import strictly
 from kyvsim.report.ending import ending_line

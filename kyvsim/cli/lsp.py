@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from kyvsim.cli import declared
 from kyvsim.cli.by_click import read_settings, usual_values
@@ -10,7 +11,6 @@ from kyvsim.cli.extras import of_extra
 from kyvsim.cli.options import list_option, strict_option
 from kyvsim.cli.settled import settled
 from kyvsim.cli.walking import walking_of, walking_options
-from kyvsim.light.typed import TYPE_CHECKING, Any, Final
 from kyvsim.load.walking import USUAL
 from kyvsim.model.diagnostic import Diagnostic, Severity
 

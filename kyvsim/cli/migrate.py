@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from kyvsim.api.migrate import migrate
 from kyvsim.api.migrate_evidence import with_counterexamples, with_evidence
@@ -17,7 +18,6 @@ from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import OutputError, is_terminal, say, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
-from kyvsim.light.typed import Any
 from kyvsim.migrate import MADE_KINDS
 from kyvsim.model.evidence import Answer
 from kyvsim.model.migration import Migration

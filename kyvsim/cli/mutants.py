@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any, NamedTuple
 
 from kyvsim.cli import declared
 from kyvsim.cli.options import seconds_option
 from kyvsim.cli.percent import percent_option
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 
 _SECONDS = 120
 _OPTIONS = ("mutants", "min_score")

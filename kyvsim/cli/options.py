@@ -1,10 +1,10 @@
 """Options that commands share: lists split at commas, flags of the online half."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from kyvsim.cli import declared
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any
 from kyvsim.model.budget import UNCHANGED, Budget
 
 _CLUSTER = "there is no cluster to ask; pass manifests with --resource"
@@ -239,7 +239,7 @@ def _refused(names: tuple[str, ...], bare: bool, message: str) -> declared.Decor
     )
 
 
-_SIZE = regex(r"(\d+) ?([kmg]?)(?:i?b)?")
+_SIZE = re.compile(r"(\d+) ?([kmg]?)(?:i?b)?")
 
 
 def _bytes(call: declared.Call, spelled: str, value: str | None) -> int:

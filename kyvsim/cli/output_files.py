@@ -3,13 +3,13 @@
 import contextlib
 import errno
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from kyvsim.cli.streams import OutputError, say
 from kyvsim.kube.objects import Json, metadata
-from kyvsim.light.regex import regex
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, patched_targets
@@ -18,7 +18,7 @@ from kyvsim.report.style import counted, safe_line
 
 _MODE = 0o666
 """Of files, as the user's umask leaves it."""
-_UNSAFE = regex(r"[^\w.:-]|^\.+")
+_UNSAFE = re.compile(r"[^\w.:-]|^\.+")
 _LONGEST = 200
 """Bytes of a name, with room for what is put behind it: file systems end at 255."""
 

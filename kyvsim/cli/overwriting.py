@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from kyvsim.cli import declared
 from kyvsim.cli.settled import configuration_files
 from kyvsim.cli.streams import OutputError
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.load.walking import is_manifest_name
 from kyvsim.report.style import safe_line
 

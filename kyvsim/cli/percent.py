@@ -1,9 +1,9 @@
 """Options that are a number of percent."""
 
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from kyvsim.cli import declared
-from kyvsim.light.typed import Any
 
 
 def percent_option(_call: declared.Call, _spelled: str, value: str | None) -> Any:

@@ -1,12 +1,12 @@
 """`kyvsim playground`: a page on which policies are tried while somebody types."""
 
 import contextlib
+from typing import Any, Final
 
 from kyvsim.cli import declared
 from kyvsim.cli.exit_status import OK, TERMINATED, Interrupted
 from kyvsim.cli.extras import of_extra
 from kyvsim.cli.streams import say
-from kyvsim.light.typed import Any, Final
 
 _HELP = """Serve a page of this machine on which policies are tried while one types.
 

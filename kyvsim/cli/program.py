@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kyvsim.cli.by_click import run_by_click
 from kyvsim.cli.commands import called
@@ -11,7 +12,6 @@ from kyvsim.cli.declared import COMPLETION, CommandError, Settled, UsageError
 from kyvsim.cli.exit_status import INTERRUPTED, OK, TERMINATED, UNUSABLE, Interrupted
 from kyvsim.cli.settled import leading_options, named_configuration, settled
 from kyvsim.cli.streams import OutputError, abandon_stdout, say
-from kyvsim.light.typed import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from kyvsim.model.diagnostic import Diagnostic

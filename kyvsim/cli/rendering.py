@@ -1,10 +1,10 @@
 """Charts and kustomizations as resources, rendered by the programs that do so."""
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from kyvsim.cli import declared
 from kyvsim.cli.options import list_option
-from kyvsim.light.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kyvsim.load.files import Source

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from kyvsim.cli import declared
 from kyvsim.cli.fleet_views import WHOLE, counts_of, whole_of
@@ -15,7 +16,6 @@ from kyvsim.cli.options import (
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import Store
-from kyvsim.light.typed import Any
 from kyvsim.report.fleet_summary import PARTS
 from kyvsim.report.look import Show
 

@@ -4,13 +4,12 @@ import errno
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
+from typing import IO, Any, NamedTuple, Self
 
 from kyvsim.cli import declared
 from kyvsim.cli.streams import OutputError
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.suppressed import suppress
-from kyvsim.light.typed import IO, Any, Self
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.wording import likely
 from kyvsim.report.format import Format

@@ -1,12 +1,11 @@
 """A run as a command tells it: remarks, results, what is known only then, and how it ended."""
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from kyvsim.cli.closing import ClosingLook, close, say_remarks
 from kyvsim.cli.streams import write_out
 from kyvsim.cli.walking import say_left_out, say_looked_at
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.log_commands import TEXT
 from kyvsim.report.run import Run, Terms

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from kyvsim.api.schemas import UnknownKindError, known_schemas, schema_of
 from kyvsim.cli import declared
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.streams import write_out
-from kyvsim.light.typed import Any
 from kyvsim.report.log_commands import JSON
 
 _HELP = """Print the JSON Schema of a kind of file, for editors.

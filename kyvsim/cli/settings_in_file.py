@@ -5,6 +5,7 @@ Codes: KV095 a key or variable that sets nothing, KV096 a value that does not fi
 
 import os
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.cli.commands import COMMANDS, every_command
 from kyvsim.cli.declared import (
@@ -21,7 +22,6 @@ from kyvsim.cli.declared import (
 from kyvsim.cli.discovered import check_discovered
 from kyvsim.cli.options import at_commas
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.configuration import Configuration
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.wording import likely

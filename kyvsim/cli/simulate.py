@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from kyvsim.api.explain import NotFoundError
 from kyvsim.api.simulate import (
@@ -30,7 +31,6 @@ from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.kube.duration import SECOND, parse_duration
-from kyvsim.light.typed import Any
 from kyvsim.model.budget import SIMULATED
 from kyvsim.model.scenario import ScenarioSettings
 from kyvsim.model.simulation import HazardLevel, Simulation

@@ -4,10 +4,10 @@ import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import IO
 
 from kyvsim.cli import declared
-from kyvsim.light.suppressed import suppress
-from kyvsim.light.typed import IO
 from kyvsim.report.log_commands import TEXT, log_safe, log_safe_pieces
 
 _BATCH = 1 << 16

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from kyvsim.api.suite import Outcomes, Reading, SuiteRun, run_tests
 from kyvsim.api.suite_update import plan_updates
@@ -39,8 +40,6 @@ from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, wri
 from kyvsim.cli.suite_create import create
 from kyvsim.cli.suite_watch import MACHINE, check_watch, watch
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.report.progress import waiting, with_progress

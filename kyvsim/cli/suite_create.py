@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from kyvsim.api.suite_create import Created, Creation, create_test
 from kyvsim.cli import declared
@@ -11,7 +12,6 @@ from kyvsim.cli.golden_files import check_place, write_file
 from kyvsim.cli.mutants import asks_for_mutants
 from kyvsim.cli.overwriting import reader_of, refuse_existing, refuse_read
 from kyvsim.cli.streams import OutputError, say
-from kyvsim.light.typed import Any
 from kyvsim.report.style import counted, safe_line
 
 

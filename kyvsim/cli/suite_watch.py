@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Any, NamedTuple
 
 from kyvsim.api.suite import SuiteRun
 from kyvsim.api.suite_watch import Round, watch_tests
@@ -12,8 +13,6 @@ from kyvsim.cli.exit_status import Interrupted
 from kyvsim.cli.mutants import asks_for_mutants
 from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.streams import say, write_out
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.suite_formats import FORMATS

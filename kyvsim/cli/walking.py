@@ -1,11 +1,11 @@
 """Options on how folders are walked, and what is said of what was left out of them."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from kyvsim.api.inputs import walking_through
 from kyvsim.cli import declared
 from kyvsim.cli.streams import say
-from kyvsim.light.typed import Any
 from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy

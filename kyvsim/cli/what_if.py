@@ -1,11 +1,11 @@
 """Options that suppose something of the requests of a run: who asks, for what, and where."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kyvsim.api.what_if import AS_GIVEN, WhatIf
 from kyvsim.cli import declared
 from kyvsim.cli.options import list_option
-from kyvsim.light.typed import Any
 from kyvsim.model.request import Operation
 
 _OPERATIONS = tuple(one.value for one in Operation)

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile.outcome import CompiledBody, Exclusion, Outcome, Proof
 from kyvsim.conditions import ConditionsResult
 from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.expr import Template
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
 from kyvsim.model.budget import Meter
 from kyvsim.model.payload import PayloadMode

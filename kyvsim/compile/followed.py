@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import ParamSpec, Protocol, TypeVar
 
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
 from kyvsim.context import JSONContext
 from kyvsim.expr import RuleScope, Template
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import ParamSpec, Protocol, TypeVar
 from kyvsim.match import MatchFacts, Predicate
 from kyvsim.model.explanation import RuleRun, Step, StepKind, Value
 from kyvsim.model.following import following, tell

@@ -1,10 +1,11 @@
 """What compiling depends on besides the policies."""
 
+from enum import StrEnum
+from typing import NamedTuple
+
 from kyvsim.expr import System
 from kyvsim.kube.discovery import NO_KINDS, KindTable
 from kyvsim.kube.objects import Json
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.binding import Binding
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy, Rule

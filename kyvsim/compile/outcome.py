@@ -1,11 +1,10 @@
 """What the body of a compiled rule is evaluated on, and how it ends, in whatever language it is."""
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kyvsim.context import JSONContext
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING, TypeAlias
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus
 

@@ -7,14 +7,13 @@ makes no verdict of its own.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
+from typing import Final, NamedTuple
 
 from kyvsim.compile.compiled import CompiledRule, Proofs
 from kyvsim.compile.outcome import Proof
 from kyvsim.compile.turn import OpenTurn, Prospect, Recalled, Turn
 from kyvsim.context import JSONContext
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.match import MatchFacts
 from kyvsim.model.result import PolicyPasses, RuleResult, RuleStatus
 from kyvsim.proof import Mark, Trace, compile_walk

@@ -1,10 +1,10 @@
 """The index: which rules can an object of this kind touch at all?"""
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
 from kyvsim.compile.turn import Turn
-from kyvsim.light.typed import TYPE_CHECKING, Final, TypeAlias
 from kyvsim.model.budget import Meter
 from kyvsim.model.result import Phase, Stage
 

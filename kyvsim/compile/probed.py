@@ -1,11 +1,10 @@
 """Rules that tell what came of them, to who counts what tests reach."""
 
 from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus

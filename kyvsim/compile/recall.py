@@ -4,9 +4,9 @@ So it is with rules that look at nothing but what their shapes look at, however 
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.model.result import RuleResult
 from kyvsim.proof import Mark, Trace
 

@@ -1,6 +1,7 @@
 """How a warning about a place of a document is made."""
 
-from kyvsim.light.typed import TYPE_CHECKING
+from typing import TYPE_CHECKING
+
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path

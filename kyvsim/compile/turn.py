@@ -1,8 +1,8 @@
 """A policy's turn in a stage."""
 
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING, TypeAlias
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyPasses, RuleResult
 

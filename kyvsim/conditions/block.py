@@ -4,12 +4,11 @@ upstream: pkg/engine/variables/evaluate.go and, for exceptions, pkg/utils/condit
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.conditions.operators import Operator, operators
 from kyvsim.expr import RuleScope, SubstitutionError, System, Template, compile_template
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.model.budget import FEW, Meter
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import NO_PROBE, Probe

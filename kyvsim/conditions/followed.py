@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import takewhile
+from typing import Any, TypeVar
 
 from kyvsim.expr import RuleScope, System, Template, compile_template
 from kyvsim.expr.closures import Run
@@ -11,7 +12,6 @@ from kyvsim.expr.semantics import Missing
 from kyvsim.expr.variables import Variable
 from kyvsim.expr.way import Field, way_of_text
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Any, TypeVar
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.following import LONGEST_FOLLOWED, following, tell
 from kyvsim.model.probe import Probe

@@ -8,15 +8,14 @@ upstream: anyin.go, allin.go, anynotin.go, allnotin.go, in.go and notin.go in
 pkg/engine/variables/operator.
 """
 
+import json
 from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import compile_text_pattern, is_range
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard, matches
-from kyvsim.light.json_text import reader
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, NoReturn, TypeAlias
 from kyvsim.model.budget import FEW
 
 Test: TypeAlias = Callable[[Json], bool]
@@ -188,7 +187,7 @@ def _refuse(text: str) -> NoReturn:
     raise ValueError(text)
 
 
-_read_json: Final = reader(parse_int=len, parse_float=len, parse_constant=_refuse)
+_read_json: Final = json.JSONDecoder(parse_int=len, parse_float=len, parse_constant=_refuse).decode
 """Reads what Go calls valid JSON; numbers only need to be recognised."""
 
 

@@ -6,11 +6,10 @@ utils.go), pkg/validation/policy/validate.go.
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.conditions import equality, membership, ordering
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 
 Test: TypeAlias = Callable[[Json], bool]
 

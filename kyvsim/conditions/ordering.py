@@ -8,13 +8,13 @@ upstream: pkg/engine/variables/operator/numeric.go and duration.go.
 
 import operator
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from kyvsim.conditions.durations import duration_pair, in_seconds, seconds_as_duration
 from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.go_number import parse_float
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import parse_quantity
-from kyvsim.light.typed import Any, TypeAlias
 
 Order: TypeAlias = Callable[[Any, Any], bool]
 

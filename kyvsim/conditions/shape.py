@@ -4,13 +4,13 @@ A shape that holds means that the evaluation in `block.py` gives this outcome, w
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from kyvsim.conditions.operators import Test, operators
 from kyvsim.expr.variables import is_plain
 from kyvsim.expr.way import Field, Lists, Spread, Way, way_of, way_of_text
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.typed import Final
 from kyvsim.model.budget import FEW
 from kyvsim.proof import Each, Entry, Fields, Keys, Shape, Value, is_scalar, together
 

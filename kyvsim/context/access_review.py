@@ -6,11 +6,10 @@ pkg/registry/rbac/validation.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import UserInfo
 

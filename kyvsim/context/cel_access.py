@@ -7,6 +7,7 @@ cluster's.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.global_context import GlobalContextAccess
@@ -23,7 +24,6 @@ from kyvsim.expr import QueryError, System
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, labels
-from kyvsim.light.typed import Any
 from kyvsim.model.outside import Outside
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import UserInfo

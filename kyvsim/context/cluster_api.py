@@ -4,10 +4,11 @@ upstream: `rawAbsPathForFakeClient` in pkg/clients/dclient/client.go, which read
 paths of Namespaces, and dies on lists of kinds that nobody gave.
 """
 
+from typing import NamedTuple
+
 from kyvsim.context.access_review import allows
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import UserInfo
 

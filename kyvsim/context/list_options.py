@@ -7,23 +7,22 @@ Kubernetes' own kinds can be selected by (pkg/apis/*/v1/conversion.go).
 import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, labels
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
 _Test = Callable[[Json], bool]
 
-_REQUIREMENT = regex(
+_REQUIREMENT = re.compile(
     r"\s*(?:"
     r"(?P<absent>!)\s*(?P<lacking>[^\s!=,()]+)"
     r"|(?P<key>[^\s!=,()]+)"
     r"(?:\s+(?P<set>in|notin)\s*\((?P<values>[^()]*)\)|\s*(?P<sign>==|=|!=)\s*(?P<value>[^\s!=,()]*))?"
     r")\s*(?:,|$)"
 )
-_FIELD = regex(r"\s*(?P<key>[^=!,]+?)\s*(?P<sign>==|=|!=)\s*(?P<value>[^=,]*?)\s*$")
+_FIELD = re.compile(r"\s*(?P<key>[^=!,]+?)\s*(?P<sign>==|=|!=)\s*(?P<value>[^=,]*?)\s*$")
 _EVERY_KIND = frozenset({"metadata.name", "metadata.namespace"})
 _FALSE_BY_DEFAULT = frozenset({"spec.hostNetwork", "spec.unschedulable"})
 _INVOLVED = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")

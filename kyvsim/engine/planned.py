@@ -4,12 +4,12 @@ Plans know creations of whole objects, without values that were given for them.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kyvsim.compile import KindTurns, OpenTurn, Prospect, Recalled, Turn
 from kyvsim.engine.policy import open_request
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.light.typed import TYPE_CHECKING, Final, TypeAlias
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import (
     PassingPolicies,

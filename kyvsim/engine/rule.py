@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/engine/engine.go and, for generate, pkg/engine
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kyvsim.compile import CompiledRule, Properties
 from kyvsim.compile.outcome import Evaluation, MatchedException, Outcome, errored, skipped
@@ -11,7 +12,6 @@ from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, SubstitutionError
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import MatchFacts
 from kyvsim.model.budget import BudgetError
 from kyvsim.model.policy import Policy

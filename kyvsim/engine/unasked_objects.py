@@ -1,10 +1,10 @@
 """The objects of a run where only a part of them is at hand."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 
 ALL_KINDS: Final = ""
 """Stands among what was asked for where the answer depends on what kinds there are."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.engine.cluster_before import ClusterBefore
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.outside import Outside
 from kyvsim.model.ports import ClusterView

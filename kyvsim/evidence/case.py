@@ -3,9 +3,9 @@
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.request import Operation, UserInfo
 
 STRANGER = UserInfo("somebody", groups=("system:authenticated",))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.evidence.known_fields import (
     is_possible,
@@ -14,8 +15,6 @@ from kyvsim.evidence.known_fields import (
 from kyvsim.evidence.types import new_element, suits, type_at
 from kyvsim.evidence.values import ODD, samples, wildcards
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.mention import Hole, Way
 from kyvsim.patch.merge_types import Type
 

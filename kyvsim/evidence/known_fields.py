@@ -4,6 +4,7 @@ Only what policies are often about. Source of the rules: the API reference of Ku
 and "Possible enum values" of the types in k8s.io/api.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
@@ -11,7 +12,6 @@ from kyvsim.cel.libraries.formats import format_problems, is_subdomain
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.quantity import parse_quantity
-from kyvsim.light.regex import regex
 from kyvsim.model.mention import Hole, Way
 
 _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
@@ -71,7 +71,7 @@ _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
 """By the last names of a way: the only texts that an API server takes there."""
 _SHARES: frozenset[Way] = frozenset({("maxUnavailable",), ("minAvailable",)})
 """Numbers, or texts that are so many percent."""
-_SHARE = regex(r"[0-9]+%")
+_SHARE = re.compile(r"[0-9]+%")
 _PORTS = frozenset(
     {"containerPort", "hostPort", "nodePort", "port", "targetPort", "endPort", "number"}
 )

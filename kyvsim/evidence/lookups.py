@@ -1,11 +1,11 @@
 """What policies look up besides the object of a request, and which of it is there."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from kyvsim.engine import GivenObjects
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.light.typed import TypeVar
 
 _T = TypeVar("_T")
 IMAGE = "Image"

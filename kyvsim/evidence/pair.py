@@ -1,6 +1,7 @@
 """Both sides, asked together, and why a difference between them may not count."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kyvsim.evidence.acceptance import is_accepted
 from kyvsim.evidence.answers import is_image
@@ -11,7 +12,6 @@ from kyvsim.evidence.side import Effect, Side, Surroundings
 from kyvsim.evidence.types import type_of, with_spec
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.evidence import Difference, Limit
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_types import FindType

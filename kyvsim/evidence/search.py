@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from enum import IntEnum
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from kyvsim.evidence.acceptance import is_accepted
 from kyvsim.evidence.answers import Answers
@@ -27,7 +28,6 @@ from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.mention import Hole
 from kyvsim.model.request import Operation
 

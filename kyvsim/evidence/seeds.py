@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.discovery import (
     NO_KINDS,
@@ -15,7 +16,6 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.kube.trees import replaced
 from kyvsim.kube.wildcard import matches
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.mention import Way
 
 NAME = "a"

@@ -1,6 +1,7 @@
 """One of the two sets of policies: what it does in a case, and what of it was reached."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile import PolicySet
 from kyvsim.engine import World, evaluate
@@ -14,8 +15,6 @@ from kyvsim.kube.discovery import crd_kinds, is_namespaced, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.coverage import Point
 from kyvsim.model.evidence import Said
 from kyvsim.model.explanation import RuleRun, Step, StepKind

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 from kyvsim.evidence.case import STRANGER
 from kyvsim.evidence.moments import moments
@@ -10,7 +11,6 @@ from kyvsim.evidence.subresources import Part, parts_meant
 from kyvsim.evidence.values import is_key, samples
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.mention import About, Mention, Way
 from kyvsim.model.request import UserInfo
 

@@ -4,22 +4,22 @@ A written text may be a pattern: alternatives, operators, ranges, wildcards. Eac
 value that meets it and values beside it.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import parse_quantity
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.regex import regex
 
-_NUMBER = regex(r"([+-]?\d+(?:\.\d+)?)([A-Za-z]*)")
-_RANGE = regex(r"([-+]?\d+(?:\.\d+)?[A-Za-z]*)!?-([-+]?\d+(?:\.\d+)?[A-Za-z]*)")
+_NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)([A-Za-z]*)")
+_RANGE = re.compile(r"([-+]?\d+(?:\.\d+)?[A-Za-z]*)!?-([-+]?\d+(?:\.\d+)?[A-Za-z]*)")
 _OPERATORS = (">=", "<=", "!=", ">", "<", "!")
-_SPLIT = regex(r"[|&]")
-_EXPRESSION = regex(r"\\[bBdDsSwW.]|^\^|\$$|\.[*+]|\[[^\]]+\]")
+_SPLIT = re.compile(r"[|&]")
+_EXPRESSION = re.compile(r"\\[bBdDsSwW.]|^\^|\$$|\.[*+]|\[[^\]]+\]")
 """Shows that a text may be meant as a regular expression."""
 _FORMS = tuple(
-    (regex(form), text)
+    (re.compile(form), text)
     for form, text in (
         (r"\\[bBAzZ]|[\^$()]|\(\?[a-zA-Z:]*", ""),
         (r"\\d|\[0-9\]", "1"),
@@ -31,7 +31,7 @@ _FORMS = tuple(
     )
 )
 """Parts of a regular expression, and what stands for them in a text, in this order."""
-_SEPARATOR = regex(r"[/:.@_-]")
+_SEPARATOR = re.compile(r"[/:.@_-]")
 _MOST_WILD = 3
 """So many of the texts that are written for a place are tried with wildcards in them."""
 _LONGEST = 256
@@ -43,7 +43,7 @@ ODD: tuple[Json, ...] = (None, "", OTHER, 0, 1, True, False, {}, [])
 """Values of every type, whatever a policy expects."""
 
 
-_KEY = regex(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?")
+_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?")
 
 
 def is_key(text: str) -> bool:

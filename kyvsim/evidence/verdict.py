@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from kyvsim.evidence.case import STRANGER, Case
 from kyvsim.evidence.pair import UNDERIVED, Pair
@@ -10,7 +11,6 @@ from kyvsim.evidence.shrink import shrunk
 from kyvsim.evidence.side import Effect, Side
 from kyvsim.evidence.space import Space
 from kyvsim.kube.objects import Json, metadata
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.coverage import Point, PointKind, Ratio
 from kyvsim.model.evidence import (
     Account,

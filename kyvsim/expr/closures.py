@@ -7,11 +7,11 @@ gives the same answers with fewer calls.
 from collections.abc import Callable
 from itertools import chain, repeat
 from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.semantics import NUMERIC, Missing
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.model.budget import FEW, Meter
 
 Run: TypeAlias = Callable[[Json], Json]

@@ -4,14 +4,12 @@ upstream: pkg/utils/jsonpointer and `substituteVariablesIfAny` in pkg/engine/var
 """
 
 import re
+from typing import Final
 
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
-
-_PLAIN: Final = regex(r"[(A-Za-z_][)0-9A-Za-z_]*")
-_PART: Final = regex(r"(?:\\.|[^/\\])+", re.DOTALL)
-_ESCAPED: Final = regex(r"\\(.)", re.DOTALL)
-_SPECIAL: Final = regex(r'["\\/\x00-\x1f]')
+_PLAIN: Final = re.compile(r"[(A-Za-z_][)0-9A-Za-z_]*")
+_PART: Final = re.compile(r"(?:\\.|[^/\\])+", re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+_SPECIAL: Final = re.compile(r'["\\/\x00-\x1f]')
 _NAMED_ESCAPES: Final = (
     ('"', '\\"'),
     ("\\", "\\\\"),

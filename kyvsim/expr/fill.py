@@ -6,6 +6,7 @@ Upstream never ends where a value holds itself; here every filling has a limit.
 
 from collections.abc import Iterator
 from itertools import count
+from typing import Final, NamedTuple
 
 from kyvsim.expr.errors import SubstitutionError
 from kyvsim.expr.resolve import compile_variable
@@ -13,8 +14,6 @@ from kyvsim.expr.scope import RuleScope
 from kyvsim.expr.variables import Variable, find_variables, is_plain, plain_pieces, unescape
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.model.budget import FEW, SHORT, Meter
 from kyvsim.model.ports import System
 

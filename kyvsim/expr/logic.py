@@ -5,12 +5,12 @@ The special forms of equality know what a literal on one side can equal.
 
 from operator import ge, gt, le, lt
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.expr.closures import Run
 from kyvsim.expr.semantics import NUMERIC, Missing
 from kyvsim.kube.equality import deep_equal
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.model.budget import Meter
 
 

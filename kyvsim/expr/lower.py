@@ -7,6 +7,7 @@ that was asked for; any other fault raises `QueryError`. upstream: kyverno/go-jm
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from kyvsim.expr import closures, logic
 from kyvsim.expr.calls import call, reference
@@ -15,8 +16,6 @@ from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.parse import Tree
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.model.ports import System
 
 

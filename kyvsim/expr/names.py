@@ -5,11 +5,11 @@ stands at a word's start (no dot, letter or digit before it) and ends at a word'
 not load `x`, and the raw string `'x'` does.
 """
 
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
+import re
+from typing import Final
 
-_RUN: Final = regex(r"[0-9A-Za-z_-]+")
-_QUOTED: Final = regex(r"""(?<=["'`])[^"'`]++(?=["'`])""")
+_RUN: Final = re.compile(r"[0-9A-Za-z_-]+")
+_QUOTED: Final = re.compile(r"""(?<=["'`])[^"'`]++(?=["'`])""")
 """What stands between quotes: an entry may have a name such as `two words`."""
 
 _LONGEST_NAME: Final = 80

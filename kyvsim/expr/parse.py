@@ -9,11 +9,11 @@ is evaluated.
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any, Final, NoReturn, TypeAlias
 
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.expr.tokens import Token, json_value, tokenize
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Any, Final, NoReturn, TypeAlias
 
 Tree: TypeAlias = dict[str, Any]
 """A node: `type`, `children` and, for some types, `value`."""

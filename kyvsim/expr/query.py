@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.expr.closures import Run
 from kyvsim.expr.errors import NotFoundError, QuerySyntaxError
@@ -12,8 +13,6 @@ from kyvsim.expr.names import names_in
 from kyvsim.expr.parse import Spans, Tree, parse
 from kyvsim.expr.semantics import Missing
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.model.ports import System
 
 

@@ -4,7 +4,9 @@ upstream: `substituteReferencesIfAny` and `resolveReference` in pkg/engine/varia
 depend on the document alone, so they are resolved when it is compiled.
 """
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from kyvsim.expr.errors import SubstitutionError
 from kyvsim.expr.fill import checked_key, join
@@ -12,12 +14,10 @@ from kyvsim.expr.variables import remains_of
 from kyvsim.kube.go_path import clean_path
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 
-_REFERENCE: Final = regex(r"^\$\(.[^ ]*\)|[^\\]\$\(.[^ ]*\)")
-_ESCAPED: Final = regex(r"\\\$\(.[^ )]*\)")
-_ANCHOR: Final = regex(r"[+<=X^]?\((.+)\)")
+_REFERENCE: Final = re.compile(r"^\$\(.[^ ]*\)|[^\\]\$\(.[^ ]*\)")
+_ESCAPED: Final = re.compile(r"\\\$\(.[^ )]*\)")
+_ANCHOR: Final = re.compile(r"[+<=X^]?\((.+)\)")
 _OPERATORS: Final = (">=", "<=", ">", "<", "!")
 
 

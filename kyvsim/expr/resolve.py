@@ -6,14 +6,13 @@ pkg/engine/context/evaluate.go.
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
 from kyvsim.expr.names import names_in
 from kyvsim.expr.query import Hear, compile_query
 from kyvsim.expr.scope import RuleScope
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.ports import System
 
 Ask: TypeAlias = Callable[[RuleScope, str], Json]

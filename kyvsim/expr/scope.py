@@ -1,7 +1,8 @@
 """What an expression is evaluated against."""
 
+from typing import Protocol
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Protocol
 
 
 class RuleScope(Protocol):

@@ -4,9 +4,9 @@ upstream: kyverno/go-jmespath `util.go` and `functions.go`.
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 
 
 class Missing:

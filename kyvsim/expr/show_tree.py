@@ -6,12 +6,11 @@ A slice shows its numbers where upstream shows their addresses.
 
 from collections.abc import Iterator
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from kyvsim.expr.parse import Tree, parse
 from kyvsim.kube.go_text import format_float, to_json
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 
 _NAMES: Final = MappingProxyType(
     {

@@ -5,6 +5,7 @@ anywhere in a document may hold variables. Parts without any are shared with the
 """
 
 from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.expr.errors import SubstitutionError
 from kyvsim.expr.fill import checked_key, fill_text, fill_value, join, show, start
@@ -14,8 +15,6 @@ from kyvsim.expr.resolve import Resolver, compile_variable
 from kyvsim.expr.scope import RuleScope
 from kyvsim.expr.variables import Variable, find_variables, plain_pieces, unescape
 from kyvsim.kube.objects import Json, contains_text
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.ports import System
 
 Render: TypeAlias = Callable[[RuleScope], Json]

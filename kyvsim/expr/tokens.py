@@ -5,13 +5,13 @@ must be JSON, only a quote can be escaped in a raw string, a lone `=` or `-` is 
 expression can hold).
 """
 
+import re
 from types import MappingProxyType
+from typing import Any, Final, NoReturn, TypeAlias
 
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.go.json import JsonError, parse_json
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import DOTALL, VERBOSE, regex
-from kyvsim.light.typed import Any, Final, NoReturn, TypeAlias
 
 Token: TypeAlias = dict[str, Any]
 """`type`, `value`, `start` in the text, and `name`: upstream's name of the type.
@@ -19,7 +19,7 @@ Token: TypeAlias = dict[str, Any]
 The value of a literal in backticks is its text: the parser decodes it when it gets there.
 """
 
-_TOKEN: Final = regex(
+_TOKEN: Final = re.compile(
     r"""(?P<blank>[ \t\n\r]+)
     |(?P<unquoted_identifier>[A-Za-z_][A-Za-z0-9_]*)
     |(?P<number>-[0-9]*|[0-9]+)
@@ -28,7 +28,7 @@ _TOKEN: Final = regex(
     |(?P<raw>'(?:\\'|[^'])*+')
     |(?P<variable>\$[A-Za-z_][A-Za-z0-9_]*)
     |(?P<symbol>\[\?|\[\]|\|\||&&|[<>!=]=|[][.*,:@(){}|<>!&=])""",
-    VERBOSE | DOTALL,
+    re.VERBOSE | re.DOTALL,
 )
 _SYMBOLS: Final = MappingProxyType(
     {

@@ -6,16 +6,16 @@ before it makes it plain text; a variable that follows another one directly is s
 one was filled in.
 """
 
-from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
+import re
+from typing import Final, NamedTuple
 
-VARIABLE: Final = regex(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})")
+from kyvsim.kube.objects import Json
+
+VARIABLE: Final = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})")
 """A variable: group 1 is what stands before it, group 2 itself."""
 
 
-_REFERENCE: Final = regex(r"[^\x00-\x7f]\$\(")
+_REFERENCE: Final = re.compile(r"[^\x00-\x7f]\$\(")
 _LONGEST_SHOWN: Final = 60
 
 

@@ -4,16 +4,15 @@ Who knows the way can look at an object without evaluating anything.
 """
 
 from collections.abc import Iterator
+from enum import Enum
 from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.expr.names import names_in
 from kyvsim.expr.parse import Tree, parse
 from kyvsim.expr.variables import find_variables
 from kyvsim.kube.objects import Json
-from kyvsim.light.enumeration import Enum
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 
 _LOADED = frozenset({"images"})
 """Names that every request can load; expressions that name them may fail."""

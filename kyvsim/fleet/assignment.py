@@ -7,13 +7,13 @@ import hashlib
 import pickle
 import zlib
 from functools import lru_cache
+from typing import NamedTuple
 
 from kyvsim import __version__
 from kyvsim.api.carried import Ready, carried, made_ready
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.fleet.errors import OtherVersionError
 from kyvsim.fleet.plan import Cluster
-from kyvsim.light.named_tuple import NamedTuple
 
 
 class Assignment(NamedTuple):

@@ -5,10 +5,10 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from typing import Any, Final
 
 from kyvsim.fleet.engines import AHEAD, Engine
 from kyvsim.fleet.errors import FleetError
-from kyvsim.light.typed import Any, Final
 
 _PATIENCE: Final = 10
 """Seconds to wait for a scheduler's answer."""

@@ -8,14 +8,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.fleet.assignment import Assignment
 from kyvsim.fleet.engines import Engine
 from kyvsim.fleet.errors import FleetError, OtherVersionError
 from kyvsim.fleet.item import Item
 from kyvsim.fleet.work import Outcome, evaluate
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, TypeAlias
 
 _GLANCE: Final = 0.5
 """Seconds between two looks at who is still there."""

@@ -11,10 +11,9 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
+from typing import Final, NamedTuple
 
 from kyvsim.api.processes import active, begin_worker, kill_all_but
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 
 AHEAD: Final = 2
 """Items under way for each worker: one to work on, one to go on with."""

@@ -2,8 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
-
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
 
 
 class InputFile(NamedTuple):

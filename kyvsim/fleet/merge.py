@@ -5,10 +5,9 @@ it counts. Where pieces of a file were told twice, by one run or by two, they co
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.fleet.errors import FleetError
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.load.documents import empty_file
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import Head, Key, Refusal

@@ -1,7 +1,8 @@
 """Heads of partial reports, and remarks, as JSON."""
 
+from typing import Any
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Count, Head, Refusal
 from kyvsim.model.source import Location

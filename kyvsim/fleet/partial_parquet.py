@@ -4,12 +4,12 @@ import hashlib
 import io
 import json
 from types import ModuleType
+from typing import Any
 
 from kyvsim import __version__
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.partial_json import head_json, head_of
 from kyvsim.fleet.row_lines import lines_of, reason_of, rows_in
-from kyvsim.light.typed import Any
 from kyvsim.model.partial import Partial, ToldRow
 
 SUFFIX = ".parquet"

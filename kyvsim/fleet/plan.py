@@ -2,11 +2,11 @@
 
 import posixpath
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Final
 
 from kyvsim.fleet.item import InputFile, Item
 from kyvsim.fleet.packing import is_packed
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.typed import Final
 
 PIECE_BYTES: Final = 8 << 20
 """Bytes of a piece, for which a worker has work of about a second."""

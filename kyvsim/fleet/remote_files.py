@@ -1,11 +1,11 @@
 """Files by URL, through `fsspec`: found, read in part, written whole."""
 
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 from kyvsim.fleet.errors import FleetError, ReadError
 from kyvsim.fleet.item import InputFile, stamp_of
 from kyvsim.fleet.packing import bare_name
-from kyvsim.light.typed import Any, TypeVar
 from kyvsim.load.walking import is_manifest_name
 
 _Read = TypeVar("_Read")

@@ -4,6 +4,7 @@ Codes: KV082 a run that was not finished.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.refused_objects import RefusedObjects, warnings_of
 from kyvsim.fleet.errors import FleetError
@@ -19,8 +20,6 @@ from kyvsim.fleet.merge import (
 )
 from kyvsim.fleet.run_plan import RunEnd, RunPlan
 from kyvsim.fleet.store import Store
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Key, ToldRow
 from kyvsim.model.reason import ToldReason

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Any
 from kyvsim.model.partial import ToldRow
 from kyvsim.model.reason import Excerpt, ToldReason
 from kyvsim.model.source import Location

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
+from typing import NamedTuple
 
 from kyvsim.api.apply import Sample, run_of
 from kyvsim.api.apply_parts import ALONE
@@ -26,7 +27,6 @@ from kyvsim.fleet.reports import course_of
 from kyvsim.fleet.run_plan import RunEnd, RunPlan
 from kyvsim.fleet.store import Store
 from kyvsim.fleet.work import Outcome
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Key, Partial
 from kyvsim.model.result import Phase

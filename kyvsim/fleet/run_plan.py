@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from kyvsim import __version__
 from kyvsim.fleet.partial_json import diagnostic_of
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.report.diagnostic_json import diagnostic_json
 

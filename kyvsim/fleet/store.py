@@ -5,9 +5,11 @@ Files are written whole, each by one rename or one upload. What is damaged count
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType, ModuleType
+from typing import Final
 
 from kyvsim.fleet import partial_lines, partial_parquet
 from kyvsim.fleet.errors import FleetError, ReadError
@@ -15,8 +17,6 @@ from kyvsim.fleet.files import is_url, joined, storage_of
 from kyvsim.fleet.merge import Heads
 from kyvsim.fleet.row_lines import rows_in
 from kyvsim.fleet.run_plan import RunEnd, RunPlan, end_of, end_text, plan_of, plan_text
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 from kyvsim.model.partial import Head, Key, Partial, ToldRow
 
 FORMATS: Final[Mapping[str, ModuleType]] = MappingProxyType(
@@ -26,7 +26,7 @@ FORMATS: Final[Mapping[str, ModuleType]] = MappingProxyType(
 _PLAN = "run.json"
 _END = "end.json"
 _LOCK = ".lock"
-_UNSAFE = regex(r"[^\w.-]+")
+_UNSAFE = re.compile(r"[^\w.-]+")
 _BY_SUFFIX = MappingProxyType({one.SUFFIX: one for one in FORMATS.values()})
 
 

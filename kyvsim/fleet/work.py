@@ -5,6 +5,7 @@ Codes: KV080 a file that cannot be read, or is damaged.
 
 from collections.abc import Iterator
 from threading import Lock
+from typing import Final, NamedTuple
 
 from kyvsim.api.carried import (
     Evaluation,
@@ -21,8 +22,6 @@ from kyvsim.fleet.errors import ReadError
 from kyvsim.fleet.files import read_piece
 from kyvsim.fleet.item import InputFile, Item
 from kyvsim.fleet.row_lines import lines_of
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Partial

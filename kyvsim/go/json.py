@@ -3,16 +3,16 @@
 upstream: Go's encoding/json.
 """
 
+import json
 import math
+import re
 from types import MappingProxyType
 
 from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.objects import Json
-from kyvsim.light.json_text import reader
-from kyvsim.light.regex import regex
 
-_LONE = regex("[\ud800-\udfff]")
-_HALF = regex(r"\\u[dD][89a-fA-F]")
+_LONE = re.compile("[\ud800-\udfff]")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _KINDS = MappingProxyType(
     {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 )
@@ -70,4 +70,4 @@ def _no_constant(text: str) -> Json:
     raise JsonError(f"invalid character '{text.lstrip('-')[0]}' {where}")
 
 
-_read = reader(parse_int=_number, parse_float=_number, parse_constant=_no_constant)
+_read = json.JSONDecoder(parse_int=_number, parse_float=_number, parse_constant=_no_constant).decode

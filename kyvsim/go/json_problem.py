@@ -8,7 +8,6 @@ import re
 from types import MappingProxyType
 
 from kyvsim.kube.go_text import quote
-from kyvsim.light.regex import regex
 
 _PLACES = MappingProxyType(
     {
@@ -26,8 +25,8 @@ _PLACES = MappingProxyType(
         "Invalid \\uXXXX escape": "in \\u hexadecimal character escape",
     }
 )
-_BRACKET = regex(r'"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])', re.DOTALL)
-_ESCAPE = regex(r"\\(?:u[0-9A-Fa-f]{0,3})?")
+_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])', re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{0,3})?")
 
 
 def json_problem(error: json.JSONDecodeError) -> str:

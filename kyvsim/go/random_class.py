@@ -5,17 +5,16 @@ upstream: Go's regexp/syntax without its Perl flags.
 
 import re
 from types import MappingProxyType
+from typing import TypeAlias
 
 from kyvsim.kube.regexes import RegexError
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import TypeAlias
 
 Runes: TypeAlias = list[tuple[int, int]]
 """Ranges of characters, first and last."""
 
 _LAST = 0x10FFFF
 _CONTROLS = MappingProxyType({"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11})
-_ESCAPE = regex(
+_ESCAPE = re.compile(
     r"\\(?:x\{([0-9A-Fa-f]+)\}|x([0-9A-Fa-f]{2})|(0[0-7]{0,2}|[1-7][0-7]{1,2})|([afnrtv])"
     r"|([!-/:-@\[-`{-~]))"
 )
@@ -37,7 +36,7 @@ _NAMED = MappingProxyType(
         "xdigit": "09AFaf",
     }
 )
-_NAME = regex(r"\[:(\^?)([a-z]*):\]")
+_NAME = re.compile(r"\[:(\^?)([a-z]*):\]")
 
 
 def regex_error(problem: str, where: str) -> RegexError:

@@ -7,11 +7,10 @@ no `\d`, no `(?:`, no lazy repetition. Unbounded repetition ends at 4096.
 from collections.abc import Callable
 from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.go.random_class import Runes, read_class, read_escape, regex_error
 from kyvsim.kube.regexes import RegexError
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 
 
 class Chance(NamedTuple):

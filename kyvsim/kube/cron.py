@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from itertools import islice, product
 from types import MappingProxyType
-
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
 
 _NAMES = MappingProxyType(
     {

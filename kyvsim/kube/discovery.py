@@ -8,14 +8,14 @@ Other kinds extend them: every function takes those that `crd_kinds` finds, or
 `kyvsim.schema.kinds` knows, as `extra`.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.package_data import read_table
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
 
 class KindFacts(NamedTuple):
@@ -39,7 +39,7 @@ KindTable = Mapping[tuple[str, str], KindFacts]
 NO_KINDS: KindTable = MappingProxyType({})
 
 _KUBERNETES = "1.35"
-_VERSION = regex(r"v(\d+)(?:(alpha|beta)(\d+))?")
+_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 
 
 @lru_cache(maxsize=1)

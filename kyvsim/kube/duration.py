@@ -3,9 +3,8 @@
 upstream: Go's time package (ParseDuration and Duration.String).
 """
 
+import re
 from types import MappingProxyType
-
-from kyvsim.light.regex import regex
 
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND
@@ -24,11 +23,11 @@ _UNITS = MappingProxyType(
         "h": HOUR,
     }
 )
-_WHOLE = regex(r"([+-]?)((?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|[u\u00b5\u03bcm]s|[smh]))++)")
+_WHOLE = re.compile(r"([+-]?)((?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:ns|[u\u00b5\u03bcm]s|[smh]))++)")
 """No part of it is read twice: a long text without a unit takes no longer than one with many."""
 _STARTS = frozenset("+-.0123456789")
 _ENDS = frozenset("smh")
-_PART = regex(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
+_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 
 
 def parse_duration(text: str) -> int | None:

@@ -3,8 +3,9 @@
 upstream: Go's reflect.DeepEqual on decoded JSON.
 """
 
+from typing import Final
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 
 _CONTAINERS: Final = frozenset({dict, list})
 

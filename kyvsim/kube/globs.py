@@ -4,12 +4,11 @@ Source of the rules: upstream github.com/gobwas/glob (syntax/lexer, syntax/ast).
 """
 
 import re
+from typing import Any
 
 from kyvsim.kube.regexes import compile_regex
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any
 
-_RANGE = regex(r"\[(!?)(?:(.)-(.)|((?:\\.|[^\]\\])*))(\])?", re.DOTALL)
+_RANGE = re.compile(r"\[(!?)(?:(.)-(.)|((?:\\.|[^\]\\])*))(\])?", re.DOTALL)
 
 
 class GlobError(ValueError):

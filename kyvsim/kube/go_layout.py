@@ -5,10 +5,9 @@ upstream: Go's time package (nextStdChunk and parse in format.go).
 
 import re
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.duration import quote_ascii
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
@@ -16,7 +15,7 @@ MONTHS = (
 )
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
-_ELEMENT = regex(
+_ELEMENT = re.compile(
     r"January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|0[1-6]|002|15|1|2006|2|_2(?!006)|__2|3|4|5|PM|pm"
     r"|[-Z]070000|[-Z]07:00:00|[-Z]0700|[-Z]07:00|[-Z]07|[.,](?:0+|9+)(?![0-9])"
 )
@@ -65,17 +64,17 @@ class _Number(NamedTuple):
     name: str = ""
 
 
-_ONE_OR_TWO = regex("([0-9]{1,2})")
-_TWO = regex("([0-9]{2})")
+_ONE_OR_TWO = re.compile("([0-9]{1,2})")
+_TWO = re.compile("([0-9]{2})")
 _NUMBERS = MappingProxyType(
     {
         "1": _Number(_ONE_OR_TWO, "month", 1, 12, "month"),
         "01": _Number(_TWO, "month", 1, 12, "month"),
         "2": _Number(_ONE_OR_TWO, "day"),
-        "_2": _Number(regex(" ?([0-9]{1,2})"), "day"),
+        "_2": _Number(re.compile(" ?([0-9]{1,2})"), "day"),
         "02": _Number(_TWO, "day"),
-        "__2": _Number(regex(" {0,2}([0-9]{1,3})"), "year_day"),
-        "002": _Number(regex("([0-9]{3})"), "year_day"),
+        "__2": _Number(re.compile(" {0,2}([0-9]{1,3})"), "year_day"),
+        "002": _Number(re.compile("([0-9]{3})"), "year_day"),
         "15": _Number(_ONE_OR_TWO, "hour", 0, 23, "hour"),
         "3": _Number(_ONE_OR_TWO, "hour", 0, 12, "hour"),
         "03": _Number(_TWO, "hour", 0, 12, "hour"),
@@ -83,7 +82,7 @@ _NUMBERS = MappingProxyType(
         "04": _Number(_TWO, "minute", 0, 59, "minute"),
         "5": _Number(_ONE_OR_TWO, "second", 0, 59, "second"),
         "05": _Number(_TWO, "second", 0, 59, "second"),
-        "2006": _Number(regex("([0-9]{4})"), "year", 0, 9999),
+        "2006": _Number(re.compile("([0-9]{4})"), "year", 0, 9999),
     }
 )
 _NAMES = MappingProxyType(
@@ -96,18 +95,18 @@ _NAMES = MappingProxyType(
 )
 _OFFSETS = MappingProxyType(
     {
-        "0700": regex("(?s)(.)(..)(..)"),
-        "07:00": regex("(?s)(.)(..):(..)"),
-        "07": regex("(?s)(.)(..)"),
-        "070000": regex("(?s)(.)(..)(..)(..)"),
-        "07:00:00": regex("(?s)(.)(..):(..):(..)"),
+        "0700": re.compile("(?s)(.)(..)(..)"),
+        "07:00": re.compile("(?s)(.)(..):(..)"),
+        "07": re.compile("(?s)(.)(..)"),
+        "070000": re.compile("(?s)(.)(..)(..)(..)"),
+        "07:00:00": re.compile("(?s)(.)(..):(..):(..)"),
     }
 )
-_ZONE_NAME = regex(
+_ZONE_NAME = re.compile(
     r"ChST|MeST|GMT(?:[+-]0*(?:2[0-3]|1?[0-9])(?![0-9]))?|[+-]0*(?:2[0-3]|1?[0-9])(?![0-9])"
     r"|(?:[A-Z]{4}T|[A-Z]{3}T|WITA|[A-Z]{3})(?![A-Z])"
 )
-_FRACTION = regex("[.,]([0-9]+)")
+_FRACTION = re.compile("[.,]([0-9]+)")
 
 
 def split_layout(layout: str) -> tuple[Chunk, ...]:

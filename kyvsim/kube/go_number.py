@@ -4,19 +4,19 @@ upstream: Go's strconv package and its conversion rules on amd64.
 """
 
 import math
+import re
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import ASCII, IGNORECASE, regex
 
-_ANY_CASE = IGNORECASE | ASCII  # without ASCII two letters of Turkish fit `i`
-_INT = regex(r"[+-]?[0-9]+")
+_ANY_CASE = re.IGNORECASE | re.ASCII  # without re.ASCII two letters of Turkish fit `i`
+_INT = re.compile(r"[+-]?[0-9]+")
 _DIGITS = "[0-9](?:_?[0-9])*"
 _HEX_DIGITS = "[0-9a-f](?:_?[0-9a-f])*"
-_FLOAT = regex(
+_FLOAT = re.compile(
     rf"[+-]?(?:(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf|infinity)|nan",
     _ANY_CASE,
 )
-_HEX_FLOAT = regex(
+_HEX_FLOAT = re.compile(
     rf"[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})p[+-]?{_DIGITS}", _ANY_CASE
 )
 _SPAN = 1 << 64

@@ -3,12 +3,12 @@
 upstream: Go's fmt, strconv and encoding/json packages.
 """
 
+import json
 import math
+import re
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.json_text import encode_basestring
-from kyvsim.light.regex import Match, regex
 
 _ESCAPES = MappingProxyType(
     {char: f"\\{shown}" for char, shown in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
@@ -131,14 +131,14 @@ def to_json(value: Json) -> str:
     return str(value)
 
 
-_ESCAPED = regex("[<>&\u2028\u2029\ud800-\udfff]")
+_ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 def _json_text(text: str) -> str:
-    return _ESCAPED.sub(_escape, str(encode_basestring(text)))
+    return _ESCAPED.sub(_escape, json.dumps(text, ensure_ascii=False))
 
 
-def _escape(found: Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\u{code:04x}" if code < 0xD800 else "\ufffd"
 

@@ -4,19 +4,18 @@ upstream: Go's time package (format.go, format_rfc3339.go, time.go). A local zon
 for: texts with a zone name other than UTC keep their clock, as upstream does in a UTC container.
 """
 
+import re
 from functools import lru_cache
+from typing import Final, NamedTuple
 
 from kyvsim.kube.duration import SECOND
 from kyvsim.kube.go_layout import Chunk, Fields, TimeError, describe, read_chunk, split_layout
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 
 RFC3339: Final = "2006-01-02T15:04:05Z07:00"
 _MAX_DURATION = (1 << 63) - 1
 _YEAR_ONE_TO_1970 = 62_135_596_800 * SECOND
 _DAY = 86_400
-_STRICT = regex(
+_STRICT = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
 )

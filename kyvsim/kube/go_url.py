@@ -3,27 +3,27 @@
 upstream: net/url/url.go.
 """
 
+import re
+from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from kyvsim.kube.go_text import quote
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
-_SCHEME = regex(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_BAD_ESCAPE = regex(r"%(?![0-9A-Fa-f]{2})")
-_PORT = regex(r"(:[0-9]*)?")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_PORT = re.compile(r"(:[0-9]*)?")
 _IN_HOST = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!$&'()*+,;=:[]<>\""
 )
-_DOUBTFUL = regex(
+_DOUBTFUL = re.compile(
     r"%(?P<byte>[0-9A-Fa-f]{2})?|[^A-Za-z0-9_.~!$&'()*+,;=:\[\]<>\"\u0080-\U0010ffff-]"
 )
 """What may not stand in a host, or only under conditions."""
-_BAD_USER = regex(r"[^A-Za-z0-9_.:~!$&'()*+,;=%@-]")
+_BAD_USER = re.compile(r"[^A-Za-z0-9_.:~!$&'()*+,;=%@-]")
 _UNESCAPED = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~$&+,/:;=@"
 )
-_VALID_ENCODED = regex(r"[A-Za-z0-9_.~$&+,/:;=@!'()*\[\]%-]*")
+_VALID_ENCODED = re.compile(r"[A-Za-z0-9_.~$&+,/:;=@!'()*\[\]%-]*")
 
 
 class UrlError(ValueError):

@@ -1,8 +1,7 @@
 """Group, version and kind: API versions of objects, and the selectors that policies write."""
 
 from functools import lru_cache
-
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
 
 _DIGITS = frozenset("0123456789")
 _LEVELS = frozenset({"alpha", "beta"})

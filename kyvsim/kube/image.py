@@ -5,8 +5,7 @@ upstream: pkg/utils/image/infos.go over github.com/distribution/reference.
 
 import re
 from types import MappingProxyType
-
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
 
 DEFAULT_REGISTRY = "docker.io"
 _MAX_PATH = 255

@@ -1,19 +1,19 @@
 """The items of a list of objects that is written in JSON, each a text of its own."""
 
+import re
 from collections.abc import Iterator
 from json import JSONDecoder
+from typing import NamedTuple
 
 from kyvsim.kube.depth import is_too_deep, may_be_too_deep
 from kyvsim.kube.json_plain import is_like_yaml, json_decoder, read_json
 from kyvsim.kube.list_item import CutList, Item, odd_item
 from kyvsim.kube.yaml_chunks import Excerpt
 from kyvsim.kube.yaml_line import Unusual
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
-_ITEMS = regex(r'"items": ?\[[ \n]*(?=\{)')
-_NEXT = regex(r"[ \n]*(?:(,)[ \n]*|\])")
-_AFTER_ITEM = regex(r"[ \n]*(?:,[ \n]*|\Z)")
+_ITEMS = re.compile(r'"items": ?\[[ \n]*(?=\{)')
+_NEXT = re.compile(r"[ \n]*(?:(,)[ \n]*|\])")
+_AFTER_ITEM = re.compile(r"[ \n]*(?:,[ \n]*|\Z)")
 _ANY = JSONDecoder()
 
 

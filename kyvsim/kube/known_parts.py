@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import compress, repeat
 from operator import is_not, itemgetter
+from typing import Any, TypeAlias, TypeVar
 
 from kyvsim.kube.numbers import whole_where_exact
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Any, TypeAlias, TypeVar
 
 Known: TypeAlias = dict[object, Json]
 """Parts by their id, and by what else the finding depends on; held, so that no id comes twice."""

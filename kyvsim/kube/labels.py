@@ -5,11 +5,11 @@ selector may hold, k8s.io/apimachinery/pkg/labels.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.selector_faults import is_key, is_value, selector_fault
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
-from kyvsim.light.typed import TypeAlias
 
 Labels: TypeAlias = Mapping[str, Json]
 Selector: TypeAlias = Callable[[Labels], bool]

@@ -1,13 +1,14 @@
 """What of an object does not depend on when it was written, or by how many writes."""
 
+import re
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
 
 _PASSING = frozenset(
     {"creationTimestamp", "deletionTimestamp", "generation", "managedFields", "resourceVersion"}
     | {"selfLink", "uid"}
 )
-_TIME = regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
 def lasting(obj: Json) -> Json:

@@ -7,19 +7,17 @@ column. Whether all between is items shows when they are read, each to its end.
 import json
 import re
 from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.json_plain import read_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_line import Unusual
 from kyvsim.kube.yaml_lines import read_plain
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import TypeAlias
 
-_YAML_ITEMS = regex(rb"^items:\n(?=( *)- )", re.MULTILINE)
-_JSON_ITEMS = regex(rb'"items": ?\[ *\n(?=( *)\{)')
-_AFTER_YAML = regex(rb"^[^ #\n-]", re.MULTILINE)
-_AFTER_JSON = regex(r"[ \n]*\]")
+_YAML_ITEMS = re.compile(rb"^items:\n(?=( *)- )", re.MULTILINE)
+_JSON_ITEMS = re.compile(rb'"items": ?\[ *\n(?=( *)\{)')
+_AFTER_YAML = re.compile(rb"^[^ #\n-]", re.MULTILINE)
+_AFTER_JSON = re.compile(r"[ \n]*\]")
 _ANY_JSON = json.JSONDecoder()
 
 

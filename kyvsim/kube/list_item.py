@@ -1,11 +1,12 @@
 """One item of a list of objects, and a list cut into such."""
 
+from typing import NamedTuple
+
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import Excerpt
 from kyvsim.kube.yaml_keys import Keys
 from kyvsim.kube.yaml_line import Unusual
 from kyvsim.kube.yaml_text import load_first
-from kyvsim.light.named_tuple import NamedTuple
 
 _DEEPER = ("\n", "- ", "[", "{")
 _DEEPEST = 9_000

@@ -3,22 +3,22 @@
 It is cut where its items are plain to see, in YAML and in JSON; else it is read as one.
 """
 
+import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kyvsim.kube.list_item import CutList, Item, odd_item
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import Excerpt
 from kyvsim.kube.yaml_line import Unusual
 from kyvsim.kube.yaml_lines import read_plain
-from kyvsim.light.regex import MULTILINE, regex
-from kyvsim.light.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kyvsim.kube.list_frame import Frame
 
 _ITEMS = "items:\n"
-_FIRST_ITEM = regex(_ITEMS + r"( *)- ")
-_AFTER_ITEMS = regex(r"^[^ #\n-]", MULTILINE)
+_FIRST_ITEM = re.compile(_ITEMS + r"( *)- ")
+_AFTER_ITEMS = re.compile(r"^[^ #\n-]", re.MULTILINE)
 
 
 def cut_list(text: str, *, floats: bool = False) -> CutList | None:

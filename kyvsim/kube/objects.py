@@ -1,9 +1,7 @@
 """Reading Kubernetes objects that are plain data: identity and metadata."""
 
 from collections.abc import Iterator, Mapping
-
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Json: TypeAlias = Any
 """Plain data as loaded: dict, list, str, int, float, bool or None.

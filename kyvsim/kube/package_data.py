@@ -1,14 +1,14 @@
 """Tables and texts that are part of the package, kept beside the modules that read them."""
 
+import json
 import os
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.json_text import read_json
 
 
 def read_table(module_file: str, *way: str) -> Json:
     """Return the JSON file at `way` from the folder of the module whose `__file__` is given."""
-    return read_json(read_text(module_file, *way))
+    return json.loads(read_text(module_file, *way))
 
 
 def read_text(module_file: str, *way: str) -> str:

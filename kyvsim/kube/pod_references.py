@@ -1,11 +1,10 @@
 """References of a Pod to other objects, those that mutation added, and what meets them."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.kube.pod_spec import IN_TEMPLATE, POD_SPEC_PATHS
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 
 Target: TypeAlias = tuple[str, str, str]
 """Kind, namespace and name of an object that is referred to."""

@@ -3,10 +3,9 @@
 upstream: k8s.io/apimachinery/pkg/api/resource (quantity.go, amount.go, suffix.go).
 """
 
+import re
 from types import MappingProxyType
-
-from kyvsim.light.regex import Match, regex
-from kyvsim.light.typed import Final
+from typing import Final
 
 DECIMAL_SI: Final = "DecimalSI"
 BINARY_SI: Final = "BinarySI"
@@ -22,7 +21,9 @@ _STARTS = frozenset("+-.0123456789eE")
 _LONGEST_SUFFIX = 2
 _INT64_DIGITS = 18
 """So many always fit."""
-_GRAMMAR = regex(r"([+-]?)(0*)([0-9]*)(\.[0-9]*)?([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]{1,19})")
+_GRAMMAR = re.compile(
+    r"([+-]?)(0*)([0-9]*)(\.[0-9]*)?([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]{1,19})"
+)
 _DECIMAL_EXPONENTS = MappingProxyType(
     {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 )
@@ -31,8 +32,8 @@ _DECIMAL_SUFFIXES = MappingProxyType({power: text for text, power in _DECIMAL_EX
 _BINARY_SUFFIXES = MappingProxyType({power: text for text, power in _BINARY_EXPONENTS.items()})
 
 
-_SHAPE = regex(r"[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)")
-_SUFFIX = regex(r"[numkMGTPE]?|[KMGTPE]i|[eE][-+]?[0-9]+")
+_SHAPE = re.compile(r"[+-]?[0-9]*(?:\.[0-9]*)?([eEinumkKMGTP]*[-+]?[0-9]*)")
+_SUFFIX = re.compile(r"[numkMGTPE]?|[KMGTPE]i|[eE][-+]?[0-9]+")
 _WRONG_SHAPE = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
@@ -173,7 +174,7 @@ def parse_quantity(text: str) -> Quantity | None:
     return _read(found) if found else None
 
 
-def _read(found: Match[str]) -> Quantity | None:
+def _read(found: re.Match[str]) -> Quantity | None:
     sign, zeros, digits, fraction, suffix = found.groups()
     if suffix in _BINARY_EXPONENTS:
         return _binary(found, _BINARY_EXPONENTS[suffix])
@@ -213,7 +214,7 @@ def quantity_problem(text: str) -> str:
     return "unable to parse numeric part of quantity"
 
 
-def _binary(found: Match[str], exponent: int) -> Quantity | None:
+def _binary(found: re.Match[str], exponent: int) -> Quantity | None:
     """Return a quantity with a binary suffix; upstream caps it at the largest int64."""
     sign, zeros, digits, fraction, _ = found.groups()
     places = fraction[1:] if fraction else ""

@@ -6,12 +6,10 @@ upstream: Go's regexp/syntax package (maxHeight, calcHeight).
 
 import re
 
-from kyvsim.light.regex import regex
-
 MAX_HEIGHT = 1000
 _MOST_NODES_OF_GROUP = 4
 """A group, the choice in it, the sequence in that, and what repeats it."""
-_TOKEN = regex(
+_TOKEN = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\."
     r"|\[\^?\]?(?:\\.|\[:\^?\w++:\]|[^\]\\])*+\]"
     r"|\((?:\?(?:P?<\w++>|[a-zA-Z-]*+[:)]))?"

@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from types import MappingProxyType
-
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any
+from typing import Any
 
 _MAX_MEMORY = 64 << 20
 _FEW_GROUPS = 200
-_ESCAPE = regex(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
+_ESCAPE = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 _GO_WORDS = MappingProxyType(
     {
         "missing ]": "missing closing ]",

@@ -4,15 +4,15 @@ Results of policies show them. upstream: k8s.io/apimachinery/pkg, labels/selecto
 (NewRequirement), util/validation/validation.go, apis/meta/v1/helpers.go
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
 
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _PREFIX = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_NAME_FORM, _PREFIX_FORM = regex(_NAME), regex(_PREFIX)
+_NAME_FORM, _PREFIX_FORM = re.compile(_NAME), re.compile(_PREFIX)
 _LONGEST_NAME, _LONGEST_PREFIX = 63, 253
 _SIGNS = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "

@@ -7,15 +7,14 @@ leading `v`. Ranges know `x` as a wildcard, but neither `^` nor `~`.
 import re
 from collections.abc import Callable
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.go_text import quote
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
 _MAX_UINT64 = (1 << 64) - 1
 _RELEASE = (1,)
-_DIGITS = regex("[0-9]*")
-_WORD = regex("[0-9A-Za-z-]*")
+_DIGITS = re.compile("[0-9]*")
+_WORD = re.compile("[0-9A-Za-z-]*")
 
 
 class Version(NamedTuple):

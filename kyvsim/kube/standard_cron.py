@@ -5,17 +5,17 @@ What it then computes with is another reading, `cron.py`, which knows more forms
 upstream: github.com/robfig/cron (ParseStandard).
 """
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from kyvsim.kube.duration import parse_duration
-from kyvsim.light.regex import regex
 
 _NAMES = frozenset(
     {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 )
 _EVERY = "@every "
-_NUMBER = regex(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?[0-9]+")
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
 _WEEK = "sun mon tue wed thu fri sat"
 

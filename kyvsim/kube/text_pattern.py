@@ -8,17 +8,17 @@ upstream: pkg/engine/pattern/pattern.go and pkg/engine/operator/operator.go.
 """
 
 import operator
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.go_text import sprint_e
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import parse_quantity
 from kyvsim.kube.wildcard import compile_wildcard
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any, TypeAlias
 
 Predicate: TypeAlias = Callable[[Json], bool]
 
@@ -28,10 +28,10 @@ SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 """What Go calls white space; Python's own set is larger."""
 _REMEMBERED = 512
 _ENDPOINT = r"([-|+]?[0-9]+(?:\.[0-9]+)?[A-Za-z]*)"
-_PLAIN = regex(r"[A-Za-z0-9_./:@-]+")
+_PLAIN = re.compile(r"[A-Za-z0-9_./:@-]+")
 _RANGE_STARTS = frozenset("-|+0123456789")
-_INSIDE = regex(f"{_ENDPOINT}-{_ENDPOINT}")
-_OUTSIDE = regex(f"{_ENDPOINT}!-{_ENDPOINT}")
+_INSIDE = re.compile(f"{_ENDPOINT}-{_ENDPOINT}")
+_OUTSIDE = re.compile(f"{_ENDPOINT}!-{_ENDPOINT}")
 _COMPARISONS: MappingProxyType[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {
         ">=": operator.ge,

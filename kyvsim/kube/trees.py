@@ -1,7 +1,8 @@
 """Changes of plain data at a path: what is not on the way to it stays the same object."""
 
+from typing import TypeAlias
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import TypeAlias
 
 _Path: TypeAlias = tuple[str | int, ...]
 

@@ -3,10 +3,9 @@
 upstream: ext/wildcard (IGLOU-EU/go-wildcard), whose answers these are in linear time.
 """
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
-
-from kyvsim.light.regex import Pattern
 
 
 def has_wildcard(text: str) -> bool:
@@ -79,7 +78,7 @@ def _find(part: str, text: str, at: int, end: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _regex(part: str) -> Pattern[str]:
+def _regex(part: str) -> re.Pattern[str]:
     """Return a part as an expression of a fixed length: nothing in it is tried in two ways."""
     import re  # noqa: PLC0415 — for patterns of both signs only
 

@@ -4,11 +4,12 @@ upstream: go-yaml v2 `decode.go` counts every decoded node and those that were r
 alias, and refuses a document in which the second kind outweighs the rest.
 """
 
+from typing import NamedTuple
+
 from kyvsim.kube.depth import TOO_DEEP, is_too_deep
 from kyvsim.kube.go_text import go_syntax
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_scalars import ScalarError, key_text
-from kyvsim.light.named_tuple import NamedTuple
 
 _FREE_ALIASED = 100
 _FREE_DECODED = 1_000

@@ -1,12 +1,11 @@
 """A YAML stream cut into the texts of its documents, as Kubernetes' readers cut it."""
 
+import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import MULTILINE, regex
-
-_CONTENT = regex(r"^[^\S\n]*[^\s#]", MULTILINE)
-_ODD_BREAK = regex(r"[\r\x85\u2028\u2029]\s*[^\s#]")
+_CONTENT = re.compile(r"^[^\S\n]*[^\s#]", re.MULTILINE)
+_ODD_BREAK = re.compile(r"[\r\x85\u2028\u2029]\s*[^\s#]")
 """Content after a line end that YAML knows and Kubernetes' readers do not."""
 
 

@@ -4,21 +4,20 @@ Blocks are read, one after the other, as the stream is as a whole. What is no pl
 document that is large otherwise, is a block of its own.
 """
 
+import re
 from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.list_frame import Frame, Framed, frame_list
 from kyvsim.kube.yaml_chunks import is_separator
 from kyvsim.kube.yaml_line import Unusual
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import TypeAlias
 
 Reader: TypeAlias = Callable[[int, int], bytes]
 """Gives so many bytes from a place on; fewer only where the stream ends."""
 
 _SEPARATOR = b"\n---"
 # That it begins with plain text makes the search for it eight times as quick.
-_ODD_SEPARATOR = regex(rb"\n(---(?![ \t]*\r?\n)[^\n]*)")
+_ODD_SEPARATOR = re.compile(rb"\n(---(?![ \t]*\r?\n)[^\n]*)")
 _STEP = 1 << 16
 """Bytes that are looked at together where nothing else says how many."""
 

@@ -5,7 +5,9 @@ plain, `yaml_text` and `yaml_lines` do without.
 """
 
 import contextlib
+import re
 from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 import yaml
 from yaml._yaml import CParser
@@ -38,8 +40,6 @@ from kyvsim.kube.yaml_scalars import (
     tagged_key,
     tagged_value,
 )
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any, TypeAlias
 
 Event: TypeAlias = Any
 """An event of libyaml; the stubs know too little of them."""
@@ -48,7 +48,7 @@ _TYPE_KEYS = frozenset({"apiVersion", "kind"})
 _ITEM = object()  # stands for the key inside a list
 _NO_KEY = object()  # a map waits for its next key
 _PROPERTY_STARTS = frozenset("&!")
-_BARE_TAG = regex(r"(?:&\S+\s+)?!\s")
+_BARE_TAG = re.compile(r"(?:&\S+\s+)?!\s")
 
 
 def parse_events(text: str) -> Iterator[Event]:

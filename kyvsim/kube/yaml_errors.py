@@ -1,7 +1,8 @@
 """What is wrong with a YAML text, and where."""
 
+from typing import TYPE_CHECKING
+
 from kyvsim.kube.depth import TOO_DEEP
-from kyvsim.light.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import yaml

@@ -1,6 +1,6 @@
 """What becomes of a key that a YAML map has twice."""
 
-from kyvsim.light.enumeration import Enum
+from enum import Enum
 
 
 class Keys(Enum):

@@ -1,7 +1,10 @@
 """What one line of plain block YAML says, and texts of several lines."""
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 from kyvsim.kube.objects import MAP_FIELDS, Json
 from kyvsim.kube.yaml_errors import YamlError
@@ -14,9 +17,6 @@ from kyvsim.kube.yaml_scalars import (
     plain_key,
     plain_value,
 )
-from kyvsim.light.json_text import read_json
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import TypeAlias
 
 
 class Unusual(Exception):  # noqa: N818 — no fault: another reader knows what it means
@@ -43,31 +43,33 @@ _LONGEST_KEY = 500
 
 # Repeated groups are possessive: a repetition that may be taken back costs fifty bytes for each
 # character, and a line may be as long as a file.
-_LINE = regex(
+_LINE = re.compile(
     r"( *)(- +)?(?:((?:[A-Za-z0-9_./$(]|[=+^<]\()(?:[^\s:#]++|:(?=\S))*+|\"[^\"\\]*\"|'[^']*')"
     r" *:(?: +|\Z))?(.*)\Z"
 )
-_WORD = regex(r"[A-Za-z0-9][A-Za-z0-9/._@-]*+(?::[A-Za-z0-9/._@-]++)*+\Z")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9/._@-]*+(?::[A-Za-z0-9/._@-]++)*+\Z")
 _END = r"(?: +#.*)? *\Z"
-_DOUBLE_QUOTED = regex(r'"((?:[^"\\]++|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*+)"' + _END)
-_SINGLE_QUOTED = regex(r"'((?:[^']++|'')*+)'" + _END)
+_DOUBLE_QUOTED = re.compile(r'"((?:[^"\\]++|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*+)"' + _END)
+_SINGLE_QUOTED = re.compile(r"'((?:[^']++|'')*+)'" + _END)
 _ITEM = r"""[A-Za-z][A-Za-z0-9/._-]*|"[^"\\,]*"|'[^',]*'"""
-_EMPTY = regex(r"(?:(\{)\}|\[\])" + _END)
-_ITEMS = regex(rf"\[ *((?:{_ITEM})(?:, (?:{_ITEM}))*+) *\]" + _END)
+_EMPTY = re.compile(r"(?:(\{)\}|\[\])" + _END)
+_ITEMS = re.compile(rf"\[ *((?:{_ITEM})(?:, (?:{_ITEM}))*+) *\]" + _END)
 """A list of words in one line."""
-_HEADER = regex(r"([|>][+-]?)" + _END)
-_SURROGATE = regex(r"\\u[dD][89a-fA-F]")
+_HEADER = re.compile(r"([|>][+-]?)" + _END)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NO_PLAIN_START = frozenset("&*!%@`,]}")
 _INDICATORS = ("- ", ": ", "? ")
-_TEXT = regex(r" *[A-Za-z0-9`'\"(](?:[^:#]++|:(?=\S)|(?<=\S)#)*+\Z")
+_TEXT = re.compile(r" *[A-Za-z0-9`'\"(](?:[^:#]++|:(?=\S)|(?<=\S)#)*+\Z")
 """What a line can only say if a text of the line before goes on there."""
-_UNEVEN = regex(r"\A\n|\n[ \t\n]")
+_UNEVEN = re.compile(r"\A\n|\n[ \t\n]")
 """Lines that do not simply fold: such as are blank or indented."""
 
 
-ODD = regex("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 """Characters that texts on a line do not hold."""
-_ODD_IN_BLOCK = regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_ODD_IN_BLOCK = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 
 
 def _is_odd(text: str) -> bool:
@@ -162,7 +164,7 @@ def _quoted(text: str) -> str:
     found = _DOUBLE_QUOTED.match(text)
     if found is None or _SURROGATE.search(found[1]):
         raise Unusual
-    return str(read_json(f'"{found[1]}"')) if "\\" in found[1] else found[1]
+    return str(json.loads(f'"{found[1]}"')) if "\\" in found[1] else found[1]
 
 
 def _flow(text: str, *, floats: bool) -> Json:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.yaml_line import BLOCK, SKIPPED, TEXT, Line, text_below
 from kyvsim.kube.yaml_lines import read_line, read_plain
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 
 _LONGEST = 1 << 14
 """Of a longer text an index would take much room."""

@@ -6,9 +6,11 @@ common.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from operator import length_hint
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.depth import MAX_DEPTH
 from kyvsim.kube.objects import Json
@@ -25,9 +27,6 @@ from kyvsim.kube.yaml_line import (
     text_below,
     text_going_on,
 )
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.suppressed import suppress
-from kyvsim.light.typed import TypeAlias
 
 _LineReader: TypeAlias = Callable[[str], Line]
 

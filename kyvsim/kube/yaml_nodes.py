@@ -6,8 +6,10 @@ twice, and lets what a map says itself win over what is merged into it.
 Source of the rules: go.yaml.in/yaml/v3 (resolve.go, decode.go).
 """
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
+from typing import NamedTuple, TypeAlias
 
 import yaml
 from yaml.events import (
@@ -25,9 +27,6 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_document import Event, parse_events
 from kyvsim.kube.yaml_errors import YamlError, from_parser_error
 from kyvsim.kube.yaml_scalars import ScalarError, json_value, key_text, resolve, tagged_value
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import TypeAlias
 
 _MAX_NODES = 1_000_000
 _WORDS_OF_VERSION_1 = frozenset(
@@ -35,7 +34,7 @@ _WORDS_OF_VERSION_1 = frozenset(
     for name in ("y", "n", "yes", "no", "on", "off")
     for word in (name, name.capitalize(), name.upper())
 )
-_TIME = regex(
+_TIME = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})"
     r"(?:(?:[Tt](?P<zoned>\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?)(?P<zone>Z|[-+]\d\d:\d\d))"
     r"| (?P<plain>\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d+)?))?\Z"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 import yaml
 from yaml.events import (
@@ -17,8 +18,6 @@ from yaml.events import (
 from kyvsim.kube.yaml_document import Event, parse_events
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_scalars import ScalarError, plain_key
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 
 _STARTS = frozenset({MappingStartEvent, SequenceStartEvent})
 _ENDS = frozenset({MappingEndEvent, SequenceEndEvent})

@@ -5,13 +5,13 @@ Source of the rules: go-yaml v2 `resolve.go`, sigs.k8s.io/yaml (map keys), Go's 
 """
 
 import math
+import re
 from functools import lru_cache
 from types import MappingProxyType
 
 from kyvsim.kube.go_text import format_float
 from kyvsim.kube.numbers import whole_where_exact
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
 
 INT64_MIN = -(1 << 63)
 INT64_MAX = (1 << 63) - 1
@@ -46,16 +46,18 @@ _SHORT = 19
 """So many digits and more may be too much for 64 bits."""
 NUMBER_ENDS = frozenset("0123456789._abcdefABCDEF")
 """What begins with a digit and ends otherwise is text."""
-_INT = regex(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]{0,19}))\Z")
-_FLOAT = regex(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
-_POINT_FLOAT = regex(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?\Z")
-_SIGN_AFTER_PREFIX = regex(r"0b([-+][01]+)\Z")
-_TIMESTAMP = regex(
+_INT = re.compile(
+    r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]{0,19}))\Z"
+)
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_POINT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?\Z")
+_SIGN_AFTER_PREFIX = re.compile(r"0b([-+][01]+)\Z")
+_TIMESTAMP = re.compile(
     r"\d{4}-(\d{1,2})-(\d{1,2})"
     r"(?:(?:[Tt]\d{1,2}:\d{1,2}:\d{1,2}(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d))"
     r"| \d{1,2}:\d{1,2}:\d{1,2}(?:[.,]\d+)?)?\Z"
 )
-_ESCAPED_BYTE = regex("[\udc80-\udcff]")
+_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
 class ScalarError(ValueError):

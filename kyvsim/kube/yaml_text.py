@@ -4,7 +4,9 @@ upstream: sigs.k8s.io/yaml over go-yaml v2, apimachinery's YAMLReader. libyaml, 
 which go-yaml is a port, does the parsing; everything above its events is ours.
 """
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import split_chunks
@@ -12,8 +14,6 @@ from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_keys import Keys
 from kyvsim.kube.yaml_line_positions import plain_position
 from kyvsim.kube.yaml_lines import read_block
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
 __all__ = (
     "FirstDocument",
@@ -91,7 +91,7 @@ def load_all(
 
 # What most documents begin with: comments, then a word or JSON. There is no need to parse for its
 # place.
-_PLAIN_START = regex(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)[A-Za-z{]")
+_PLAIN_START = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)[A-Za-z{]")
 
 
 def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:

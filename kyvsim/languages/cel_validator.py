@@ -9,6 +9,7 @@ pkg/admission/plugin/webhook/matchconditions/matcher.go, as upstream's pkg/admis
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 from kyvsim.cel import (
     BudgetError,
@@ -23,8 +24,6 @@ from kyvsim.cel.lazy_variables import composited
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.budget import Meter
 from kyvsim.model.source import Path
 

@@ -5,13 +5,12 @@ pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
 from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.selector_faults import selector_fault
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
 from kyvsim.model.probe import NO_PROBE, Probe
 

@@ -1,12 +1,13 @@
 """Expressions in CEL that tell what each part of them came to."""
 
+from typing import Any
+
 from kyvsim.cel import Program
 from kyvsim.cel.loops import Run
 from kyvsim.cel.nodes import Call, Loop, Node, Select
 from kyvsim.cel.text import show_value
 from kyvsim.cel.values import plain
 from kyvsim.cel.written import object_path, start_of, written
-from kyvsim.light.typed import Any
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.following import LONGEST_FOLLOWED, following
 from kyvsim.model.probe import Probe

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.mention import About, Hole, Mention, Way
 
 _ROOTS: Mapping[str, About] = MappingProxyType(

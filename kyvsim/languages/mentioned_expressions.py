@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+from typing import Any, ClassVar
 
 from kyvsim.cel.environment import Environment
 from kyvsim.cel.macros import OR_VALUE
@@ -19,7 +20,6 @@ from kyvsim.cel.nodes import (
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.kube.objects import Json
 from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either, endings, looked_up
-from kyvsim.light.typed import Any, ClassVar
 from kyvsim.model.mention import About, Hole
 
 _INDEX = frozenset({"_[_]", "_[?_]"})

@@ -7,6 +7,7 @@ pkg/cel/mutation/dynamic/objects.go; pkg/cel/policies/mpol/compiler.
 import json
 from collections.abc import Iterable
 from types import MappingProxyType
+from typing import Any
 
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.native import struct_value
@@ -26,7 +27,6 @@ from kyvsim.cel.values import (
 from kyvsim.go.json import json_kind
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Any
 from kyvsim.patch.errors import FailedTestError, PatchError
 from kyvsim.patch.go_values import Foreign
 from kyvsim.patch.json_operations import Operation

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from kyvsim.compile import (
     CompiledPolicy,
@@ -12,7 +13,6 @@ from kyvsim.compile import (
 from kyvsim.compile.remark import uncompiled
 from kyvsim.languages import cel, classic, cleanup, native
 from kyvsim.languages.protocol import Diagnostics, Language
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.budget import BudgetError
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, PolicyReaders, Rule

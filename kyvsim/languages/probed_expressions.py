@@ -1,7 +1,8 @@
 """Expressions in CEL that tell what came of them, to who counts what tests reach."""
 
+from typing import Any
+
 from kyvsim.cel import Program
-from kyvsim.light.typed import Any
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import Probe
 

@@ -4,10 +4,9 @@ Everything behind knows compiled policies and facts (`kyvsim.model.facts`), and 
 """
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING, TypeAlias
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, PolicyReader, Rule
 from kyvsim.model.ports import System

@@ -7,10 +7,10 @@ Source of the shapes: chainsaw's reference, `chainsaw.kyverno.io` v1alpha1 and v
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.policy import sniff
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawOperation

@@ -11,8 +11,8 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.programs import NO_TRANSPORT, program_on_path
 from kyvsim.load.scratch import scratch_folder
 

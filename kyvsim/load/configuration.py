@@ -7,10 +7,10 @@ cannot be read.
 import os
 import re
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.depth import MAX_DEPTH, TOO_DEEP
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.project_file import TABLE, ConfigurationFiles, distrusted
 from kyvsim.model.diagnostic import Diagnostic, Severity

@@ -6,10 +6,10 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from kyvsim.kube.list_frame import Frame
 from kyvsim.kube.yaml_cuts import Reader, Span, cut_bytes
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import is_list
 from kyvsim.load.files import STDIN, STDIN_NAME, Source, decode
 from kyvsim.load.whole_file import LARGEST, TOO_LARGE, without_waiting

@@ -6,6 +6,8 @@ that a comment hides.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
 
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
@@ -13,8 +15,6 @@ from kyvsim.kube.list_items import cut_list, read_text
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_chunks import Chunk, Excerpt, split_chunks
 from kyvsim.kube.yaml_text import Keys, YamlError, find_position, load_first
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.suppressed import suppress
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.recognise import (
     helm_template,

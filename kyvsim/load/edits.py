@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
+from typing import NamedTuple
 
 import yaml
 from yaml.events import AliasEvent, NodeEvent
 from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.fix import Change, Edit, Way
 
 _STEP = 2

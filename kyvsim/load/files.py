@@ -8,8 +8,8 @@ import codecs
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.walking import TOO_MUCH, USUAL, Walking, is_manifest_name, too_much, unreadable
 from kyvsim.load.whole_file import TOO_LARGE, read_bytes
 from kyvsim.model.diagnostic import Diagnostic, Severity

@@ -8,8 +8,8 @@ import glob
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
-from kyvsim.light.typed import TypeAlias
 from kyvsim.load.walk import is_folder
 from kyvsim.model.wording import nearest
 

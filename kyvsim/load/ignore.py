@@ -6,9 +6,8 @@ Codes: KV047 a pattern that cannot be read.
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.load.walking import IGNORE_FILE
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location

@@ -1,9 +1,9 @@
 """Our structural schemas as JSON Schema, which editors complete and check by."""
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.schema.node import Node, SchemaRef
 
 DIALECT: Final = "http://json-schema.org/draft-07/schema#"

@@ -2,8 +2,7 @@
 
 import os
 import stat
-
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
 
 USUAL_NAME = ".kyvsim.yaml"
 PROJECT = "pyproject.toml"

@@ -1,10 +1,10 @@
 """What a document is that is not what was wanted, and texts that are no YAML yet."""
 
 import os
+import re
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_errors import YamlError
-from kyvsim.light.regex import regex
 from kyvsim.model.source import Document, Path
 from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP
 from kyvsim.schema.kinds import policy_names
@@ -12,11 +12,11 @@ from kyvsim.schema.native import NATIVE_GROUP, native_kinds
 
 _HELM_OBJECTS = ("Values", "Release", "Chart", "Capabilities")
 _HELM_CALLS = ("include", "define", "template")
-_OF_HELM = regex(
+_OF_HELM = re.compile(
     r"\{\{-?\s*(?:(?:if|with|range|include|template|toYaml|define)\s[^}]*)?"
     rf"(?:\$?\.(?:{'|'.join(_HELM_OBJECTS)})\b|(?:{'|'.join(_HELM_CALLS)})\s+\")"
 )
-_COMMENT = regex(r"(?m)(?:^|(?<=\s))#.*$")
+_COMMENT = re.compile(r"(?m)(?:^|(?<=\s))#.*$")
 _HOLDERS = frozenset({"ConfigMap", "Secret"})
 _HELD = frozenset({"data", "stringData", "binaryData"})
 _IN_HELM = (*(f".{one}" for one in _HELM_OBJECTS), *_HELM_CALLS)

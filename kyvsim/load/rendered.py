@@ -9,10 +9,8 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import IO, NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import IO
 from kyvsim.load.files import Source
 from kyvsim.load.programs import offline_environment, program_on_path
 from kyvsim.load.recognise import KUSTOMIZATIONS
@@ -26,7 +24,7 @@ _SAID = 4096
 """Bytes of what it says of its end that are shown."""
 _INTERVAL = 0.02
 """Seconds between two looks at how much it has printed."""
-_MADE_OF = regex(r"^---\n# Source: (.+)\n", re.MULTILINE)
+_MADE_OF = re.compile(r"^---\n# Source: (.+)\n", re.MULTILINE)
 
 
 class RenderError(Exception):

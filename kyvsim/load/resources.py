@@ -5,11 +5,11 @@ AdmissionReview that is of no use.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.discovery import KindTable, crd_kinds, is_builtin, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import MAP_FIELDS, Json, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,

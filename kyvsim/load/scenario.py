@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from typing import NamedTuple
 
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json, ObjectKey, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import AS_WRITTEN, STRICT, Typing, read_documents
 from kyvsim.load.installation import load_installation
 from kyvsim.load.policy import sniff

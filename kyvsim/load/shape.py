@@ -1,9 +1,9 @@
 """The whole shape of a document: all that Kyverno's definitions say of its kind."""
 
+import re
 from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
 from kyvsim.load.policy import sniff
 from kyvsim.load.structure import Problem, check, diagnostics, not_one_of, show_path
 from kyvsim.model.diagnostic import Diagnostic
@@ -12,7 +12,7 @@ from kyvsim.schema.facts import is_written, written_schema
 from kyvsim.schema.node import Node
 from kyvsim.schema.rules import BrokenRule, broken_rules
 
-_EITHER = regex(
+_EITHER = re.compile(
     r"\(has\(self\.(\w+)\) && !has\(self\.(\w+)\)\) \|\| "
     r"\(!has\(self\.\1\) && has\(self\.\2\)\)"
 )

@@ -5,9 +5,9 @@ Codes: KV025 a kustomization, KV026 a folder with nothing of what is wanted.
 
 import os
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.documents import Loaded
 from kyvsim.load.recognise import (
     is_definition,

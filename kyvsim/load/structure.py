@@ -7,10 +7,10 @@ not go together or fit no form.
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.package_data import read_table
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
 from kyvsim.model.wording import likely

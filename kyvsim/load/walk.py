@@ -5,8 +5,8 @@ Codes: KV003 cannot be read, KV024 a Helm chart, KV028 left out of a folder, KV0
 
 import os
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.load.ignore import (
     Patterns,
     given_patterns,

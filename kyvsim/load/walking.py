@@ -3,7 +3,8 @@
 Codes: KV003 cannot be read, KV065 too much in a folder.
 """
 
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 

@@ -2,10 +2,9 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from kyvsim.api import Source
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.lsp.outline import Entry
 from kyvsim.lsp.texts import Text, read_text
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.api.cel import EXPRESSION_KINDS, signatures, variables
 from kyvsim.expr.functions.table import FUNCTIONS
-from kyvsim.light.typed import Final
 from kyvsim.lsp.fields import Offer
 from kyvsim.lsp.texts import Text
 

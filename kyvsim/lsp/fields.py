@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.api.schemas import known_schemas
 from kyvsim.conditions.operators import OPERATORS
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.lsp.texts import Cursor, Text
 from kyvsim.model.source import Path
 from kyvsim.schema.node import Node

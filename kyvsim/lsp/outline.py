@@ -6,21 +6,19 @@ are skipped. What stands in braces or brackets belongs to the value of its key.
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 from kyvsim.model.source import Path
 
-_LINE: Final = regex(
+_LINE: Final = re.compile(
     r"""(?P<indent>\ *)(?P<dashes>(?:-\ +)*)
     (?:(?P<key>"[^"]*"|'[^']*'|[^\s\#"'{\[&*!|>%@`-][^:\#]*?|-[^\s:][^:\#]*?)\ *:
     (?:\s+(?P<value>.*))?$
     |(?P<rest>.*))""",
     re.VERBOSE,
 )
-_BLOCK: Final = regex(r"[|>][-+0-9]*\s*(#.*)?$")
-_TAIL: Final = regex(r"\s+#.*$")
+_BLOCK: Final = re.compile(r"[|>][-+0-9]*\s*(#.*)?$")
+_TAIL: Final = re.compile(r"\s+#.*$")
 
 
 class Entry(NamedTuple):

@@ -1,11 +1,11 @@
 """Remarks as editors show them, and what puts them right."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
 
 from lsprotocol import types as lsp
 
-from kyvsim.light.regex import regex
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.code_markdown import code_markdown
 from kyvsim.report.known_codes import codes_by_name
@@ -18,8 +18,8 @@ _SEVERITIES = MappingProxyType(
         Severity.INFO: lsp.DiagnosticSeverity.Information,
     }
 )
-_KEY = regex(r'("[^"]*"|\'[^\']*\'|[^\s:#{}\[\],][^:#{}\[\],]*?)(?=\s*:(?:\s|$))')
-_REST = regex(r"[^#]*?(?=\s*(?:#.*)?$)")
+_KEY = re.compile(r'("[^"]*"|\'[^\']*\'|[^\s:#{}\[\],][^:#{}\[\],]*?)(?=\s*:(?:\s|$))')
+_REST = re.compile(r"[^#]*?(?=\s*(?:#.*)?$)")
 
 
 def shown(remarks: Iterable[Diagnostic], text: str) -> Iterator[lsp.Diagnostic]:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple, TypeVar
 
 from lsprotocol import types as lsp
 from pygls import uris
@@ -11,8 +12,6 @@ from pygls.workspace import TextDocument
 
 from kyvsim.api import Source
 from kyvsim.api.workspace import Rules, concerns, read_within, read_workspace, remarks_on
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, TypeVar
 from kyvsim.lsp.remarks import shown
 from kyvsim.lsp.texts import Text, read_text
 from kyvsim.lsp.units import for_client

@@ -1,16 +1,15 @@
 """A text with what its lines tell: its documents, and what stands at a position."""
 
+import re
 from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 from kyvsim.lsp.outline import Entry, entries, place_at
 from kyvsim.model.source import Path
 
-_WORD: Final = regex(r"[A-Za-z_][\w.-]*")
-_TYPED: Final = regex(r"[\w.$-]*")
-_KEY: Final = regex(r'[ ]*(?:- +)*(?P<key>[^\s:#{\["\'][^:#]*?) *:\s(?P<value>.*)$')
+_WORD: Final = re.compile(r"[A-Za-z_][\w.-]*")
+_TYPED: Final = re.compile(r"[\w.$-]*")
+_KEY: Final = re.compile(r'[ ]*(?:- +)*(?P<key>[^\s:#{\["\'][^:#]*?) *:\s(?P<value>.*)$')
 _CEL_KEYS: Final = frozenset({"expression", "messageExpression", "valueExpression"})
 
 

@@ -1,9 +1,9 @@
 """Whole match and exclude blocks: `any`, `all` and the old single filter."""
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.match.facts import MatchFacts
 from kyvsim.match.resources import resource_criteria
 from kyvsim.match.subjects import names_users, user_criteria

@@ -1,6 +1,7 @@
 """What match blocks look at, read from a request once."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import (
@@ -12,7 +13,6 @@ from kyvsim.kube.objects import (
     object_key,
     text_field,
 )
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.request import AdmissionRequest, UserInfo
 
 

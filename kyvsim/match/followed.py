@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import TypeAlias
 from kyvsim.match.facts import MatchFacts
 from kyvsim.match.resources import resource_fields
 from kyvsim.match.subjects import user_fields

@@ -1,10 +1,10 @@
 """Which objects a match block can be for at all, as far as it names them."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.named_tuple import NamedTuple
 
 
 class Reach(NamedTuple):

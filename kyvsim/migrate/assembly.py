@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, Final, TypeAlias
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.layout import laid_out
 from kyvsim.migrate.names import object_name

@@ -1,7 +1,8 @@
 """CleanupPolicy and ClusterCleanupPolicy → policies that delete."""
 
+from typing import Final
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.entries import with_entries

@@ -1,16 +1,15 @@
 """Comments of a policy's text, by what they stand at."""
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 from kyvsim.model.source import Document, Path
 
-_COMMENT: Final = regex(r"^\s*(#.*?)\s*$")
-_BLOCK: Final = regex(r"[:-]\s+[|>][-+0-9]*\s*$")
+_COMMENT: Final = re.compile(r"^\s*(#.*?)\s*$")
+_BLOCK: Final = re.compile(r"[:-]\s+[|>][-+0-9]*\s*$")
 _LONGEST: Final = 5_000
 """Characters of a line that may begin a block of text, or be a comment."""
 

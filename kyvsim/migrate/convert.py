@@ -1,12 +1,12 @@
 """Policies with rules → policies in CEL that mean the same."""
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 from kyvsim.migrate.assembly import Whole, Written, policies_of
 from kyvsim.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
 from kyvsim.migrate.conditions import Asked, conditions_asked
@@ -54,7 +54,7 @@ _OTHER_OPERATIONS: Final = Condition(
 _DELETIONS: Final = Condition(
     "deletions", "they are not asked: context entries that read `request.object` find nothing there"
 )
-_BRACES: Final = regex(r"\{\{.*?\}\}")
+_BRACES: Final = re.compile(r"\{\{.*?\}\}")
 _NEVER_FAILS: Final = Condition(
     "never fails",
     "the rule lets everything pass, as the new policy does: `(x)` says what it is about, and `=(x)`"

@@ -1,7 +1,7 @@
 """What comes together while a rule is converted: variables of the new policy, and conditions."""
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
+from typing import Final, NamedTuple
+
 from kyvsim.model.migration import Condition, Note
 from kyvsim.model.source import Path
 

@@ -1,12 +1,11 @@
 """PolicyExceptions for rules → PolicyExceptions for the policies that these have become."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import matches
 from kyvsim.languages.classic.autogen import CRON_JOB, ComputedRules, compute_rules
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import TRUE, Test, some

@@ -4,13 +4,12 @@ Values stay text: only what joins tests matters to how an expression is read.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final, TypeAlias
 
 CHOICE, OR, AND, RELATION, SUM, PRODUCT, UNARY, TIGHT = range(1, 9)
 """How tightly a text binds, loosest first."""
@@ -18,7 +17,7 @@ CHOICE, OR, AND, RELATION, SUM, PRODUCT, UNARY, TIGHT = range(1, 9)
 _RELATIONS: Final = MappingProxyType(
     {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 )
-_IDENTIFIER: Final = regex(r"[A-Za-z_][A-Za-z0-9_]*")
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEYWORDS: Final = frozenset({"true", "false", "null", "in"})
 
 

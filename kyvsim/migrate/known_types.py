@@ -4,8 +4,8 @@ The types are those of structured merges; nothing is known of custom resources.
 """
 
 from collections.abc import Iterable
+from typing import Final, TypeAlias
 
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.patch.merge_types import (
     BOOLEAN,
     NUMERIC,

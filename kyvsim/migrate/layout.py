@@ -1,6 +1,7 @@
 """Tests → text of several lines: one idea a line."""
 
-from kyvsim.light.typed import Final
+from typing import Final
+
 from kyvsim.migrate.expressions import (
     AND,
     OR,

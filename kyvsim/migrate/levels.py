@@ -1,9 +1,9 @@
 """The levels that a rule on Pods is for: Pods, their controllers, CronJobs."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from kyvsim.languages.classic.autogen import ComputedRules, DerivedRule
-from kyvsim.light.typed import Final
 
 CONTROLLERS: Final = "controllers"
 CRON_JOBS: Final = "cronjobs"

@@ -1,8 +1,8 @@
 """Messages of rules, with their variables."""
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
+import re
+from typing import Final, NamedTuple
+
 from kyvsim.migrate.queries import Scope, text_value
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.model.migration import Condition
@@ -10,7 +10,7 @@ from kyvsim.model.migration import Condition
 _SHORTENED: Final = Condition(
     "message", "a part of the message cannot be filled in: the name of it stands there"
 )
-_VARIABLE: Final = regex(r"\{\{-?\s*((?:\{[^{}]*\}|[^{}])*?)\s*\}\}")
+_VARIABLE: Final = re.compile(r"\{\{-?\s*((?:\{[^{}]*\}|[^{}])*?)\s*\}\}")
 
 
 class Message(NamedTuple):

@@ -1,13 +1,12 @@
 """Names of the objects that others become."""
 
+import re
 from hashlib import sha256
-
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
+from typing import Final
 
 _LONGEST: Final = 63
 """What Kyverno takes for names of policies: it writes them into labels."""
-_WRONG: Final = regex(r"[^a-z0-9.-]+|\.(?=[.-])|(?<=[.-])\.")
+_WRONG: Final = re.compile(r"[^a-z0-9.-]+|\.(?=[.-])|(?<=[.-])\.")
 _DIGITS: Final = 6
 
 

@@ -1,10 +1,9 @@
 """Failure actions for some namespaces → rules with one action each, and where they have it."""
 
 from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import FALSE, TRUE, Test, every, opposite, some
 from kyvsim.migrate.matching import namespaces_test
 from kyvsim.migrate.refusal import NotConvertible

@@ -1,9 +1,9 @@
 """One rule, converted: what policies in CEL are put together of."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.exceptions import Excepted
 from kyvsim.migrate.matching import Matching
 from kyvsim.migrate.rules import Entry

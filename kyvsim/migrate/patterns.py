@@ -7,11 +7,10 @@ nothing is asked of what stands around that either.
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.migrate.container_loops import joined_loops
 from kyvsim.migrate.desk import Desk, name_for_element
 from kyvsim.migrate.expressions import (

@@ -1,9 +1,9 @@
 """What cannot be said in CEL."""
 
 from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.light.typed import ParamSpec, TypeVar
 from kyvsim.model.source import Path
 
 _Given = ParamSpec("_Given")

@@ -1,13 +1,13 @@
 """Scalars of patterns → tests: texts with operators, ranges and wildcards, numbers, null."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import parse_quantity
 from kyvsim.kube.text_pattern import range_ends, split_operator
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import (
     FALSE,
     TRUE,

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules
-from kyvsim.light.typed import Final
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.queries import Scope
 from kyvsim.model.migration import Condition

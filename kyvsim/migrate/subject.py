@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.known_types import field_of
 from kyvsim.migrate.matching import Matching

@@ -1,10 +1,11 @@
 """Wildcard texts → tests of texts."""
 
+import re
+
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.regex import regex
 from kyvsim.migrate.expressions import TRUE, Plain, Relation, Test, quoted
 
-_SPECIAL = regex(r"([.+()|\[\]{}^$\\])")
+_SPECIAL = re.compile(r"([.+()|\[\]{}^$\\])")
 
 
 def like(text: str, pattern: str) -> Test:

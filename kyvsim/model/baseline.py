@@ -1,9 +1,9 @@
 """Baselines: failures that are known, so that only new ones fail a run."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Location
 
 

@@ -1,7 +1,8 @@
 """Bindings of Kubernetes' admission policies: where a policy counts, and its parameters."""
 
+from typing import NamedTuple
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Document
 
 

@@ -1,9 +1,9 @@
 """Chainsaw tests: their steps and operations as they are read, and what came of them."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.model.source import Location

@@ -1,7 +1,8 @@
 """What tests can reach in policies: points, and how often each outcome of theirs came up."""
 
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
+from enum import StrEnum
+from typing import NamedTuple
+
 from kyvsim.model.source import Location, Path
 
 

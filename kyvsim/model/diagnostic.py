@@ -5,10 +5,9 @@ Codes: KV028 left out of a folder: what it is.
 
 from collections import Counter
 from collections.abc import Iterable
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
 
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.source import Location
 
 if TYPE_CHECKING:

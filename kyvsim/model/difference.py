@@ -1,11 +1,11 @@
 """What two sets of policies say otherwise of the same resources."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Location
 
 NO_RESULT = "none"

@@ -1,10 +1,9 @@
 """How a run ended, and why its exit status is what it is: the one record that both come from."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from types import MappingProxyType
-
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
 
 
 class Verdict(StrEnum):

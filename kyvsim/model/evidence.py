@@ -1,8 +1,9 @@
 """What shows that two sets of policies do the same, or where they do not."""
 
+from enum import StrEnum
+from typing import NamedTuple
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.coverage import Point, Ratio
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Location

@@ -1,7 +1,8 @@
 """Objects that show what rules do: one that passes, one that fails."""
 
+from typing import NamedTuple
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Location
 

@@ -1,10 +1,9 @@
 """PolicyExceptions: what is let off which rules, or which policies in CEL."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.source import Document
 
 if TYPE_CHECKING:

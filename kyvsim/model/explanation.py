@@ -1,11 +1,10 @@
 """How rules came to their verdicts: what was asked, what was found, and where both stand."""
 
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Location, Path

@@ -5,9 +5,9 @@ A language says them when it reads a policy. Nobody else reads the fields of one
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.source import Path
 

@@ -1,7 +1,8 @@
 """What would put right what a remark is about: changes of a document, by the places in it."""
 
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
+from enum import StrEnum
+from typing import NamedTuple
+
 from kyvsim.model.source import Document, Location, Path
 
 

@@ -5,8 +5,8 @@ Loaded only where somebody follows: elsewhere the closures stay as they are.
 
 import sys
 from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from kyvsim.light.typed import Any, Concatenate, ParamSpec, TypeVar
 from kyvsim.model.explanation import Step
 from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus

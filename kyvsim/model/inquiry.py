@@ -1,6 +1,7 @@
 """When policies were to be asked about an object in a simulation, and what they answered."""
 
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from kyvsim.model.explanation import ObjectExplanation
 
 

@@ -3,10 +3,10 @@
 Languages tell it, so that others can make objects on which a policy has something to decide.
 """
 
+from enum import Enum, StrEnum
+from typing import NamedTuple, TypeAlias
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.enumeration import Enum, StrEnum
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 
 
 class Hole(Enum):

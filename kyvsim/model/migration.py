@@ -1,11 +1,11 @@
 """What became of policies that were converted to CEL."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from itertools import zip_longest
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.evidence import Evidence
 from kyvsim.model.exception import PolicyException

@@ -1,6 +1,7 @@
 """What tests notice of policies that are changed a little."""
 
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from kyvsim.model.coverage import Ratio
 from kyvsim.model.evidence import Counterexample
 from kyvsim.model.source import Location

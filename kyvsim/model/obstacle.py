@@ -1,8 +1,9 @@
 """Why something did not come about in a simulation, for whoever looks for causes in it."""
 
+from enum import StrEnum
+from typing import NamedTuple
+
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
 
 
 class Reason(StrEnum):

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, labels
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import UserInfo

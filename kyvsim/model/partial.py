@@ -1,8 +1,8 @@
 """Partial reports: what one piece of a large input came to, as counts and as told rows."""
 
+from typing import NamedTuple, TypeAlias
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.reason import ToldReason
 from kyvsim.model.source import Location

@@ -1,8 +1,9 @@
 """Payloads: what policies judge that is no object of a cluster."""
 
+from enum import StrEnum
+from typing import NamedTuple
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Document
 
 

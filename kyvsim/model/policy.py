@@ -1,10 +1,9 @@
 """Policies as loaded: checked for shape, expressions still text."""
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.source import Document, Path

@@ -1,10 +1,9 @@
 """The three ways in which evaluation sees the world outside: cluster, clock and entropy."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING, Protocol
 from kyvsim.model.budget import Meter
 
 if TYPE_CHECKING:

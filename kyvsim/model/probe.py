@@ -5,9 +5,8 @@ follower is told every step with what was found (`model/following.py`).
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.source import Document, Location, Path
 

@@ -3,7 +3,8 @@
 Nothing of it needs the object any more.
 """
 
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from kyvsim.model.source import Location
 
 

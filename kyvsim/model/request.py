@@ -1,10 +1,10 @@
 """Admission requests: what the API server would ask about one object."""
 
 from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
 
 
 class Operation(StrEnum):

@@ -1,12 +1,11 @@
 """Outcomes of evaluation, from one rule up to one request."""
 
 from collections.abc import Iterator, Mapping
+from enum import Enum, StrEnum
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.enumeration import Enum, StrEnum
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.source import Document

@@ -1,10 +1,10 @@
 """Scenarios: what is done to a simulated cluster, step by step, and what is expected of it."""
 
 from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.budget import SIMULATED, Budget
 from kyvsim.model.installation import Installation
 from kyvsim.model.request import UserInfo

@@ -1,8 +1,9 @@
 """What a simulation tells: its timeline, its hazards, the objects at its end."""
 
+from enum import StrEnum
+from typing import NamedTuple
+
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.inquiry import Inquiry
 from kyvsim.model.obstacle import Obstacle

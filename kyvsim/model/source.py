@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple, Protocol, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Protocol, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
 """The way from a document's root to a node: mapping keys and list indices."""

@@ -1,9 +1,9 @@
 """Test manifests: what is tested, what is expected, and what came of it."""
 
 from decimal import Decimal
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.coverage import Coverage, Point
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.mutants import Mutants

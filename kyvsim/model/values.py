@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.source import Document, Path
 

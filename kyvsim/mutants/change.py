@@ -1,9 +1,9 @@
 """A change of a policy, and a kind of changes."""
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Path
 from kyvsim.mutants.site import Part, Site
 

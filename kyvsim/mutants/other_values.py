@@ -1,9 +1,10 @@
 """The value that takes another one's place."""
 
-from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
+import re
 
-_NUMBER = regex(r"(\d+)(?!.*\d)")
+from kyvsim.kube.objects import Json
+
+_NUMBER = re.compile(r"(\d+)(?!.*\d)")
 """The last number in a text."""
 _STANDS_FOR = ("{{", "$(")
 """With what texts begin that hold other values when a rule runs."""

@@ -1,12 +1,12 @@
 """The atoms of a value of a pattern: what stands between `|` and `&`."""
 
+import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
-_BETWEEN = regex(r"[^|&]+")
+_BETWEEN = re.compile(r"[^|&]+")
 _VARIABLE = "{{"
 
 

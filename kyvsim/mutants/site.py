@@ -1,8 +1,9 @@
 """The words between the walk through a policy and the kinds of change."""
 
+from enum import Enum
+from typing import NamedTuple
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.enumeration import Enum
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.source import Path
 
 

@@ -6,9 +6,9 @@ policies, so names tell what a part is. What nobody tests (messages, description
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.source import Path
 from kyvsim.mutants.site import Part, Site
 

@@ -3,15 +3,15 @@
 upstream: `pkg/engine/anchor`; in the text of a list's element only conditions count.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 from kyvsim.patch.nodes import is_named
 
-_ANCHOR = regex(r"([+<=X^])?\((.+)\)")
+_ANCHOR = re.compile(r"([+<=X^])?\((.+)\)")
 GLOBAL = frozenset({"<"})
 CONDITION = frozenset({""})
 CONDITIONS = GLOBAL | CONDITION

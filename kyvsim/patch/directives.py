@@ -3,8 +3,9 @@
 upstream: kyaml `yaml/merge2/smpdirective.go`.
 """
 
+from typing import Final
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.nodes import ABSENT, field_of, text
 

@@ -5,9 +5,10 @@ duration or a list inside a list that was written in an expression is something 
 type refuses with its text.
 """
 
+from typing import NamedTuple
+
 from kyvsim.kube.go_text import quote, sprint
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 
 
 class Foreign(NamedTuple):

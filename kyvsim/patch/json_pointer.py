@@ -3,17 +3,17 @@
 upstream: github.com/evanphx/json-patch/v5 `patch.go` (findObject, partialDoc, partialArray).
 """
 
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kyvsim.kube.depth import MAX_DEPTH
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 from kyvsim.model.budget import Meter
 from kyvsim.patch.errors import PatchError
 
-_NUMBER = regex(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?[0-9]+")
 _FEW = 16
 """Entries that are copied in a step."""
 _INT64 = range(-(2**63), 2**63)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
-from kyvsim.light.json_text import encode_basestring
 from kyvsim.patch.json_operations import Operation, prepare_operations, read_patch_text
 
 
@@ -53,7 +52,7 @@ def _as_written(value: Json) -> Json:
         return {key: _as_written(one) for key, one in value.items()}
     if value.__class__ is list:
         return [_as_written(one) for one in value]
-    return _Written(encode_basestring(value)) if value.__class__ is str else value
+    return _Written(json.dumps(value, ensure_ascii=False)) if value.__class__ is str else value
 
 
 def written_text(value: Json) -> str:

@@ -12,9 +12,9 @@ be there; `_merge_untidy` says how.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, count
 from operator import is_, not_
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.patch.nodes import ABSENT, field_of, is_empty, is_named, text, texts_at, wrong_kind
 
 

@@ -7,10 +7,10 @@ the cluster; `merge_keys.json` holds its facts (made by tests/package_data/make_
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.package_data import read_table
-from kyvsim.light.named_tuple import NamedTuple
 
 
 class Field(NamedTuple):

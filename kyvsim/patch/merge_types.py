@@ -10,11 +10,10 @@ upstream: sigs.k8s.io/structured-merge-diff/v6 schema/elements.go
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.package_data import read_table
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 
 STRING, NUMERIC, BOOLEAN, UNTYPED = "string", "numeric", "boolean", "untyped"
 _SCALARS: Mapping[str, str] = MappingProxyType(

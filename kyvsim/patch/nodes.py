@@ -6,10 +6,10 @@ two scalars are one when their texts are, and null differs from a missing field.
 
 from collections.abc import Sequence
 from operator import itemgetter
+from typing import Final
 
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.patch.errors import PatchError
 
 ABSENT: Final[Json] = object()

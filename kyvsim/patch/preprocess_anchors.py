@@ -14,11 +14,11 @@ first met. There are few, as little of a patch depends on the object.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import fits_itself_only
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.patch.anchor_keys import (
     ADDITION,
     CONDITION,

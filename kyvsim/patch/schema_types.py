@@ -6,11 +6,11 @@ Source of the rules: upstream k8s.io/kube-openapi pkg/schemaconv (openapi.go, sm
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.patch.merge_types import (
     FindType,
     NoTypesError,

@@ -6,10 +6,10 @@ typed/helpers.go; the messages are its.
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.go_text import quote, sprint
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.patch.go_values import Foreign, go_type, literal
 from kyvsim.patch.merge_types import (
     BOOLEAN,

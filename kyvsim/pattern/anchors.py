@@ -3,15 +3,14 @@
 upstream: pkg/engine/anchor/anchor.go and pkg/engine/validate/utils.go.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json, contains_text
 from kyvsim.kube.text_pattern import SPACE
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 
 CONDITION: Final = ""
 GLOBAL: Final = "<"
@@ -20,7 +19,7 @@ ADDITION: Final = "+"
 EQUALITY: Final = "="
 EXISTENCE: Final = "^"
 
-_SYNTAX = regex(r"([+<=X^]?)\((.+)\)")
+_SYNTAX = re.compile(r"([+<=X^]?)\((.+)\)")
 _FIRST_PHASE = frozenset({CONDITION, EXISTENCE, EQUALITY, NEGATION})
 _CHECKING = _FIRST_PHASE | {GLOBAL}
 _TRACKED = frozenset({CONDITION, EXISTENCE})

@@ -7,12 +7,11 @@ keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.budget import FEW, Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.pattern import anchors, lists, maps

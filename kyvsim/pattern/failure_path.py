@@ -7,10 +7,8 @@ upstream: pkg/engine/validate (PatternError) and pkg/engine/anchor/error.go.
 """
 
 from collections.abc import Callable, Sequence
-
-from kyvsim.light.enumeration import Enum
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, TypeAlias
+from enum import Enum
+from typing import Final, NamedTuple, TypeAlias
 
 Place: TypeAlias = tuple[str, ...]
 """Pieces of a path; a list index stands between each two: ("/spec/containers/", "/image/")."""

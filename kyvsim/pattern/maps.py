@@ -4,9 +4,9 @@ upstream: validateMap in pkg/engine/validate/validate.go, pkg/engine/anchor/hand
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.pattern import failure_path as paths
 from kyvsim.pattern.failure_path import Mismatch, Place, Weight, path_text, weigh
 from kyvsim.pattern.nodes import Check, Notes, type_name

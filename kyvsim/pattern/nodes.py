@@ -5,12 +5,11 @@ upstream: pkg/engine/validate/validate.go and pkg/engine/anchor/handlers.go.
 
 from collections.abc import Callable
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import plain_alternatives
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.pattern import failure_path as paths
 from kyvsim.pattern.failure_path import Mismatch, Place, path_text, weigh
 from kyvsim.pattern.scalars import Predicate, compile_scalar

@@ -5,11 +5,11 @@ upstream: pkg/engine/pattern/pattern.go.
 
 from collections.abc import Callable
 from functools import partial
+from typing import TypeAlias
 
 from kyvsim.kube.go_number import float_equals, int_equals
 from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import compile_text_pattern
-from kyvsim.light.typed import TypeAlias
 
 Predicate: TypeAlias = Callable[[Json], bool]
 

@@ -5,11 +5,11 @@ that skip, existence anchors and lists of lists have no shape.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.pattern import anchors
 from kyvsim.pattern import failure_path as paths
 from kyvsim.pattern.anchors import parse_anchor

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.api.explain import explained_run
 from kyvsim.api.typed import Typed, explain_typed, simulate_typed
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.report.playground_html import Shown, reasons, timeline, verdicts
 
 

@@ -7,7 +7,7 @@ kept between two questions.
 
 import json
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import anyio
 from starlette.applications import Starlette
@@ -17,7 +17,6 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kyvsim.api.typed import Typed
-from kyvsim.light.typed import Any, Final
 from kyvsim.model.wording import likely, listed
 from kyvsim.playground.answers import VIEWS, Asked
 from kyvsim.playground.evaluator import Evaluator, NoAnswerError

@@ -7,8 +7,7 @@ what reads them is told so before (`kyvsim/api/typed.py`), and this is the wall 
 import os
 import sys
 from collections.abc import Sequence
-
-from kyvsim.light.typed import Any, Final
+from typing import Any, Final
 
 _NEVER: Final = (
     "socket.",

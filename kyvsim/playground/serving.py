@@ -3,12 +3,11 @@
 import asyncio
 import socket
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kyvsim.light.typed import Final
 from kyvsim.playground.application import Limits, application
 from kyvsim.playground.evaluator import Evaluator, evaluator
 

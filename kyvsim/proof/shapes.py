@@ -5,10 +5,9 @@ whoever asks more slowly, so nothing here has a message or a reason.
 """
 
 from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, TypeAlias
 
 
 class DoubtError(Exception):

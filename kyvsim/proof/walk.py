@@ -7,10 +7,9 @@ the same way for all objects of which the bits of that shape are the same.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.proof.shapes import Both, DoubtError, Each, Fields, Keys, Shape, Value
 
 Trace: TypeAlias = list[int]

@@ -4,8 +4,8 @@ Codes: KV093 a failure of the baseline that occurs no more.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.baseline import Baseline, Failure
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy

@@ -1,8 +1,8 @@
 """A table of the rules that found fault, with how often each ended how."""
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
-from kyvsim.light.typed import Final
 from kyvsim.report.run import Run
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.summary import Summary

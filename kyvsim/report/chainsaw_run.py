@@ -1,8 +1,8 @@
 """What reports of chainsaw tests share: counts, and which tests they show."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing

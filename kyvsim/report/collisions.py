@@ -1,9 +1,9 @@
 """Objects that are generated more than once, gathered while responses stream by."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated
 from kyvsim.report.json_text import to_json

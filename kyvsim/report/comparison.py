@@ -1,8 +1,8 @@
 """Two runs over the same resources, one beside the other, and how that ends."""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.difference import (
     Direction,

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import TYPE_CHECKING, Final, TypeAlias
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import (
     BaselineState,

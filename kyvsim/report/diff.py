@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-
-from kyvsim.light.typed import TypeAlias
+from typing import TypeAlias
 
 Marked: TypeAlias = tuple[str, str]
 """A mark and a line: "+" added, "-" removed, " " in both, "@" a gap (its line is empty)."""

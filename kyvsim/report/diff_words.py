@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.light.typed import Final
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.difference import (
     Author,

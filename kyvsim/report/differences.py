@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
+from typing import TypeAlias
 
 from kyvsim.kube.equality import deep_equal
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.difference import (
     Author,
     Effect,

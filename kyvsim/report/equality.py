@@ -1,6 +1,7 @@
 """What `equal` found, and how it ended."""
 
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ending import Ending, Fact
 from kyvsim.model.evidence import Answer, Evidence

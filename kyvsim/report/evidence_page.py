@@ -1,6 +1,7 @@
 """Evidence as pages for a browser show it: values for `evidence.html` among the templates."""
 
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from kyvsim.model.evidence import Account, Answer, Counterexample, Evidence, Said
 from kyvsim.model.source import Location
 from kyvsim.report.diff import Marked

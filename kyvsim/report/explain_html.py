@@ -1,8 +1,8 @@
 """Explanations as one page for a browser; the steps on the way to what decided are open."""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.source import Location
 from kyvsim.report.explain_nodes import ExplainedRule, explained_rule

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, deciding
 from kyvsim.model.source import Location
 from kyvsim.report.diff import Marked

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from textwrap import wrap
 from types import MappingProxyType
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step
 from kyvsim.model.source import Location
 from kyvsim.report.explain_effects import effect_lines

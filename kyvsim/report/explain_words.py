@@ -1,9 +1,9 @@
 """Explanations in words: what all formats of `explain` for people say."""
 
+import json
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from kyvsim.light.json_text import write_json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.explanation import (
     Answer,
     ObjectExplanation,
@@ -60,7 +60,7 @@ def verdict_word(rule: RuleExplanation) -> str:
 
 def compact(data: object) -> str:
     """Return a value as JSON on one line; what JSON cannot say as a text."""
-    return write_json(whole_numbers(data), ensure_ascii=False, default=str)
+    return json.dumps(whole_numbers(data), ensure_ascii=False, default=str)
 
 
 def rule_name(rule: RuleExplanation) -> str:

@@ -5,9 +5,8 @@ As a table for people, or as JSON.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.model.partial import Head
 from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json

@@ -1,10 +1,8 @@
 """What is to be known of a format before it is chosen: a line in the table of each command."""
 
 from collections.abc import Callable
-
-from kyvsim.light.importing import import_module
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
+from importlib import import_module
+from typing import Any, NamedTuple
 
 ANNOTATIONS = "text/x-github-annotations"
 """The media type of lines that GitHub acts on: only the texts in the commands are the user's."""

@@ -5,9 +5,9 @@ Source: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-for
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Location
 from kyvsim.report.style import safe_text

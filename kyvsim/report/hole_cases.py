@@ -1,8 +1,8 @@
 """Mutants that no test notices as cases of a report for programs that knows cases only."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.mutants import Mutants
 from kyvsim.model.source import Location
 from kyvsim.report.mutants_text import advice_lines, change_text, score_line

@@ -1,9 +1,9 @@
 """When policies were asked about an object of a simulation, and why they did what: in words."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.objects import object_key
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, StepKind
 from kyvsim.model.inquiry import Inquiry
 from kyvsim.model.result import RuleStatus

@@ -6,10 +6,9 @@ text, until the last result is out. Lines and columns are 0 and files "" where t
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus
 from kyvsim.report.changes import generated, mutations, passed_rules, patched_targets
 from kyvsim.report.cleanup import Deletions, schedule_entry

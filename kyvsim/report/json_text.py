@@ -1,16 +1,16 @@
 """JSON text of loaded data, its whole numbers without a fraction."""
 
+import json
 from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.json_text import write_json
 
 _LARGEST_WHOLE = 1e21
 
 
 def to_json(value: Json) -> str:
     """Return `value` as JSON on one line, all characters in ASCII."""
-    return write_json(whole_numbers(value))
+    return json.dumps(whole_numbers(value))
 
 
 def whole_numbers(value: Json) -> Json:

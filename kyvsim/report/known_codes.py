@@ -13,11 +13,9 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from kyvsim.kube.package_data import read_text
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 
 _GROUPS: Final = (
     "files",
@@ -36,10 +34,10 @@ _GROUPS: Final = (
 )
 LINTED: Final = "lint example.yaml"
 """The command of an example that names none."""
-_BLOCK: Final = regex(
+_BLOCK: Final = re.compile(
     r"^```yaml (bad|good|beside)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
-_FILE: Final = regex(r"^# (\S*\.\w+)\n", re.MULTILINE)
+_FILE: Final = re.compile(r"^# (\S*\.\w+)\n", re.MULTILINE)
 _DEPRECATED: Final = " {deprecated}"
 
 

@@ -1,9 +1,9 @@
 """Failures that are known from a baseline, told apart while the responses of a run stream by."""
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from kyvsim.kube.objects import ObjectKey, object_key
-from kyvsim.light.typed import Final
 from kyvsim.model.baseline import Baseline, Failure
 from kyvsim.model.report_entry import report_message
 from kyvsim.model.result import (

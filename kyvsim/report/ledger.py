@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.pod_references import Reference, Target, injected_references, met_by, target_of
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
 from kyvsim.report.changes import generated
 

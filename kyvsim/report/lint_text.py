@@ -4,8 +4,8 @@ A finding begins with a line `file:line:column: severity code: message`, which e
 """
 
 from collections.abc import Iterator
+from typing import Final
 
-from kyvsim.light.typed import Final
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.closing_text import closing_lines
 from kyvsim.report.findings import Findings

@@ -1,9 +1,8 @@
 """How a report looks, where a format leaves a choice: what a user may ask of a view."""
 
 from collections.abc import Callable
-
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
+from enum import StrEnum
+from typing import NamedTuple
 
 
 def _unsaid(_text: str) -> None:

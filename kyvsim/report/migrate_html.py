@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.evidence import Evidence
 from kyvsim.model.migration import Conversion, Migration, Outcome, RuleOutcome
 from kyvsim.report.evidence_page import ShownEvidence, shown_evidence

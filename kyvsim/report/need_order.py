@@ -1,8 +1,8 @@
 """Texts in their order, while references that mutation injected wait for what meets them."""
 
 from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
 
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.report.ledger import Ledger, Need
 
 _HOLD_LIMIT: Final = 1 << 20

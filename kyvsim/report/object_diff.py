@@ -6,11 +6,10 @@ comes before the first one of an item does not make the whole item look changed.
 
 from collections.abc import Iterator
 from itertools import zip_longest
+from typing import Final, NamedTuple
 
 from kyvsim.kube.known_parts import is_whole_form, shown_parts
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.report.diff import Marked, marked_lines
 from kyvsim.report.object_yaml import leaf, scalar, yaml_lines
 

@@ -5,20 +5,20 @@ needs no recursion, and quotes by the typing that the reader (Go's) uses.
 """
 
 import json
+import re
 from functools import lru_cache
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_scalars import resolve
-from kyvsim.light.regex import regex
 from kyvsim.report.log_commands import JSON, has_log_command, log_safe
 
 _LARGEST_WHOLE = 1e21
 # Negated, since a class of many characters takes milliseconds to compile at every start.
-_PLAIN = regex(r"(?:[A-Za-z0-9_/.$(+~<=;^\\]|[^\x00-\xa0]|-{1,2}(?=[A-Za-z0-9]))[^\n\t]*")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_/.$(+~<=;^\\]|[^\x00-\xa0]|-{1,2}(?=[A-Za-z0-9]))[^\n\t]*")
 _LAST_PLAIN = "\ud7ff"
-_ENDS_PLAIN = regex(r":(?: |$)| #| $")
+_ENDS_PLAIN = re.compile(r":(?: |$)| #| $")
 # What YAML 1.1 readers take for numbers in base 60, dates, merge and default keys; Go does not.
-_TYPED_ELSEWHERE = regex(r"[-+]?[0-9][0-9_:]*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9].*|=|<<")
+_TYPED_ELSEWHERE = re.compile(r"[-+]?[0-9][0-9_:]*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9].*|=|<<")
 
 
 def to_yaml(obj: Json) -> str:
@@ -120,4 +120,4 @@ def _double_quoted(text: str) -> str:
 
 
 _BIDI = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
-_UNPRINTABLE = regex(f"[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff{_BIDI}]")
+_UNPRINTABLE = re.compile(f"[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff{_BIDI}]")

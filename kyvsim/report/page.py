@@ -10,12 +10,11 @@ import base64
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import Any, Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, Final
 from kyvsim.model.ending import Ending, Verdict
 from kyvsim.report.ending import ending_line
 from kyvsim.report.log_commands import log_safe

@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-
-from kyvsim.light.named_tuple import NamedTuple
+from typing import NamedTuple
 
 
 class Counted(NamedTuple):

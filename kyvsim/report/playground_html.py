@@ -1,9 +1,8 @@
 """The page in which policies are tried, and what it shows of them: parts of the other pages."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.simulation import Simulation

@@ -6,15 +6,14 @@ only, and narrows those of Pod security to controls and images, by names that of
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
 from kyvsim.report.look import Look
 from kyvsim.report.object_yaml import to_yaml
@@ -26,7 +25,7 @@ from kyvsim.report.writing import Begin, Lists, Writing
 _Maker: TypeAlias = Callable[[Row, ObjectKey], dict[str, Json]]
 
 _LIFETIME: Final = "cleanup.kyverno.io/ttl"
-_NO_NAME: Final = regex(r"[^a-z0-9.-]")
+_NO_NAME: Final = re.compile(r"[^a-z0-9.-]")
 _MOST_OF_A_NAME: Final = 253
 _HELD: Final = "held"
 

@@ -1,14 +1,14 @@
 """Policies as YAML that people go on with: keys in their order, long texts as blocks, comments."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
 from kyvsim.report.log_commands import has_log_command
 from kyvsim.report.object_yaml import scalar, yaml_lines
 
 _WIDTH = 100
-_WORD = regex(r"(?:(?<!\w)'[^']*'|[^ ])+")
+_WORD = re.compile(r"(?:(?<!\w)'[^']*'|[^ ])+")
 """What a line is not broken in: what stands in quotes, as texts of expressions do."""
 _ENTRIES = frozenset({"validations", "mutations", "generate", "conditions"})
 """Fields of which each entry is made of a rule."""

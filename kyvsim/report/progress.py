@@ -4,8 +4,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-
-from kyvsim.light.typed import TypeVar
+from typing import TypeVar
 
 Item = TypeVar("Item")
 

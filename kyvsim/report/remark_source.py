@@ -1,8 +1,8 @@
 """The line of a file that a remark is about, with a mark below the part that is meant."""
 
 from collections.abc import Iterator
+from typing import Final
 
-from kyvsim.light.typed import Final
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of
 from kyvsim.report.wrapped import Sheet

@@ -1,9 +1,8 @@
 """What a report is made from: the figures and responses of one run, and how to show them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING, TypeAlias
 from kyvsim.model.diagnostic import Diagnostic, strictly
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse

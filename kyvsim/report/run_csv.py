@@ -2,8 +2,8 @@
 
 import csv
 import io
+from typing import Final
 
-from kyvsim.light.typed import Final
 from kyvsim.model.source import Location
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.look import Look

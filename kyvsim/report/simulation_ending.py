@@ -1,8 +1,8 @@
 """How a simulation ended."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.model.simulation import Hazard, HazardLevel, Simulation

@@ -1,16 +1,16 @@
 """A line of a file with a mark below the part that is meant."""
 
+import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import Final
 
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 from kyvsim.model.reason import Excerpt
 from kyvsim.report.style import safe_line
 
-_QUOTED: Final = regex(r'"(?:[^"\\]|\\.)*"' r"|'(?:[^']|'')*'")
-_WORD: Final = regex(r"[^\s,\[\]{}]+")
-_PLAIN: Final = regex(r"[^,\[\]{}#]+")
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"' r"|'(?:[^']|'')*'")
+_WORD: Final = re.compile(r"[^\s,\[\]{}]+")
+_PLAIN: Final = re.compile(r"[^,\[\]{}#]+")
 _QUOTES: Final = ('"', "'")
 _NO_KEY_STARTS: Final = frozenset(":\"'")
 _NO_PLAIN_STARTS: Final = frozenset("&!*|>[{#")

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
-
-from kyvsim.light.typed import TypeAlias
+from typing import TypeAlias
 
 Paint: TypeAlias = Callable[[str, str], str]
 """Gives a text the look of a name from `LOOKS`, or leaves it as it is."""

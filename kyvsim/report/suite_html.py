@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.diff import Marked, hunks

@@ -1,8 +1,8 @@
 """What reports of tests share: which rows they show, the counts, the columns."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.model.suite import RowOutcome, SuiteOutcome

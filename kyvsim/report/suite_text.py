@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
-from kyvsim.light.typed import Final
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report import mutants_text
 from kyvsim.report.look import Look

@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import matches
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias, TypeVar
 from kyvsim.model.facts import Override, RuleFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.report_entry import report_message

@@ -1,8 +1,8 @@
 """The parts of the text view that speak: a resource's heading, its verdicts, its references."""
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.ledger import Need

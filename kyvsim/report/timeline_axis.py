@@ -7,9 +7,7 @@ axis that is logarithmic from its origin would squeeze that one into a point.
 
 import math
 from collections.abc import Sequence
-
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
+from typing import Final, NamedTuple
 
 LONG_WAIT: Final = 4
 """The step from which a wait is told in words: a second."""

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json, metadata
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.object_diff import marked_yaml

@@ -1,7 +1,7 @@
 """A simulation at a glance: a line for each actor, a dot for each event, along the axis of time."""
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
+from typing import Final, NamedTuple
+
 from kyvsim.report.timeline_axis import Label, labels, places
 from kyvsim.report.timeline_cards import Card, Lanes
 from kyvsim.report.timeline_rows import time_text

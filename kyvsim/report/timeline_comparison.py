@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.simulation import Simulation
 from kyvsim.report.endings import differences
 from kyvsim.report.page import page

@@ -1,10 +1,9 @@
 """A simulation as one page for a browser: an axis of time, lanes, what goes wrong, versions."""
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from kyvsim.kube.objects import ObjectKey, object_key
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.endings import differences, orders_text
 from kyvsim.report.explain_nodes import ExplainedRule, explained_rule

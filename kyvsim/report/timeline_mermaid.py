@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from kyvsim.light.regex import regex
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.timeline_rows import (
     TimelineLook,
@@ -15,7 +14,7 @@ from kyvsim.report.timeline_rows import (
 
 _LONGEST_NOTE = 160
 _LINE = 48
-_END = regex(r"\bend\b", re.IGNORECASE)
+_END = re.compile(r"\bend\b", re.IGNORECASE)
 """The word that closes a block in a diagram."""
 _BAD = frozenset({"denied", "failed"})
 

@@ -1,11 +1,11 @@
 """Two runs side by side: which events of one are which of the other, and how they differ."""
 
 from collections.abc import Hashable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
 
 from kyvsim.kube.lasting import lasting
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.diff import Marked
 from kyvsim.report.timeline_cards import difference

@@ -1,9 +1,8 @@
 """Rounds of a timeline that are alike: told once, the others folded."""
 
 from collections.abc import Hashable, Iterator, Sequence
+from typing import Final, NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.model.simulation import TimelineEvent
 
 _LONGEST: Final = 8

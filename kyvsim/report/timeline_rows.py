@@ -1,9 +1,9 @@
 """What views of a simulation share: which events they show, and the words for them."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.simulation import Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.report.style import counted
 from kyvsim.report.timeline_work import telling_work

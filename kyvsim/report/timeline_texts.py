@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.report.object_yaml import to_yaml
 from kyvsim.report.timeline_chart import LANE

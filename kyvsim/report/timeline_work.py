@@ -1,8 +1,8 @@
 """What of the background's work is worth telling: attempts that fail, or do nothing."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.simulation import Simulation, TimelineEvent
 
 _WORK = "UpdateRequest"

@@ -5,8 +5,8 @@ there is something to tell.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus
 from kyvsim.report.collisions import Collisions, collision_lines
 from kyvsim.report.ledger import Ledger

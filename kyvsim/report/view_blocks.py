@@ -1,10 +1,9 @@
 """What the view of `apply` tells of each object: its results, its changes, what they refer to."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING, Final
 from kyvsim.model.result import EngineResponse, RuleResult
 from kyvsim.report.changes import has_changes
 from kyvsim.report.ledger import Need, needs_of

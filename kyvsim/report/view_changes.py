@@ -1,10 +1,9 @@
 """Changed and created objects in the view of `apply`: what is new in them, not the whole."""
 
 from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.model.result import EngineResponse, RuleStatus
 from kyvsim.report.changes import Change, generated, mutations, patched_targets
 from kyvsim.report.diff import Marked, hunks

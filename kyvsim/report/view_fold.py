@@ -8,12 +8,11 @@ the first of it in its part. So it is with examples: what comes behind enough of
 where it is found, and only the number is passed on.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import Final, NamedTuple
 
-from kyvsim.light.json_text import read_json, write_json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.view_rows import Said, headline
 from kyvsim.report.wrapped import INDENT, Sheet, apart
@@ -265,15 +264,15 @@ _APART: Final = "\x1e"
 def to_line(told: Block | Counted) -> str:
     """Return what a part tells as a line of text, which another process reads."""
     if isinstance(told, Counted):
-        return f"{write_json(told)}\n"
+        return f"{json.dumps(told)}\n"
     title, place, items, edited, created = told
-    head = write_json((title, place, edited, created))
+    head = json.dumps((title, place, edited, created))
     return f"{_APART.join((head, *map(_item_text, items)))}\n"
 
 
 @lru_cache(maxsize=1024)
 def _item_text(item: Item) -> str:
-    return write_json(item)
+    return json.dumps(item)
 
 
 def from_lines(pieces: Iterable[str]) -> Iterator[Block | Counted]:
@@ -287,13 +286,13 @@ def from_lines(pieces: Iterable[str]) -> Iterator[Block | Counted]:
 def _from_line(line: str) -> Block | Counted:
     head, *items = line.split(_APART)
     if not items:
-        kind, number = read_json(head)
+        kind, number = json.loads(head)
         return Counted(Kind(*kind), number)
-    title, place, edited, created = read_json(head)
+    title, place, edited, created = json.loads(head)
     return Block(title, place, [*map(_read_item, items)], edited, created)
 
 
 @lru_cache(maxsize=1024)
 def _read_item(text: str) -> Item:
-    kind, said, is_whole = read_json(text)
+    kind, said, is_whole = json.loads(text)
     return Item(Kind(*kind), Said(*said), is_whole)

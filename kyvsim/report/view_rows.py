@@ -1,9 +1,8 @@
 """Results in the view of `apply`: what is said, where the manifest has it, and who says it."""
 
 from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Protocol
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import BaselineState, EngineResponse
 from kyvsim.report.run import Run

@@ -1,8 +1,8 @@
 """Texts in lines of a width: words and places stay whole, and what is read is safe to show."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.report.look import Look
 from kyvsim.report.style import Paint, painter, safe_line
 

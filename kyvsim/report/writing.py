@@ -7,9 +7,8 @@ together here.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.look import Look
 from kyvsim.report.run import Run, Tell, Telling, Told

@@ -4,14 +4,14 @@ Source of the rules: k8s.io/kube-openapi pkg/validation/validate, and listtype v
 k8s.io/apiextensions-apiserver pkg/apiserver/schema.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 from kyvsim.model.source import Path
 from kyvsim.schema.formats import has_format
 from kyvsim.schema.node import Node
@@ -259,7 +259,7 @@ def _identity(schema: Node, item: Json) -> Json:
     return {name: item[name] for name in names if name in item} if item.__class__ is dict else item
 
 
-_form = lru_cache(maxsize=64)(regex)
+_form = lru_cache(maxsize=64)(re.compile)
 
 
 def _is_found(pattern: str, text: str) -> bool:

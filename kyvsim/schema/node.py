@@ -10,10 +10,10 @@ or of a plain type.
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from types import MappingProxyType
+from typing import TypeAlias
 
 from kyvsim.kube.known_parts import Known, within_bounds
 from kyvsim.kube.objects import Json, texts_in
-from kyvsim.light.typed import TypeAlias
 
 SchemaRef: TypeAlias = str | Mapping[str, Json]
 """A schema as it is written, or a name for it."""

@@ -5,10 +5,9 @@ Source of the rules: k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel/val
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.source import Path
 from kyvsim.schema.node import Node
 

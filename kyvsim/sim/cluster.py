@@ -1,9 +1,9 @@
 """A whole cluster: its parts, its controllers, and what is there from the start."""
 
 from datetime import datetime
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.schema.kinds import kyverno_kinds

@@ -1,11 +1,11 @@
 """What a scenario expects of objects, looked at after every write."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from kyvsim.kube.duration import SECOND, format_duration
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.scenario import OF_REQUESTS, Demand, Expected
 from kyvsim.model.simulation import Expectation
 from kyvsim.model.source import Location

@@ -5,10 +5,10 @@ same text or what its wildcards stand for; null fits a field that is not there.
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, metadata, text_field
 from kyvsim.kube.wildcard import matches
-from kyvsim.light.named_tuple import NamedTuple
 
 _NUMBERS = frozenset({int, float})
 _LONGEST = 60

@@ -5,10 +5,10 @@ it themselves: that a request is left out, that a policy does not hear of it.
 """
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from kyvsim.compile import CompiledRule, PolicySet
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.explanation import FollowedRule, RuleRun, Step, StepKind
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Follower

@@ -6,13 +6,13 @@ charts/kyverno (templates/*/clusterrole.yaml, templates/config).
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, labels, object_key
 from kyvsim.kube.package_data import read_table
-from kyvsim.light.regex import regex
 from kyvsim.model.installation import Installation
 from kyvsim.sim.kyverno.configuration import CONFIG_MAP
 from kyvsim.sim.kyverno.users import NAMESPACE
@@ -34,8 +34,8 @@ _CORE_EXTRAS = (
 """Group and a resource of the rules that the background controller has by its own values."""
 _WORDS = ("excludeGroups", "excludeUsernames", "excludeRoles", "excludeClusterRoles")
 _TEXTS = ("generateSuccessEvents", "successEventActions", "updateRequestThreshold")
-_FILTER = regex(r"\[[^\[\]]*\]")
-_TEMPLATE = regex(r'\{\{-?\s*(?:template|include)\s+"kyverno\.([\w.-]+)"\s+[.$]\s*-?\}\}')
+_FILTER = re.compile(r"\[[^\[\]]*\]")
+_TEMPLATE = re.compile(r'\{\{-?\s*(?:template|include)\s+"kyverno\.([\w.-]+)"\s+[.$]\s*-?\}\}')
 _OWN_FILTER = f"[*/*,{NAMESPACE},*]"
 
 

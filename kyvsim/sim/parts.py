@@ -1,10 +1,10 @@
 """What the controllers of one simulation share."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kyvsim.compile import Model
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.budget import SIMULATED, Budget, Meter
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import CelException, PolicyException

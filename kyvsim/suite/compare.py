@@ -4,12 +4,11 @@ upstream: cmd/cli/kubectl-kyverno/resource (labels.go, tidy.go, compare.go)
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.equality import deep_equal
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, labels, metadata, object_key
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.suite import Difference
 
 _GENERATE_LABEL = "generate.kyverno.io/"

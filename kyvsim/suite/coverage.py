@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import ObjectKey, object_key
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointKind, PointOutcome
 from kyvsim.model.probe import PolicyPlace, Seen
 from kyvsim.model.source import Path

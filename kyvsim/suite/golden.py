@@ -1,11 +1,11 @@
 """What files of expected objects should hold: each object once, and no two opinions of it."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.equality import deep_equal
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.suite import Golden
 from kyvsim.suite.compare import comparable
 

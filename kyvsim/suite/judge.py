@@ -6,9 +6,9 @@ exception is `result: skip`, which a rule that leaves the resource alone fulfils
 
 from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import ObjectKey, object_key
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, RowOutcome
 from kyvsim.suite.meaning import (

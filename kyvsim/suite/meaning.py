@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.suite import ExpectedRow, ResourceSpec
 from kyvsim.model.wording import likely, listed
 from kyvsim.suite.run import SuiteInputs, leads_to_payload, object_keys

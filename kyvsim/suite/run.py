@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from posixpath import join, normpath
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile import PolicySet
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
 from kyvsim.engine.payload import evaluate_payload
 from kyvsim.engine.phases import STAGES
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.outside import ContextData
 from kyvsim.model.payload import Payload
 from kyvsim.model.policy import Policy

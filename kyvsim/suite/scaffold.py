@@ -5,9 +5,9 @@ INVARIANT: a row is only kept where the strict reading passes it, one resource a
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow
 from kyvsim.suite.compare import Files

@@ -6,10 +6,9 @@ upstream: cmd/cli/kubectl-kyverno/commands/test/output.go
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json, ObjectKey, metadata, text_field
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.reason import ToldReason
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, ResourceSpec, RowOutcome

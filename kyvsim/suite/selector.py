@@ -3,8 +3,9 @@
 upstream: cmd/cli/kubectl-kyverno/test/filter
 """
 
+from typing import NamedTuple
+
 from kyvsim.kube.wildcard import matches
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.suite import ExpectedRow
 
 

@@ -3,8 +3,9 @@
 upstream: cmd/cli/kubectl-kyverno/commands/test/command.go
 """
 
+from typing import NamedTuple
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleResult, RuleStatus
 from kyvsim.model.suite import Difference, ExpectedRow, Golden

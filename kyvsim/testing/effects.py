@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, patched_targets

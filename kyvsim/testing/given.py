@@ -3,10 +3,10 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from kyvsim.api import Source
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import TypeAlias
 
 Given: TypeAlias = str | os.PathLike[str] | Mapping[str, Json] | Iterable["Given"]
 """A path, a text of several lines (YAML), an object, or any number of these."""

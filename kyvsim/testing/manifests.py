@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kyvsim.api.suite_cases import Case, OpenManifest, open_manifest, read_cases
-from kyvsim.light.typed import Any
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Manifest, RowOutcome

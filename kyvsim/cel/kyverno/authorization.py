@@ -6,6 +6,7 @@ cmd/cli/kubectl-kyverno/processor/authz_processor.go for what the rows say.
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kyvsim.cel.environment import Environment, Library, environment
 from kyvsim.cel.kyverno import envoy, http_requests, mcp
@@ -25,8 +26,6 @@ from kyvsim.cel.libraries.strings import LATEST_STRINGS
 from kyvsim.cel.types import INT, CelType, opaque
 from kyvsim.cel.values import Message
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.ports import Clock
 

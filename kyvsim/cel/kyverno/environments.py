@@ -11,6 +11,7 @@ pkg/image/verification/evaluator/compiler.go
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import CALL_LIMIT, Environment, Library, environment
@@ -35,8 +36,6 @@ from kyvsim.cel.libraries.lists import TWO_VARIABLES
 from kyvsim.cel.libraries.mutation import ESCAPES, OBJECTS
 from kyvsim.cel.libraries.optionals import LENIENT_OR_VALUE
 from kyvsim.cel.types import DYN, STRING, CelType, list_of, map_of, struct
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.ports import Clock, Entropy
 
 VARIABLES = "kyverno.variables"

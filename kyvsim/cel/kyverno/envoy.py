@@ -6,6 +6,7 @@ envoy/service/auth/v3, envoy/config/core/v3, envoy/type/v3
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import Library, Overload
@@ -27,7 +28,6 @@ from kyvsim.cel.types import (
     struct,
 )
 from kyvsim.cel.values import Message
-from kyvsim.light.typed import Any
 
 _AUTH = "envoy.service.auth.v3"
 _CORE = "envoy.config.core.v3"

@@ -6,12 +6,12 @@ Source of the rules: upstream kyverno/sdk extensions/cel/libs/gzip; the time ins
 import gzip
 import io
 import zlib
+from typing import Any
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.native import native_text
 from kyvsim.cel.signature import function, way
-from kyvsim.light.typed import Any
 
 _MOST_BYTES = 16 << 20
 """What a text may become; upstream goes on until memory ends."""

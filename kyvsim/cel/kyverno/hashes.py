@@ -6,11 +6,11 @@ constant `mylib_version`.
 
 import hashlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import STRING
-from kyvsim.light.typed import Any
 
 _DIGESTS: tuple[tuple[str, Callable[..., Any]], ...] = (
     ("sha1", hashlib.sha1),

@@ -5,13 +5,12 @@ given, or the call is an error.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 
 _TYPE = opaque("http.Context")
 _T = _TYPE.name

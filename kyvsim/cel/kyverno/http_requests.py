@@ -5,8 +5,10 @@ takes the names of fields in any case and passes over those that it does not kno
 """
 
 import base64
+import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import Library, Overload
@@ -17,9 +19,6 @@ from kyvsim.cel.signature import function
 from kyvsim.cel.types import CelType, list_of, map_of, struct
 from kyvsim.cel.values import Message
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any
 from kyvsim.model.source import Path
 
 REQUEST = struct("http.CheckRequest")
@@ -29,7 +28,7 @@ _OK = struct("http.CheckResponseOk")
 _DENIED = struct("http.CheckResponseDenied")
 _MCP = struct("http.MCPCheckData")
 _TEXTS = map_of(types.STRING, list_of(types.STRING))
-_TOKEN = regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 _ATTRIBUTE_FIELDS: Mapping[str, CelType] = MappingProxyType(

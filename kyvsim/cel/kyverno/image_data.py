@@ -5,13 +5,12 @@ those of a context file.
 """
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 
 _TYPE = opaque("imagedata.Context")
 

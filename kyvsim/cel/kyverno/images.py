@@ -5,19 +5,20 @@ Source of the rules: upstream kyverno/sdk extensions/cel/libs/image over go-cont
 name of one part, the tag `latest`; of a reference with tag and digest only the digest counts.
 """
 
+import re
+from typing import NamedTuple
+
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kube.go_url import UrlError, parse_url
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
 _TYPE = opaque("kyverno.image")
 _DOCKER = "index.docker.io"
-_REPOSITORY = regex(r"[abcdefghijklmnopqrstuvwxyz0123456789_\-./]{2,255}")
-_TAG = regex(r"[0-9A-Za-z_\-.]{1,128}")
-_DIGEST = regex(r"sha256:[a-f0-9]{64}")
+_REPOSITORY = re.compile(r"[abcdefghijklmnopqrstuvwxyz0123456789_\-./]{2,255}")
+_TAG = re.compile(r"[0-9A-Za-z_\-.]{1,128}")
+_DIGEST = re.compile(r"sha256:[a-f0-9]{64}")
 
 
 class Image(NamedTuple):

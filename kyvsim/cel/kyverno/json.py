@@ -8,6 +8,7 @@ such as `object`, is written as it is.
 
 import base64
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
@@ -32,8 +33,6 @@ from kyvsim.cel.values import (
 )
 from kyvsim.go.json import JsonError, parse_json
 from kyvsim.kube.go_text import to_json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 
 _TYPE = opaque("json.Json")
 

@@ -5,6 +5,7 @@ upstream: kyverno-authz pkg/cel/libs/mcp, pkg/cel/impl/mcp.go; mark3labs/mcp-go 
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kyvsim.cel import types
 from kyvsim.cel.environment import Library, Overload
@@ -29,8 +30,6 @@ from kyvsim.go.json import JsonError, json_kind, parse_json
 from kyvsim.kube.go_number import parse_float, parse_int, to_int64
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 
 _TYPE = opaque("mcp.MCP")
 REQUEST = struct("mcp.MCPRequest")

@@ -10,6 +10,7 @@ import binascii
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kyvsim.cel import types
 from kyvsim.cel.conversion import text_to_timestamp
@@ -18,8 +19,6 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import Message, Timestamp, UInt
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.source import Path
 
 _DEFAULTS: Mapping[str, Any] = MappingProxyType(

@@ -6,6 +6,7 @@ Source of the rules and messages: upstream cel-go common/types (ConvertToNative)
 import base64
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.lazy_variables import LazyVariables
@@ -24,7 +25,6 @@ from kyvsim.cel.values import (
     type_name,
 )
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Any
 
 _SAFE = 1 << 53
 

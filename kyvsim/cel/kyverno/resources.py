@@ -5,13 +5,12 @@ functions take no namespace and look into that of the policy.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kyvsim.cel.environment import Function, Library, Overload
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 
 _TYPE = opaque("resource.Context")
 _RESOURCE = opaque("schema.GroupVersionResource")

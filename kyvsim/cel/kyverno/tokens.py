@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kyvsim.cel.environment import Library, Overload
 from kyvsim.cel.errors import CelError
@@ -24,8 +25,6 @@ from kyvsim.kube.go_number import parse_int
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.ports import Clock
 
 TOKEN = struct("jwt.Token")

@@ -5,13 +5,13 @@ Source of the rules: upstream kyverno/sdk extensions/cel/libs/transform.
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.text import go_type
 from kyvsim.cel.values import Duration, MadeList, Timestamp, UInt
-from kyvsim.light.typed import Any
 
 _NATIVE_TYPES: MappingProxyType[type, str] = MappingProxyType(
     {

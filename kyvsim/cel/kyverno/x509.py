@@ -4,11 +4,12 @@ Source of the rules: upstream kyverno/sdk extensions/cel/libs/x509, which gives 
 struct of its own with fewer fields, and a signing request whole.
 """
 
+from typing import Any
+
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.go.x509 import CertificateError, decode_pem
-from kyvsim.light.typed import Any
 
 _FIELDS = frozenset(
     """

@@ -4,14 +4,14 @@ Source of the rules: upstream kyverno/sdk extensions/cel/libs/yaml: YAML 1.1 by 
 every number is a double; an empty text is null.
 """
 
+from typing import Any, NamedTuple
+
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_text import load_one
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 
 _TYPE = opaque("yaml.Yaml")
 

@@ -6,12 +6,12 @@ roles is what Kyverno's command line answers, pkg/engine/internal/authorizer.go.
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
-from kyvsim.light.named_tuple import NamedTuple
 
 AUTHORIZER = struct("kubernetes.authorization.Authorizer")
 PATH_CHECK = struct("kubernetes.authorization.PathCheck")

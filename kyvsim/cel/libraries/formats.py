@@ -7,6 +7,7 @@ k8s.io/apimachinery pkg/api/validate/content and pkg/util/validation.
 import re
 from collections.abc import Callable
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.signature import function, way
@@ -15,8 +16,6 @@ from kyvsim.cel.values import NONE, Optional
 from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_time import parse_time
 from kyvsim.kube.go_url import UrlError, parse_request_uri
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
 _TYPE = struct("kubernetes.NamedFormat")
 _Check = Callable[[str], list[str]]
@@ -109,11 +108,13 @@ _LABEL_VALUE = _Shape(
     ("MyValue", "my_value", "12345"),
     "bytes",
 )
-_UUID = regex(
+_UUID = re.compile(
     "[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE | re.ASCII
 )
-_BASE64 = regex(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
-_CLOCK = regex(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
+_BASE64 = re.compile(
+    r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
+)
+_CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
 
 
 def format_problems(name: str, text: str) -> list[str]:

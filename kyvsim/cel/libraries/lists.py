@@ -6,6 +6,7 @@ pkg/cel/library/lists.go.
 
 from collections.abc import Callable
 from functools import cmp_to_key
+from typing import Any
 
 from kyvsim.cel.arithmetic import add
 from kyvsim.cel.costs import MAX_RANGE, check_size
@@ -16,7 +17,6 @@ from kyvsim.cel.ordering import COMPARABLE, compare
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.text import go_type
 from kyvsim.cel.values import Duration, MadeList, MadeMap, Timestamp, UInt, type_name
-from kyvsim.light.typed import Any
 
 _ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _ADDABLE = frozenset({str, int, UInt, float, bytes, Duration, Timestamp})

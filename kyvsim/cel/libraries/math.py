@@ -6,6 +6,7 @@ macros for `math.@max` and `math.@min`.
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from kyvsim.cel.arithmetic import checked_int
 from kyvsim.cel.environment import Function, Library
@@ -14,7 +15,6 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.ordering import compare
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.values import UInt
-from kyvsim.light.typed import Any
 
 _NUMERIC = ("double", "int", "uint")
 _WORD = 1 << 64

@@ -8,13 +8,13 @@ Source of the rules: upstream k8s.io/apiserver pkg/cel/mutation, pkg/cel/library
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from kyvsim.cel.environment import Library, StructType
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import DYN, STRING, CelType, struct
 from kyvsim.cel.values import MadeList, MadeMap, UInt
-from kyvsim.light.typed import Any
 
 OBJECT = struct("Object")
 JSON_PATCH = struct("JSONPatch")

@@ -3,14 +3,14 @@
 Source of the rules: upstream k8s.io/apiserver pkg/cel/library/ip.go, cidr.go, over Go's net/netip.
 """
 
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kube.go_text import quote
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
@@ -23,7 +23,7 @@ _LAST_FIELD = 3
 _GROUPS = 8
 _LONG_GROUP = "each group must have 4 or less digits"
 _NO_GROUP = "each colon-separated field must have at least one digit"
-_BITS = regex(r"0|[1-9][0-9]{0,2}")
+_BITS = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
 class Ip(NamedTuple):

@@ -4,11 +4,11 @@ Source of the signatures: upstream cel-go common/stdlib/standard.go.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from kyvsim.cel import access, arithmetic, equality, ordering
 from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.signature import way
-from kyvsim.light.typed import Any
 
 _NUMBERS = ("int", "uint", "double")
 

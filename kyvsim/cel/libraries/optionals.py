@@ -3,6 +3,8 @@
 Source of the rules: upstream cel-go cel/library.go, common/types/optional.go.
 """
 
+from typing import Any
+
 from kyvsim.cel.access import index_if_present
 from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.errors import CelError
@@ -10,7 +12,6 @@ from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.text import show_value
 from kyvsim.cel.values import NONE, Duration, MadeList, Optional, Timestamp
-from kyvsim.light.typed import Any
 
 
 def _of(value: Any) -> Optional:

@@ -4,6 +4,7 @@ Source of the rules: upstream k8s.io/apiserver pkg/cel/library/quantity.go.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
@@ -11,7 +12,6 @@ from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
 from kyvsim.kube import quantity as kube
 from kyvsim.kube.quantity import parse_quantity, quantity_problem
-from kyvsim.light.named_tuple import NamedTuple
 
 _TYPE = struct("kubernetes.Quantity")
 _MAX_INT = (1 << 63) - 1

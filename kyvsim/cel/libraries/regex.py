@@ -5,6 +5,7 @@ Source of the rules: upstream k8s.io/apiserver pkg/cel/library/regex.go.
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError, no_such_overload
@@ -12,7 +13,6 @@ from kyvsim.cel.loops import Run
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.values import TextList
 from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match
-from kyvsim.light.typed import Any
 
 
 def _compile(pattern: str) -> Any:

@@ -5,6 +5,7 @@ Source of the rules: upstream cel-go ext/regex.go. In a replacement `\1` stands 
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
@@ -12,7 +13,6 @@ from kyvsim.cel.signature import function, way
 from kyvsim.cel.values import NONE, Optional, TextList
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match
-from kyvsim.light.typed import Any
 
 
 def _compile(pattern: str) -> Any:

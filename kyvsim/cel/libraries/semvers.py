@@ -3,12 +3,13 @@
 Source of the rules: upstream k8s.io/apiserver pkg/cel/library/semverlib.go, version 1.
 """
 
+from typing import NamedTuple
+
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
 from kyvsim.kube.semver import Version, read_version
-from kyvsim.light.named_tuple import NamedTuple
 
 _TYPE = struct("kubernetes.Semver")
 

@@ -4,6 +4,7 @@ Source of the rules: upstream cel-go common/stdlib/standard.go.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from kyvsim.cel import conversion as to
 from kyvsim.cel.environment import Function, Library
@@ -13,7 +14,6 @@ from kyvsim.cel.signature import function, member_and_global, way
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, runtime_type
 from kyvsim.kube.regexes import RegexError, compile_regex, is_found
-from kyvsim.light.typed import Any
 
 
 def _size(value: Any) -> int:

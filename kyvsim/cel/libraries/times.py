@@ -3,8 +3,10 @@
 Source of the rules: upstream cel-go common/stdlib/standard.go; without a zone the time is UTC.
 """
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.errors import CelError
@@ -12,13 +14,11 @@ from kyvsim.cel.signature import way
 from kyvsim.cel.values import Duration, Timestamp
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.go_time import Time, from_clock
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any
 
 _SECOND = 1_000_000_000
 _FIRST, _LAST = -62_135_510_400, 253_402_214_400
 """A day after the first second of the year 1, and a day before the last one of the year 9999."""
-_NUMBER = regex(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?[0-9]+")
 _Part = Callable[[Time], int]
 
 

@@ -5,9 +5,9 @@ Source of the names: kubectl's own help.
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.light.named_tuple import NamedTuple
 
 _BARE = frozenset(
     {

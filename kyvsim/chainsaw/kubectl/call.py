@@ -1,5 +1,8 @@
 """One call of kubectl: its arguments, and whom it asks for what."""
 
+import re
+from typing import NamedTuple
+
 from kyvsim.chainsaw.kubectl.arguments import Invocation
 from kyvsim.chainsaw.kubectl.kinds import NamedKind, kind_named
 from kyvsim.chainsaw.reach import require_simulated, require_written
@@ -7,14 +10,12 @@ from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
 from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.server import ApiError, ApiResponse, Client, Store
 from kyvsim.sim.server.client import ADMIN
 
 _DENIED = "admission webhook "
-_COUNT = regex(r"[+-]?[0-9]{1,9}")
+_COUNT = re.compile(r"[+-]?[0-9]{1,9}")
 _NO_MATCH = "NoKindMatch"
 
 

@@ -8,14 +8,13 @@ import re
 from collections.abc import Callable, Iterator
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
 
-_STEP = regex(
+_STEP = re.compile(
     r"""\.\.|\.?(?P<name>(?:\\.|[^\s.\[\]{}'"])+)|\.?\[(?P<inner>(?:[^\[\]'"]|'[^']*'|"[^"]*")*)\]|\.""",
     re.VERBOSE,
 )
-_FILTER = regex(r"""\?\(\s*@(?P<path>[^=!<>]+?)\s*(?P<op>==|!=)\s*(?P<value>.+?)\s*\)""")
-_SLICE = regex(r"(-?\d*):(-?\d*)")
+_FILTER = re.compile(r"""\?\(\s*@(?P<path>[^=!<>]+?)\s*(?P<op>==|!=)\s*(?P<value>.+?)\s*\)""")
+_SLICE = re.compile(r"(-?\d*):(-?\d*)")
 
 
 _MOST_CHARACTERS = 4_000

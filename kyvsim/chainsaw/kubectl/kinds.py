@@ -1,8 +1,9 @@
 """What kubectl calls kinds: plurals, singulars, short names, groups behind a dot."""
 
+from typing import NamedTuple
+
 from kyvsim.kube.discovery import kinds_named, plural, preferred_version
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.server import Store
 
 

@@ -1,6 +1,7 @@
 """The program kubectl: finds the command, and runs it on the cluster."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl import apply, create, delete, get, marks, patch, pods, scale, waiting
@@ -8,7 +9,6 @@ from kyvsim.chainsaw.kubectl.arguments import Invocation, read_arguments
 from kyvsim.chainsaw.kubectl.call import Call, KubectlError
 from kyvsim.chainsaw.streams import Result, complaint
 from kyvsim.chainsaw.surroundings import Surroundings
-from kyvsim.light.named_tuple import NamedTuple
 
 _START = 0.25
 """Seconds that the program takes to start and to learn what the cluster serves."""

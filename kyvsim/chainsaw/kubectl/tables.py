@@ -4,9 +4,11 @@ Source of the columns: k8s.io/kubernetes pkg/printers/internalversion; for custo
 `additionalPrinterColumns` of their definitions. Of the layout: k8s.io/cli-runtime pkg/printers.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl.ages import age
@@ -15,13 +17,11 @@ from kyvsim.chainsaw.kubectl.kyverno_columns import KYVERNO_COLUMNS
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 from kyvsim.sim.server import Store
 
 _LEAST_WIDTH = 6
 _GAP = 3
-_BREAKS = regex("[\f\n\r]")
+_BREAKS = re.compile("[\f\n\r]")
 
 
 class Column(NamedTuple):

@@ -1,10 +1,10 @@
 """What the runner knows of an operation."""
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from kyvsim.chainsaw.session import Situation
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 
 
 class Operation(NamedTuple):

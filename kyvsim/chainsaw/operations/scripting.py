@@ -14,11 +14,10 @@ from kyvsim.chainsaw.streams import STDERR, STDOUT, Result
 from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.chainsaw.usage import Usage
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.light.regex import regex
 
 _KILLED = -1
 """Stands for the exit status of a program that was killed, which has none."""
-_VARIABLE = regex(r"\$(?:(\w+)|\{(\w+)\})")
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 
 
 def run_script(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:

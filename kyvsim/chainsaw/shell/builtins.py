@@ -4,18 +4,17 @@ Their errors are those of dash, which ends a script where one of these fails.
 Source of the rules: POSIX, Shell Command Language, 2.14.
 """
 
+import re
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.streams import Result
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
 _FLAGS = (("e", "errexit"), ("u", "nounset"), ("x", "xtrace"), ("o", ""))
 _OPTIONS = frozenset({"errexit", "nounset", "pipefail", "xtrace"})
-_NUMBER = regex(r"[0-9]{1,9}")
-_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class State(Protocol):

@@ -3,11 +3,12 @@
 Source of the rules: POSIX, Utilities, test.
 """
 
+import re
+
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.light.regex import regex
 
 _NUMBERS = ("-eq", "-ne", "-gt", "-ge", "-lt", "-le")
-_NUMBER = regex(r"[ \t\n]*[+-]?[0-9]{1,18}[ \t\n]*")
+_NUMBER = re.compile(r"[ \t\n]*[+-]?[0-9]{1,18}[ \t\n]*")
 _MOST_WORDS = 64
 """More words than anybody writes: every `!`, `-a` and `-o` is a level of recursion."""
 

@@ -21,10 +21,9 @@ from kyvsim.chainsaw.shell.syntax import (
 )
 from kyvsim.chainsaw.shell.tokens import ShellSyntaxError, Token, tokenize
 from kyvsim.chainsaw.usage import require_depth
-from kyvsim.light.regex import regex
 
-_ASSIGNMENT = regex(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
-_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REDIRECTS = ("<", ">", ">>", ">&", "<<")
 _ENDINGS = frozenset({"then", "elif", "else", "fi", "do", "done", "}", "esac"})
 _REFUSED = frozenset({"case", "function", "select", "[["})

@@ -4,18 +4,19 @@ Source of the rules: POSIX, Base Definitions, 9 (basic and extended expressions)
 adds to them. What RE2 has besides, such as `(?i)` or `*?`, means something else there.
 """
 
+import re
+from typing import Any
+
 import re2
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.kube.regexes import as_bytes
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any
 
 _MAX_MEMORY = 16 << 20
 _MOST_CHARACTERS = 4_000
 _MOST_GROUPS = 100
-_INTERVAL = regex(r"\{(\d*)(,?)(\d*)\}")
-_BASIC_INTERVAL = regex(r"\\\{(\d*)(,?)(\d*)\\\}")
+_INTERVAL = re.compile(r"\{(\d*)(,?)(\d*)\}")
+_BASIC_INTERVAL = re.compile(r"\\\{(\d*)(,?)(\d*)\\\}")
 _CLASSES = frozenset(
     {"alnum", "alpha", "blank", "cntrl", "digit", "graph"}
     | {"lower", "print", "punct", "space", "upper", "xdigit"}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl import kubectl
@@ -16,8 +17,6 @@ from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint, 
 from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.chainsaw.usage import KUBECTL_STEPS, Usage
 from kyvsim.kube.regexes import as_bytes
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 
 _ESCAPES = MappingProxyType(
     {"\\": "\\", "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}

@@ -1,7 +1,6 @@
 """The syntax tree of scripts."""
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias, Union
+from typing import NamedTuple, TypeAlias, Union
 
 
 class Text(NamedTuple):

@@ -5,17 +5,16 @@ Source of the rules: POSIX, Shell Command Language, 2.2 and 2.3.
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kyvsim.chainsaw.shell.syntax import Part, Script, Substitution, Text, Variable, Word
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
-_BLANK = regex(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
-_OPERATOR = regex(r"(?:[012]?(?:>&|>>|<<-?|>|<))|&&|\|\||;;|[;|&()\n]")
-_OTHER_STREAM = regex(r"(?:[3-9]|[0-9]{2,})[<>]")
-_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*|[0-9?#@*!$-]")
-_PLAIN = regex(r"[^\s\\'\"$`;|&()<>]+")
-_DOUBLE = regex(r'[^\\"$`]+')
+_BLANK = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
+_OPERATOR = re.compile(r"(?:[012]?(?:>&|>>|<<-?|>|<))|&&|\|\||;;|[;|&()\n]")
+_OTHER_STREAM = re.compile(r"(?:[3-9]|[0-9]{2,})[<>]")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9?#@*!$-]")
+_PLAIN = re.compile(r"[^\s\\'\"$`;|&()<>]+")
+_DOUBLE = re.compile(r'[^\\"$`]+')
 _ESCAPED_IN_DOUBLE = '$`"\\'
 
 

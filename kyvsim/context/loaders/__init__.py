@@ -5,14 +5,14 @@ A loader is loaded when the first entry needs it.
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from importlib import import_module
 from types import MappingProxyType
+from typing import Final, cast
 
 from kyvsim.context.json_context import EntryLoader
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json
-from kyvsim.light.importing import import_module
-from kyvsim.light.typed import Final, cast
 from kyvsim.model.probe import NO_PROBE, Probe
 
 FIELDS: Final[Mapping[str, str]] = MappingProxyType(

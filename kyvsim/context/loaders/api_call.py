@@ -4,8 +4,10 @@ Source of the rules: upstream pkg/engine/apicall, pkg/engine/context/loaders/api
 answers that are given, cmd/cli/kubectl-kyverno/store/contextloader.go.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from posixpath import normpath
+from typing import NamedTuple
 
 from kyvsim.context.access_review import can_review, review
 from kyvsim.context.cluster_api import (
@@ -27,13 +29,11 @@ from kyvsim.expr import (
 )
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 from kyvsim.model.mocks import CallAnswer
 from kyvsim.model.outside import Outside
 from kyvsim.model.ports import ClusterView
 
-_NAMESPACED = regex(r"/apis?/.*?/namespaces/([^/]+)")
+_NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")
 _REVIEWS = frozenset(
     {
         ("authorization.k8s.io/v1", "subjectaccessreviews"),

@@ -6,13 +6,14 @@ reads there, an image can have the JSON of its `manifest`, `manifestList` and `c
 Source of the rules: upstream pkg/engine/context/loaders/imagedata.go.
 """
 
+from typing import Final
+
 from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query, compile_template
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.model.image_data import ImageData
 
 

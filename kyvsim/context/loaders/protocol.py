@@ -1,11 +1,11 @@
 """What a context loader is: the field it reads, and how an entry with that field is compiled."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kyvsim.context.json_context import EntryLoader
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 
 
 class ContextLoader(NamedTuple):

@@ -6,6 +6,7 @@ upstream: pkg/engine/jmespath/arithmetic.go. A text is a quantity if it can be o
 
 import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import ANY, ARRAY, NUMBER, Example, Function
@@ -14,7 +15,6 @@ from kyvsim.kube.go_number import to_int64, wrap_int64
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import Quantity, parse_quantity
-from kyvsim.light.typed import TypeAlias
 
 _Operand: TypeAlias = float | Quantity | int
 """A float is a number, an int the nanoseconds of a duration."""

@@ -4,6 +4,7 @@ upstream: pkg/engine/jmespath/functions.go, over Go's encoding packages.
 """
 
 import base64
+import re
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import ANY, STRING, Example, Function
@@ -13,7 +14,6 @@ from kyvsim.go.json import JsonError
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_text import load_one
-from kyvsim.light.regex import regex
 
 
 def base64_encode(text: str) -> str:
@@ -21,7 +21,7 @@ def base64_encode(text: str) -> str:
     return base64.b64encode(text.encode("utf-8", "replace")).decode()
 
 
-_LONE = regex("[\ud800-\udfff]")
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 def base64_decode(text: str) -> str:

@@ -5,6 +5,7 @@ upstream: kyverno/go-jmespath `functions.go`.
 
 from collections.abc import Callable
 from operator import gt, lt
+from typing import Final
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import (
@@ -19,7 +20,6 @@ from kyvsim.expr.functions.record import (
     Function,
 )
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 
 
 def _extreme(better: Callable[[Json, Json], bool]) -> Callable[[list[Json]], Json]:

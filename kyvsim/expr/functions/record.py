@@ -17,10 +17,9 @@ as a Go int is an `int`, a float64 is a `float`.
 """
 
 from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 
 STRING: Final = ("string",)
 NUMBER: Final = ("number",)

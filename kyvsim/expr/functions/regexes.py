@@ -3,20 +3,20 @@
 upstream: pkg/engine/jmespath/functions.go, over Go's regexp package.
 """
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import BOOLEAN, NUMBER, STRING, Example, Function
 from kyvsim.kube.go_text import format_float
 from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match, is_found
 from kyvsim.kube.wildcard import matches
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any
 from kyvsim.model.budget import CHARACTERS, FEW, SHORT
 from kyvsim.model.ports import System
 
-_REFERENCE = regex(r"\$(?:\$|\{(\w+)\}|(\w+))")
+_REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
 
 
 def as_text(value: str | float) -> str:

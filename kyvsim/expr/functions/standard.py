@@ -5,6 +5,7 @@ upstream: kyverno/go-jmespath `functions.go`. `sum` is Kyverno's own and stands 
 
 import math
 from collections.abc import Callable
+from typing import Final
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import (
@@ -23,7 +24,6 @@ from kyvsim.expr.functions.record import (
 from kyvsim.kube.go_number import parse_float
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.model.budget import SHORT
 from kyvsim.model.ports import System
 

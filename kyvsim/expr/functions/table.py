@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.expr.functions import (
     arithmetic,
@@ -18,7 +19,6 @@ from kyvsim.expr.functions import (
 )
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.standard import STANDARD
-from kyvsim.light.typed import Final
 
 FAMILIES: Final = (
     STANDARD,

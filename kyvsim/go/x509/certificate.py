@@ -11,6 +11,7 @@ import warnings
 from datetime import datetime
 from decimal import Decimal
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -29,8 +30,6 @@ from kyvsim.go.x509.extensions import (
 from kyvsim.go.x509.names import add, base64_text, numbers
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 
 _Found: TypeAlias = x509.Certificate | x509.CertificateSigningRequest
 _RSA_KEY = "1.2.840.113549.1.1.1"

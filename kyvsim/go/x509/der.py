@@ -6,9 +6,7 @@ raw bytes, texts in old encodings, and the values of extensions (see certificate
 
 from collections.abc import Iterator
 from types import MappingProxyType
-
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
+from typing import Final, NamedTuple
 
 
 class CertificateError(Exception):

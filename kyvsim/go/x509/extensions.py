@@ -10,6 +10,7 @@ upstream: crypto/x509 parser.go (processExtensions).
 from collections.abc import Callable
 from itertools import takewhile
 from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from kyvsim.go.x509 import der
 from kyvsim.go.x509.der import CertificateError
@@ -23,7 +24,6 @@ from kyvsim.go.x509.names import (
     numbers,
 )
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final, TypeAlias
 
 Extension: TypeAlias = tuple[str, bool, bytes]
 """Dotted object identifier, whether critical, value."""

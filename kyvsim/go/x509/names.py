@@ -6,6 +6,7 @@ upstream: crypto/x509 parser.go (parseSANExtension, parseNameConstraintsExtensio
 import base64
 import ipaddress
 from types import MappingProxyType
+from typing import TypeAlias
 from urllib.parse import quote as percent_encoded
 from urllib.parse import unquote, urlsplit
 
@@ -13,7 +14,6 @@ from kyvsim.go.x509.der import CertificateError, Element
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.go_url import UrlError, parse_url
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import TypeAlias
 
 Fields: TypeAlias = dict[str, Json]
 

@@ -6,16 +6,15 @@ upstream: Go's encoding/pem.
 import base64
 import binascii
 import re
+from typing import TYPE_CHECKING
 
 from kyvsim.go.x509.der import CertificateError
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kyvsim.go.x509.certificate import Decoded
 
 _LABELS = ("CERTIFICATE", "CERTIFICATE REQUEST")
-_BLOCK = regex(
+_BLOCK = re.compile(
     r"^-----BEGIN ([^\r\n]*?)-----[ \t\r]*\n(?:[^\r\n]*:[^\n]*\n)*(.*?)^-----END \1-----[ \t\r]*$",
     re.DOTALL | re.MULTILINE,
 )

@@ -5,6 +5,7 @@ cmd/cli/kubectl-kyverno/processor/authz_processor.go for the results.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kyvsim.cel import Environment, Program
 from kyvsim.cel.kyverno.authorization import (
@@ -26,8 +27,6 @@ from kyvsim.languages.cel.expressions import (
     evaluate,
 )
 from kyvsim.languages.cel.kind import PolicyPart
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.ports import System
 from kyvsim.model.probe import Probe

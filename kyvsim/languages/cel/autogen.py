@@ -6,13 +6,12 @@ it stands in the whole specification.
 Source of the rules: upstream pkg/cel/autogen, pkg/cel/policies/vpol/autogen.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import TypeAlias
 
 _GROUPS: Mapping[str, str] = MappingProxyType(
     {
@@ -27,7 +26,7 @@ _GROUPS: Mapping[str, str] = MappingProxyType(
 _TEMPLATES: Mapping[str, str] = MappingProxyType(
     {"cronjobs": "spec.jobTemplate.spec.template", "defaults": "spec.template"}
 )
-_OF_PODS = regex(r"(object|oldObject)\.(spec|metadata)(?!\.namespace(?![0-9A-Za-z_]))")
+_OF_PODS = re.compile(r"(object|oldObject)\.(spec|metadata)(?!\.namespace(?![0-9A-Za-z_]))")
 
 
 class Variant(NamedTuple):

@@ -8,6 +8,7 @@ cmd/cli/kubectl-kyverno/commands/apply/command.go for the results.
 """
 
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
@@ -16,7 +17,6 @@ from kyvsim.languages.cel.exceptions import CompiledExceptions, compile_exceptio
 from kyvsim.languages.cel.expressions import EvaluationError, all_hold
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.values import RequestValues, namespace_object
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.request import Operation
 from kyvsim.model.result import RuleStatus, Stage
 

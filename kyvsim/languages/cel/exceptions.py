@@ -8,6 +8,7 @@ Source of the rules: upstream pkg/cel/policies/vpol (compiler/policy.go, engine/
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment
@@ -17,7 +18,6 @@ from kyvsim.languages.cel.expressions import Compiler, EvaluationError, all_hold
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.expression_remark import expression_remark
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import CelException

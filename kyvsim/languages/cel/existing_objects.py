@@ -8,6 +8,7 @@ compiler/policy.go).
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kyvsim.compile.outcome import Evaluation, Outcome, skipped
 from kyvsim.kube.objects import Json
@@ -20,7 +21,6 @@ from kyvsim.languages.cel.mutating_policy import (
     values_on_existing,
 )
 from kyvsim.languages.cel.mutation_targets import Targets
-from kyvsim.light.named_tuple import NamedTuple
 
 
 class TargetError(Exception):

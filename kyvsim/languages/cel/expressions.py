@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/cel/compiler (matchconditions.go, variables.go
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kyvsim.cel import BudgetError, CelError, CompileError, Environment, Program, compile_expression
 from kyvsim.cel.kyverno.environments import VARIABLES
@@ -11,8 +12,6 @@ from kyvsim.cel.kyverno.native import native_text
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.objects import Json
 from kyvsim.languages.probed_expressions import told_program
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.budget import Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.source import Document, Path

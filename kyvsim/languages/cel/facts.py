@@ -1,9 +1,9 @@
 """What is to be known of a policy in CEL by those who know nothing of its language."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.facts import FailureAction, PolicyFacts, RuleFacts
 from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy

@@ -8,6 +8,7 @@ what becomes of the objects, pkg/cel/libs/fake_context.go.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.generator import Generator
@@ -26,8 +27,6 @@ from kyvsim.languages.cel.expressions import (
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.template import Template, TemplateError, compile_template
 from kyvsim.languages.cel.values import RequestValues
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.model.budget import STEPS_OF_AN_OBJECT, Meter
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.result import RuleStatus, Stage

@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/image/verification/variables/attestors.go.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from kyvsim.cel import BudgetError, CelError, Program
 from kyvsim.cel.kyverno.image_verification import Attestor
@@ -11,7 +12,6 @@ from kyvsim.cel.kyverno.native import native_text
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.expressions import Compiler
-from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.model.source import Path
 
 _PARTS = (

@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/cel/compiler (compiler.go, image.go), pkg/cel/
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.kyverno.environments import image_reference_environment
@@ -11,8 +12,6 @@ from kyvsim.cel.types import BOOL
 from kyvsim.kube.globs import GlobError, compile_glob
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.expressions import ExpressionProblem
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.source import Path
 
 _Test = Callable[[str], Any]

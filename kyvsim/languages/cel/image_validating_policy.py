@@ -11,6 +11,7 @@ pkg/cel/policies/ivpol/engine/engine.go, pkg/cel/compiler/images.go.
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kyvsim.cel import CelError, Program
 from kyvsim.cel.kyverno.image_verification import ImageFacts, image_verification, unfetched
@@ -43,8 +44,6 @@ from kyvsim.languages.cel.image_references import ImageReferences, compile_refer
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.validations import Validation, compile_validations
 from kyvsim.languages.cel.values import RequestValues
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.result import Phase, RuleStatus, Stage
 
 _SPEC = ("spec",)

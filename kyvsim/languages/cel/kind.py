@@ -1,6 +1,7 @@
 """What a kind of policy in CEL is: a value that names it and compiles what is its own."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.outcome import CompiledBody, Outcome
@@ -8,7 +9,6 @@ from kyvsim.compile.probed import APPLIED, Ends
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.expressions import Compiler
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path

@@ -8,6 +8,7 @@ Source of the rules: upstream pkg/cel/policies/mpol (compiler, engine).
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
@@ -41,8 +42,6 @@ from kyvsim.languages.cel.mutation_variants import variants
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.constraints import are_plain
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.model.result import PatchedTarget, Stage
 from kyvsim.patch.nodes import same
 from kyvsim.patch.schema_types import type_finder

@@ -8,6 +8,7 @@ Source of the rules: upstream cmd/cli/kubectl-kyverno/processor/policy_processor
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.cel.types import ANY, STRING, map_of
@@ -18,7 +19,6 @@ from kyvsim.languages.cel.expressions import EvaluationError, all_hold, evaluate
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.constraints import Constraints, compile_constraints
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import match_facts
 from kyvsim.model.request import AdmissionRequest, Operation
 

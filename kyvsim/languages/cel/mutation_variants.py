@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.autogen import variants as derive
-from kyvsim.light.regex import regex
 
 _OBJECTS = r"\b(object|oldObject|Object)\."
-_SPEC = regex(rf"{_OBJECTS}spec", re.ASCII)
-_METADATA = regex(rf"{_OBJECTS}metadata\.(labels|annotations)", re.ASCII)
+_SPEC = re.compile(rf"{_OBJECTS}spec", re.ASCII)
+_METADATA = re.compile(rf"{_OBJECTS}metadata\.(labels|annotations)", re.ASCII)
 
 
 def variants(spec: Mapping[str, Json]) -> Iterator[Variant]:

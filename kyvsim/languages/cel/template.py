@@ -9,6 +9,7 @@ Source of the rules: upstream pkg/cel/policies/gpol/template (scanner.go, templa
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import CelError, CompileError, Program
 from kyvsim.cel.kyverno.native import struct_value
@@ -19,14 +20,11 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_nodes import MappingNode, Node, ScalarNode, parse_nodes, plain_data
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError, evaluate
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Any, TypeAlias
 
 _INT_MAX = (1 << 63) - 1
 _OPEN, _CLOSE, _ESCAPED = "((", "))", "\\(("
-_TOKEN = regex(r"""\\.|["'()]""", re.DOTALL)
-_MARK = regex(r"\\?\(\(")
+_TOKEN = re.compile(r"""\\.|["'()]""", re.DOTALL)
+_MARK = re.compile(r"\\?\(\(")
 
 Values: TypeAlias = Sequence[Any]
 _Render: TypeAlias = Callable[[Values], Json]

@@ -8,6 +8,7 @@ Source of the rules: upstream pkg/cel/policies/vpol (compiler/compiler.go, compi
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, passed, skipped
@@ -23,8 +24,6 @@ from kyvsim.languages.cel.kind import CelKind, PolicyPart, idle_without
 from kyvsim.languages.cel.validations import Validation, compile_validations
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.constraints import are_plain
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.result import RuleStatus, Stage
 
 _SPEC = ("spec",)

@@ -4,13 +4,12 @@ Source of the rules: upstream pkg/cel/compiler (validation.go, compiler.go).
 """
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.cel.types import BOOL
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError, evaluate
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.source import Path
 
 

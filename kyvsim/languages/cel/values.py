@@ -9,6 +9,7 @@ old object is an empty map, at DELETE the object is.
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.environments import VARIABLES_TYPE
@@ -28,7 +29,6 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel_request import review_request
-from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.model.request import AdmissionRequest, Operation
 
 _Source: TypeAlias = Callable[[Evaluation], Any]

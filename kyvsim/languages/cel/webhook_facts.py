@@ -7,6 +7,7 @@ pkg/cel/autogen.
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.cel import CompileError, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
@@ -16,7 +17,6 @@ from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.autogen import Variant, is_about_pods
 from kyvsim.languages.cel.facts import generates, generating_facts
 from kyvsim.languages.constraints import compile_constraints
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import Predicate
 from kyvsim.model.policy import Policy
 

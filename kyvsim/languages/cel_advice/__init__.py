@@ -4,6 +4,7 @@ Advice is given only where it is surely right: a warning that must be ignored hi
 """
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from kyvsim.languages.cel_advice.absent_objects import absent_objects
 from kyvsim.languages.cel_advice.absent_parents import absent_parents
@@ -20,7 +21,6 @@ from kyvsim.languages.cel_advice.unknown_paths import unknown_paths
 from kyvsim.languages.cel_advice.unread_variables import unread_variables
 from kyvsim.languages.cel_advice.unseen_controllers import unseen_controllers
 from kyvsim.languages.cel_advice.written import Written
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic
 
 CelAdvice: TypeAlias = Callable[[Written], Iterator[Diagnostic]]

@@ -1,12 +1,12 @@
 """What validations demand of every container of a list."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kyvsim.cel.nodes import Call, Loop, Node, Select, children, dotted_name
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_advice.matched_kinds import matched_kinds
 from kyvsim.languages.cel_advice.written import VALIDATING, Expression, Written, is_name
-from kyvsim.light.named_tuple import NamedTuple
 
 _OBJECTS = ("object", "request.object")
 _SPECS = ("spec", "spec.template.spec", "spec.jobTemplate.spec.template.spec")

@@ -1,11 +1,11 @@
 """The kinds that a policy names, where they are all Kubernetes' own and named without wildcards."""
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.discovery import kind_of_plural
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_advice.written import MUTATING, Written
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.patch.merge_types import ListType, MapType, NoTypesError, Type, find_type, resolve
 
 _WILD = frozenset("*/")

@@ -1,8 +1,9 @@
 """The operations of JSON patches that an expression writes, as far as their texts tell."""
 
+from typing import NamedTuple
+
 from kyvsim.cel.nodes import Call, Literal, Node, StructLiteral
 from kyvsim.languages.cel_advice.written import Expression
-from kyvsim.light.named_tuple import NamedTuple
 
 UNKNOWN = "\0"
 """Stands in a path for what only an object tells."""

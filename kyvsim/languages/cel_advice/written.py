@@ -4,6 +4,7 @@ Policies are those of languages that write their expressions in CEL.
 """
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.cel.environment import Environment
 from kyvsim.cel.nodes import (
@@ -19,7 +20,6 @@ from kyvsim.cel.nodes import (
 )
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 

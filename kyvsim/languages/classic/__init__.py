@@ -6,6 +6,7 @@ what every command does.
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kyvsim.compile import CompileOptions
 from kyvsim.languages.classic.autogen import compute_rules
@@ -16,7 +17,6 @@ from kyvsim.languages.classic.policy import lower_policy
 from kyvsim.languages.classic.read import read
 from kyvsim.languages.classic.requests import needs_request
 from kyvsim.languages.protocol import Diagnostics, Language
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import System
 from kyvsim.schema.facts import RULES_GROUP

@@ -4,8 +4,11 @@ Source of the rules: upstream pkg/autogen/v1. A policy is looked at as a whole: 
 be carried over switches derivation off for all of them.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json, contains_text
@@ -13,9 +16,6 @@ from kyvsim.languages.classic.facts import with_facts
 from kyvsim.languages.classic.rule_type import PodTemplate
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.languages.classic.rules.carried import carried_conditions
-from kyvsim.light.json_text import read_json, write_json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.once import once
 from kyvsim.model.policy import Policy, Rule
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
@@ -166,23 +166,23 @@ def _derive(rule: Rule, spec: Mapping[str, Json], wanted: list[str]) -> Iterator
     if not _is_carried(rule):
         return
     others = [kind for kind in wanted if kind != CRON_JOB]
-    for_controllers = once(lambda: _for_controllers(rule, others))
+    for_controllers = cache(lambda: _for_controllers(rule, others))
     # A list of nothing, as an empty annotation gives, asks for no controller.
     if any(others):
-        made = once(lambda: with_facts(_rewrite(for_controllers(), "spec.template"), spec))
+        made = cache(lambda: with_facts(_rewrite(for_controllers(), "spec.template"), spec))
         yield DerivedRule(made, rule, for_cron_jobs=False)
     # upstream looks for both words anywhere in the joined names
     if not any(word in name for name in wanted for word in (CRON_JOB, "all")):
         return
     # Where a controller is asked for the others make no difference.
     are_alike = not _CONTROLLERS.keys().isdisjoint(others)
-    inner = for_controllers if are_alike else once(lambda: _for_controllers(rule, wanted))
+    inner = for_controllers if are_alike else cache(lambda: _for_controllers(rule, wanted))
 
     def make() -> Rule:
         wrapped = _for_cron_jobs(rule, inner())
         return with_facts(_rewrite(wrapped, "spec.jobTemplate.spec.template"), spec)
 
-    yield DerivedRule(once(make), rule, for_cron_jobs=True)
+    yield DerivedRule(cache(make), rule, for_cron_jobs=True)
 
 
 def _is_carried(rule: Rule) -> bool:
@@ -293,8 +293,8 @@ def _rewrite(rule: Rule, way: str) -> Rule:
     )
     if not contains_text((rule.name, rule.data), *(old for old, _ in replacements)):
         return rule
-    text = write_json((rule.name, rule.data))
+    text = json.dumps((rule.name, rule.data))
     for old, new in replacements:
         text = text.replace(old, new)
-    name, data = read_json(text)
+    name, data = json.loads(text)
     return rule._replace(name=name, data=data)

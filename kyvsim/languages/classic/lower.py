@@ -1,6 +1,7 @@
 """One rule → closures."""
 
 from collections.abc import Callable, Mapping
+from typing import Protocol, TypeAlias, TypeVar
 
 from kyvsim.compile.compiled import CompiledException, CompiledRule, FindExceptions, Properties
 from kyvsim.compile.options import CompileOptions, Model
@@ -13,7 +14,6 @@ from kyvsim.languages.classic.exceptions import attach_exceptions
 from kyvsim.languages.classic.proofs import compile_proofs
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.light.typed import Protocol, TypeAlias, TypeVar
 from kyvsim.match import MatchFacts, Predicate, compile_rule_match
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import ClassVar
 
 from kyvsim.expr import QuerySyntaxError
 from kyvsim.expr.parse import Tree, parse
 from kyvsim.expr.variables import find_variables
 from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either, endings
-from kyvsim.light.typed import ClassVar
 from kyvsim.model.mention import Hole
 
 _WORD = "x"

@@ -1,8 +1,10 @@
 """What a ClusterPolicy or Policy mentions: filters, patterns, conditions, loops, CEL."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+from typing import ClassVar
 from urllib.parse import unquote
 
 from kyvsim.kube.gvk import parse_kind_selector
@@ -18,8 +20,6 @@ from kyvsim.languages.mentioned import (
     looked_up,
 )
 from kyvsim.languages.mentioned_constraints import read_selector
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import ClassVar
 from kyvsim.match.filters import filters
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.facts import Filter
@@ -28,9 +28,9 @@ from kyvsim.model.policy import Policy
 from kyvsim.pattern.anchors import parse_anchor
 
 _FILTERS = frozenset({"match", "exclude", "name"})
-_PATH = regex(r"""["']?path["']?\s*:\s*["']?(/[^"'\s,]*)""")
+_PATH = re.compile(r"""["']?path["']?\s*:\s*["']?(/[^"'\s,]*)""")
 """The paths of a JSON patch that is written as a text."""
-_SELECTED = regex(r"([^,=!]+)==?([^,=]+)")
+_SELECTED = re.compile(r"([^,=!]+)==?([^,=]+)")
 """The labels that a call asks for."""
 _ASKING = ("configMap", "apiCall", "imageRegistry", "globalReference")
 

@@ -4,13 +4,13 @@ Source of the wording: upstream pkg/engine/handlers/validation/validate_resource
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kyvsim.compile.outcome import Outcome, passed
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, System, Template, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.light.named_tuple import NamedTuple
 
 MessageRenderer = Callable[[str, JSONContext], Json]
 """Fills the variables of a text; raises `QueryError` where one cannot be resolved."""

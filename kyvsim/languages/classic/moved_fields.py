@@ -5,16 +5,16 @@ counts then is for the author to say.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
 from kyvsim.model.fix import Change, Fix, Way, change
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
 
-_PLAIN = regex(r"[A-Za-z][A-Za-z0-9./_-]*")
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
 """Texts that need no quotes anywhere."""
 _NO_TEXTS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 

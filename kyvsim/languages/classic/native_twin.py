@@ -5,10 +5,10 @@ Source of the rules: upstream pkg/admissionpolicy (kyvernopolicy_checker.go, bui
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match.filters import filters
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.facts import FailureAction, Filter

@@ -1,6 +1,8 @@
 """One policy → CompiledPolicy."""
 
 from collections.abc import Callable, Iterable
+from functools import cache
+from typing import TYPE_CHECKING
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Derivation, DerivedForms
 from kyvsim.compile.options import CompileOptions
@@ -14,8 +16,6 @@ from kyvsim.languages.classic.autogen import (
 )
 from kyvsim.languages.classic.checks.refusal import refuse
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
-from kyvsim.light.once import once
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.budget import BudgetError
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
@@ -89,7 +89,7 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
 
         unprobed = every()
         lowered = unprobed | probe_rules(policy, computed, unprobed, options)
-    forms = once(lambda: _forms(computed, lowered if options.listener else every()))
+    forms = cache(lambda: _forms(computed, lowered if options.listener else every()))
     return CompiledPolicy(policy, _plain(computed, lowered), _derivation(computed, lowered, forms))
 
 

@@ -1,11 +1,12 @@
 """Rules that tell what came of them: as a whole, and in each form that autogen gave them."""
 
+from typing import TypeAlias
+
 from kyvsim.compile.compiled import CompiledRule
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.probed import compile_tell, told_by
 from kyvsim.languages.classic.autogen import ComputedRules
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.policy import Policy, Rule
 
 Lowered: TypeAlias = dict[int, tuple[CompiledRule, ...]]

@@ -4,13 +4,12 @@ Whoever asks something of rule types asks their records: the checks, autogen, co
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile.outcome import CompiledBody, Proof
 from kyvsim.compile.probed import APPLIED, CHECKED, Ends
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.probe import NO_PROBE, Probe

@@ -4,6 +4,7 @@ What compiles them is loaded when a policy of them is compiled.
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.remark import uncompiled
@@ -11,7 +12,6 @@ from kyvsim.expr import QuerySyntaxError
 from kyvsim.kube.objects import Json, metadata
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.languages.whole_policy import whole_policy
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.match.filters import filters
 from kyvsim.match.kinds import kinds_of_block
 from kyvsim.model.facts import PolicyFacts, RuleFacts

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.discovery import crd_kinds, every_kind, plural
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match.filters import filters
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import PolicyException

@@ -4,10 +4,10 @@ To be asked where every policy could be used: one that was refused is no slip of
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.wildcard import matches
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import ExceptedRules, PolicyException
 from kyvsim.model.policy import Policy, Rule

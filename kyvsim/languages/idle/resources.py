@@ -5,12 +5,12 @@ object whose kind leads to the name by Kubernetes' guess. What has a wildcard is
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.discovery import crd_kinds, plural
 from kyvsim.kube.objects import Json
 from kyvsim.languages.idle.kinds import NAME_IT, known_kinds
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy

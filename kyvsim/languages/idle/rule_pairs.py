@@ -4,15 +4,14 @@ Compared are rules for the same objects: their blocks, contexts and precondition
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import POD_CONTROLLERS, compute_rules
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
@@ -20,7 +19,7 @@ from kyvsim.model.source import Path
 _SCOPE = ("match", "exclude", "preconditions", "celPreconditions", "context")
 _BODIES = ("validate", "generate", "verifyImages")
 """What does no more where it is said twice; a patch may add once more."""
-_WORD = regex(r"[A-Za-z]{2,}")
+_WORD = re.compile(r"[A-Za-z]{2,}")
 _NO_WORDS = frozenset({"true", "false", "null"})
 
 

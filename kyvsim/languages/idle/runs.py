@@ -4,6 +4,7 @@ Part of it concerns policies beside what is given, and `lint` tells it too; the 
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json, metadata, text_field
@@ -12,7 +13,6 @@ from kyvsim.languages.idle.annotations import (
     meaningless_severity,
 )
 from kyvsim.languages.idle.kinds import known_kinds, unknown_kinds
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import CelException, PolicyException

@@ -4,12 +4,12 @@ Everything but their names is loaded when a policy of them is compiled.
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.kube.objects import Json, metadata
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.languages.whole_policy import whole_policy
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document

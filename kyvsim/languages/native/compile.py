@@ -9,6 +9,7 @@ selector that cannot be read: the constraints match nothing, as upstream has it.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
@@ -24,7 +25,6 @@ from kyvsim.languages.native.kind import NativeKind, Surroundings
 from kyvsim.languages.native.parameters import chosen_parameters
 from kyvsim.languages.protocol import Diagnostics
 from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy, unread
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import KindIndexEntry, MatchFacts, match_facts
 from kyvsim.model.binding import Binding
 from kyvsim.model.budget import Meter

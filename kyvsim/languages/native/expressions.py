@@ -5,6 +5,7 @@ pkg/admission/plugin/cel (compile.go, composition.go, condition.go).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_expression
 from kyvsim.cel.kubernetes import VARIABLES, VARIABLES_TYPE, declared_type, kubernetes_environment
@@ -16,8 +17,6 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel_request import namespace_object, request_value
 from kyvsim.languages.probed_expressions import told_program
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.budget import Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.request import Operation, UserInfo

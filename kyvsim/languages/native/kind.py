@@ -1,14 +1,13 @@
 """What a kind of Kubernetes' admission policies is: a value that names it and compiles its own."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile.outcome import CompiledBody
 from kyvsim.compile.probed import Ends
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.languages.native.expressions import ExpressionProblem
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.budget import Meter
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import NO_PROBE, Probe

@@ -8,6 +8,7 @@ Source of the rules: upstream pkg/admissionpolicy/mutate.go.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
@@ -30,8 +31,6 @@ from kyvsim.languages.native.expressions import (
     values_of,
 )
 from kyvsim.languages.native.kind import Compiled, NativeKind, Surroundings
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.patch.merge_types import DEDUCED, Type, resolve

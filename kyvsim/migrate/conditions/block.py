@@ -3,10 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.conditions.equality import READ_TEXTS, equals, not_equals
 from kyvsim.migrate.conditions.membership import (
     all_in,

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable
+from typing import Final
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import range_ends
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.typed import Final
 from kyvsim.migrate.conditions.equality import equals_read, fits_read
 from kyvsim.migrate.desk import name_for_element
 from kyvsim.migrate.expressions import (

@@ -3,12 +3,12 @@
 import operator
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import parse_quantity
 from kyvsim.kube.semver import read_version
-from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import (
     FALSE,
     RELATION,

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.migrate.entries.api_call import api_call
 from kyvsim.migrate.entries.config_map import config_map
 from kyvsim.migrate.entries.global_reference import global_reference

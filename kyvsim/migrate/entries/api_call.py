@@ -1,12 +1,12 @@
 """`apiCall`: objects of the cluster, read by the path of a request."""
 
+import re
 from types import MappingProxyType
+from typing import Final
 from urllib.parse import unquote
 
 from kyvsim.kube.discovery import kind_of_plural
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 from kyvsim.migrate.entries.config_map import LOOK_UP
 from kyvsim.migrate.entries.places import within_place
 from kyvsim.migrate.expressions import quoted
@@ -16,7 +16,7 @@ from kyvsim.migrate.queries.scope import Scope, no_twin
 from kyvsim.migrate.queries.texts import text_value
 from kyvsim.migrate.values import Value
 
-_VARIABLE: Final = regex(r"\{\{.*?\}\}")
+_VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
 
 
 def api_call(entry: Json, scope: Scope) -> Value:

@@ -1,7 +1,8 @@
 """`configMap`: data of a ConfigMap of the cluster."""
 
+from typing import Final
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.migrate.entries.places import within_place
 from kyvsim.migrate.known_types import types_of
 from kyvsim.migrate.queries.scope import Scope

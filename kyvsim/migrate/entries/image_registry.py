@@ -1,9 +1,9 @@
 """`imageRegistry`: what a registry says of an image."""
 
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import SUM
 from kyvsim.migrate.known_types import TEXT
 from kyvsim.migrate.queries.read import query_within

@@ -1,11 +1,11 @@
 """`clone` and `cloneList` → objects of the cluster, made again elsewhere."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.migrate.entries.config_map import LOOK_UP
 from kyvsim.migrate.entries.places import within_place
 from kyvsim.migrate.expressions import FALSE, TRUE, Relation, Test, every, one_line, quoted

@@ -1,11 +1,11 @@
 """What a generate rule calls its object, and how policies make objects of that name."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.discovery import is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.expressions import quoted
 from kyvsim.migrate.patches.draft import struct
 from kyvsim.migrate.queries import Scope, text_value

@@ -1,7 +1,8 @@
 """Objects with variables → templates: the same with expressions in `((` and `))`."""
 
+from typing import NamedTuple
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.generated.literals import object_text
 from kyvsim.migrate.known_types import is_list, is_map
 from kyvsim.migrate.queries import Scope, text_pieces

@@ -1,8 +1,8 @@
 """Attestations of image rules → those of a policy, and the tests of what they say."""
 
+from typing import Final, NamedTuple
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.expressions import Relation, Test, every
 from kyvsim.migrate.images.attestors import Register, Wanted

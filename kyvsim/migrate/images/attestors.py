@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.languages.classic.images.attestors import expand_keys, required_count
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.migrate.entries.config_map import LOOK_UP
 from kyvsim.migrate.expressions import quoted
 from kyvsim.migrate.queries import Scope, text_value

@@ -4,10 +4,11 @@ Rules know images by registry, path, and tag or digest, filled in where they are
 policy in CEL knows them as they are written.
 """
 
+from typing import Final
+
 from kyvsim.kube.image import DEFAULT_REGISTRY
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.light.typed import Final
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import Test, some
 from kyvsim.migrate.wildcards import like_one

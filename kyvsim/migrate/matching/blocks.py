@@ -1,13 +1,12 @@
 """Whole match and exclude blocks → constraints and match conditions of a policy."""
 
 from collections.abc import Iterable
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kube.discovery import every_kind, is_namespaced
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import TRUE, Test, every, opposite, some
 from kyvsim.migrate.known_types import Types

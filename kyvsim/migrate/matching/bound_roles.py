@@ -6,8 +6,8 @@ upstream: pkg/userinfo/roleRef.go
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Final
 
-from kyvsim.light.typed import Final
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import Each, Relation, Test, every, quoted, some
 from kyvsim.model.migration import Condition

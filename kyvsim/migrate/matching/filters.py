@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import Each, Not, Plain, Relation, Test, every, quoted, some
 from kyvsim.migrate.matching.bound_roles import ROLE_FIELDS, roles_test

@@ -1,13 +1,12 @@
 """`kinds` → resource rules, and what is known of the objects that they match."""
 
 from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 from kyvsim.kube.discovery import every_kind, plural, preferred_version
 from kyvsim.kube.gvk import KindSelector, parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.known_types import Types, types_of
 from kyvsim.model.migration import Condition

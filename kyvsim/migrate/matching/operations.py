@@ -1,16 +1,15 @@
 """Conditions on the operation → the operations of resource rules."""
 
+import re
 from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 from kyvsim.migrate.refusal import NotConvertible
 
 EVERY: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 WRITES: Final = ("CREATE", "UPDATE", "DELETE")
-_KEY: Final = regex(r"\{\{-?\s*request\.operation\s*(\|\|\s*'[A-Z]*'\s*)?\}\}")
+_KEY: Final = re.compile(r"\{\{-?\s*request\.operation\s*(\|\|\s*'[A-Z]*'\s*)?\}\}")
 _IN: Final = frozenset({"Equals", "Equal", "In", "AnyIn", "AllIn"})
 _NOT_IN: Final = frozenset({"NotEquals", "NotEqual", "NotIn", "AnyNotIn", "AllNotIn"})
 

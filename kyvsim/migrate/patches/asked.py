@@ -1,10 +1,10 @@
 """What the conditions of a merge ask: `(key)` and `<(key)`."""
 
+from typing import Final, NamedTuple
+
 from kyvsim.kube.objects import Json
 from kyvsim.kube.text_pattern import split_operator
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.conditions.equality import READ_TEXTS
 from kyvsim.migrate.expressions import Relation, Test, every
 from kyvsim.migrate.patches.draft import Around, no_twin

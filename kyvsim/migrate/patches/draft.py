@@ -1,10 +1,9 @@
 """What patches are converted with, and to."""
 
 import re
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import SUM, TRUE, Test, literal, quoted
 from kyvsim.migrate.known_types import is_text
 from kyvsim.migrate.queries import Scope, shown, text_value

@@ -1,10 +1,9 @@
 """Elements of lists in merges: those that are named, and templates for all that fit."""
 
 from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.patches.asked import key_of
 from kyvsim.migrate.patches.draft import no_twin
 from kyvsim.patch.directives import DIRECTIVE

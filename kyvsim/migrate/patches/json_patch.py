@@ -8,11 +8,10 @@ upstream: `pkg/engine/mutate/patch/patchJSON6902.go`; gopkg.in/evanphx/json-patc
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.expr.variables import find_variables
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.migrate.expressions import FALSE, OR, TRUE, Test, enclosed, opposite, quoted
 from kyvsim.migrate.known_types import is_number
 from kyvsim.migrate.patches.draft import Around, Quoted, no_twin, value_text

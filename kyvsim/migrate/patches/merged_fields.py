@@ -4,10 +4,9 @@ For fields that are replaced as a whole, for what is taken away, and for unknown
 """
 
 from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import (
     FALSE,
     TRUE,

@@ -1,9 +1,9 @@
 """Strategic merges → `Object{...}`, which is merged by the types of the fields."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.migrate.expressions import (
     OR,
     TRUE,

@@ -1,9 +1,8 @@
 """JSON patches as expressions: single ones, lists of them, one or more for each element."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import (
     OR,
     TRUE,

@@ -4,14 +4,14 @@ Variables are filled into the text before it is read: one that stands alone and 
 value of any type, within quotes it is part of a text.
 """
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.expr.variables import find_variables
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 from kyvsim.migrate.patches.draft import Quoted, no_twin
 from kyvsim.migrate.queries.scope import Scope
 from kyvsim.model.migration import Condition
@@ -21,7 +21,7 @@ _BARE: Final = Condition(
     "a variable without quotes is never a text that YAML would read as something else",
 )
 _MARK: Final = "KYVSIM{}MARK"
-_MARKS: Final = regex(r"KYVSIM(\d+)MARK")
+_MARKS: Final = re.compile(r"KYVSIM(\d+)MARK")
 _NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "add": ("path",),

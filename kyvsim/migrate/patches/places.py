@@ -1,8 +1,8 @@
 """Where JSON patches point: what stands there, and the pointer to it as an expression."""
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final, TypeAlias
+import re
+from typing import Final, NamedTuple, TypeAlias
+
 from kyvsim.migrate.expressions import SUM, quoted
 from kyvsim.migrate.known_types import NUMBER, TEXT, element_of, is_number, is_text, values_of
 from kyvsim.migrate.values import Value
@@ -11,7 +11,7 @@ Step: TypeAlias = "str | Value"
 """A key, a place in a list, or an expression that gives one of them."""
 
 _ESCAPES: Final = str.maketrans({"~": "~0", "/": "~1"})
-_INDEX: Final = regex(r"0|[1-9][0-9]*")
+_INDEX: Final = re.compile(r"0|[1-9][0-9]*")
 LAST: Final = "-1"
 """The last element of a list that is there."""
 END: Final = "-"

@@ -5,9 +5,9 @@ The controls, and the values that they allow, are those of `kyvsim.languages.cla
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from kyvsim.languages.classic.pod_security import ActiveCheck
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.migrate.expressions import Plain, Test, some
 from kyvsim.migrate.pod_security import (
     app_armor,

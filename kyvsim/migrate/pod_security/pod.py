@@ -7,12 +7,11 @@ Source of the rules: upstream pkg/pss/evaluate.go.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.wildcard import matches
 from kyvsim.languages.classic.pod_security import Variant
 from kyvsim.languages.classic.pod_security.pod import GROUPS
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.migrate.container_loops import CONTAINER, joined_loops
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import (

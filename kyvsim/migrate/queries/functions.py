@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from kyvsim.expr.functions.table import FUNCTIONS as JMESPATH
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.migrate.expressions import Each, Plain, Relation, Test, quoted
 from kyvsim.migrate.known_types import (
     NUMBER,

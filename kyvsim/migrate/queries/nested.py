@@ -5,9 +5,8 @@ is read; where a mark is a part of a literal or of a name, it is the value again
 """
 
 import re
+from typing import Final
 
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import SUM, quoted
 from kyvsim.migrate.known_types import TEXT, is_text
 from kyvsim.migrate.queries.scope import Scope
@@ -15,10 +14,10 @@ from kyvsim.migrate.queries.shown import shown
 from kyvsim.migrate.queries.trees import tree_of
 from kyvsim.migrate.values import Value
 
-_INNERMOST: Final = regex(r"(?<!\\)\{\{-?\s*([^{}]*?)\s*\}\}")
-_BRACES: Final = regex(r"(?<!\\)\{\{|\}\}")
-_ALONE: Final = regex(r"⟦(\d+)⟧=")
-_MARK: Final = regex(r"⟦(\d+)⟧")
+_INNERMOST: Final = re.compile(r"(?<!\\)\{\{-?\s*([^{}]*?)\s*\}\}")
+_BRACES: Final = re.compile(r"(?<!\\)\{\{|\}\}")
+_ALONE: Final = re.compile(r"⟦(\d+)⟧=")
+_MARK: Final = re.compile(r"⟦(\d+)⟧")
 
 
 def with_marks(text: str, scope: Scope, *, depth: int = 0) -> tuple[str, Scope]:

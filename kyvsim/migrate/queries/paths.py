@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
-from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import every, is_name
 from kyvsim.migrate.known_types import TEXT, UNKNOWN, element_of, is_list, list_of
 from kyvsim.migrate.queries.constants import constant

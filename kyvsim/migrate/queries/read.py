@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final
 
-from kyvsim.light.typed import Final
 from kyvsim.migrate.queries import functions, logic, paths, projections
 from kyvsim.migrate.queries.constants import constant
 from kyvsim.migrate.queries.nested import is_marked, marked_text, with_marks

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, Final, TypeAlias
 from kyvsim.migrate.desk import Desk, name_for_element
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.values import Value

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final, TypeAlias
 
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.migrate.expressions import Relation, every
 from kyvsim.migrate.known_types import TEXT
 from kyvsim.migrate.queries.scope import Scope, no_twin

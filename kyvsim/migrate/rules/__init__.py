@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.matching import WRITES
 from kyvsim.migrate.rules import mutate_foreach, validate_foreach
 from kyvsim.migrate.rules.draft import Entry, Generation, Given, Mutation, RuleType, Validation

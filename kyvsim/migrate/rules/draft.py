@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.migrate.expressions import Test, one_line
 from kyvsim.migrate.generated.templates import Template
 from kyvsim.migrate.matching import Matching

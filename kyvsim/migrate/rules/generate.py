@@ -1,9 +1,9 @@
 """`generate`: objects that are made for a trigger, of data or as copies."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries import with_entries
 from kyvsim.migrate.expressions import TRUE, one_line

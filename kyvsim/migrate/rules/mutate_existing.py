@@ -8,13 +8,12 @@ upstream: pkg/background/mpol/processor.go
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from kyvsim.kube.discovery import is_namespaced, kind_of_plural, plural, preferred_version
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries import with_entries
 from kyvsim.migrate.entries.config_map import LOOK_UP

@@ -1,7 +1,8 @@
 """`mutate.foreach`: the object is patched for each element of a list."""
 
+from typing import Final
+
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries import with_entries
 from kyvsim.migrate.expressions import OR, TRUE, Test, enclosed, every, one_line, opposite

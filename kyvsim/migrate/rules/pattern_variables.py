@@ -1,10 +1,10 @@
 """Texts of patterns that hold variables."""
 
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.kube.text_pattern import split_operator
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.typed import Final
 from kyvsim.migrate.conditions.equality import READ_TEXTS
 from kyvsim.migrate.expressions import Relation, Test, every, some
 from kyvsim.migrate.patterns import TextTest

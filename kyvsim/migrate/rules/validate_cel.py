@@ -1,10 +1,10 @@
 """`validate.cel`: expressions that are CEL already."""
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import CHOICE, Plain
 from kyvsim.migrate.matching import names_operations
 from kyvsim.migrate.messages import Message
@@ -18,7 +18,7 @@ _DELETIONS: Final = Condition(
 )
 
 
-_OBJECT: Final = regex(r"\bobject\b")
+_OBJECT: Final = re.compile(r"\bobject\b")
 
 
 def reads_object(body: Json) -> bool:

@@ -1,11 +1,11 @@
 """`validate.podSecurity`: Pods against the Pod Security Standards, control by control."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.pod_spec import POD_SPEC_PATHS
 from kyvsim.languages.classic.pod_security import ActiveCheck, active_checks
-from kyvsim.light.typed import Final
 from kyvsim.migrate.expressions import TRUE
 from kyvsim.migrate.messages import Message
 from kyvsim.migrate.pod_security import control_test

@@ -1,12 +1,11 @@
 """`verifyImages`: images that somebody has to have signed, and what is said of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.pod_spec import POD_SPEC_PATHS
 from kyvsim.languages.classic.images.entries import entries_of
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Final
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.expressions import Each, Test, opposite, some
 from kyvsim.migrate.images.attestations import IMAGE, Statement, agreed, says, statement_of

@@ -6,6 +6,7 @@ Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/mutating (disp
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.kubernetes import VARIABLES_TYPE, kubernetes_environment
@@ -24,8 +25,6 @@ from kyvsim.languages.native.expressions import (
     evaluate,
     for_conditions,
 )
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any, TypeAlias
 from kyvsim.patch.schema_types import type_finder
 from kyvsim.sim.admission_policies.bound import Asked, Invocation
 from kyvsim.sim.admission_policies.values import VARIABLES, values_of

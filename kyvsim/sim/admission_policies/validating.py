@@ -5,6 +5,7 @@ dispatcher.go).
 """
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from kyvsim.cel.kubernetes import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables
@@ -17,8 +18,6 @@ from kyvsim.languages.cel_validator import (
     variable_value,
 )
 from kyvsim.languages.native.validating_admission_policy import audit_annotations
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Any
 from kyvsim.model.source import Path
 from kyvsim.sim.admission_policies.bound import Asked, Invocation
 from kyvsim.sim.admission_policies.values import VARIABLES, values_of

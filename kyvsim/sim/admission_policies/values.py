@@ -1,10 +1,10 @@
 """What expressions of admission policies see, in the order of their environment."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
-from kyvsim.light.typed import Any
 from kyvsim.sim.admission_policies.bound import Asked, Invocation
 
 VARIABLES = 4

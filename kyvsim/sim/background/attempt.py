@@ -1,9 +1,9 @@
 """How one attempt at an UpdateRequest ended."""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.sim.server import ApiError
 

@@ -5,11 +5,11 @@ source.go).
 """
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.classic.rules.downstream import with_owner_labels
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.facts import GeneratePattern
 from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.policy import Policy, Rule

@@ -4,6 +4,7 @@ Source of the rules and texts: upstream pkg/background/generate/controller.go.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.compile.outcome import Evaluation, Outcome, passed
@@ -12,7 +13,6 @@ from kyvsim.engine.background import check_rule, old_facts, open_background
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.languages.classic.rules.generate import Wish, Wishes
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.match import MatchFacts
 from kyvsim.model.budget import BudgetError
 from kyvsim.model.obstacle import Obstacle, Reason

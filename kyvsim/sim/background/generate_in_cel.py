@@ -3,13 +3,14 @@
 Source of the rules and texts: upstream pkg/background/gpol/generate_controller.go.
 """
 
+from typing import NamedTuple
+
 from kyvsim.compile import CompiledPolicy
 from kyvsim.compile.outcome import Outcome
 from kyvsim.engine import World, creation_of, open_request
 from kyvsim.engine.rule import evaluate_rule
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.languages.cel.facts import generating_facts
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus

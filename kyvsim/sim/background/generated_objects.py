@@ -3,10 +3,11 @@
 Source of the rules: upstream pkg/cel/libs/context.go (GenerateResources).
 """
 
+from typing import NamedTuple
+
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.cel.facts import generating_facts
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation

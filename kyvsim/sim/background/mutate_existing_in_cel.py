@@ -8,6 +8,7 @@ pkg/cel/policies/mpol/engine.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy
 from kyvsim.compile.outcome import Evaluation
@@ -24,7 +25,6 @@ from kyvsim.languages.cel.listed_targets import (
     target_listings,
     written_part,
 )
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest

@@ -1,6 +1,7 @@
 """The background controller started anew: policies and UpdateRequests are seen again."""
 
-from kyvsim.light.typed import Final
+from typing import Final
+
 from kyvsim.sim.background.background_controller import take_up
 from kyvsim.sim.background.update_requests import KIND
 from kyvsim.sim.kyverno.installed import Kyverno

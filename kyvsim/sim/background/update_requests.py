@@ -5,10 +5,10 @@ pkg/policy/updaterequest.go, pkg/utils/generator, pkg/background/common/labels.g
 """
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.request import AdmissionRequest, UserInfo
 from kyvsim.sim.background.recorded_requests import recorded
 from kyvsim.sim.kyverno.configuration import settings_of

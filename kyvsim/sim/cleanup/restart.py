@@ -1,6 +1,7 @@
 """The cleanup controller started anew: schedules are made again of what is stored."""
 
-from kyvsim.light.typed import Final
+from typing import Final
+
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.restart import Process, restart
 

@@ -4,11 +4,11 @@ Source of the rules: upstream pkg/controllers/ttl/utils.go, k8s.io/kube-openapi
 pkg/validation/strfmt/duration.go.
 """
 
+import re
 from datetime import UTC, datetime, timedelta
 
 from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.objects import Json, labels, metadata, text_field
-from kyvsim.light.regex import regex
 
 TTL_LABEL = "cleanup.kyverno.io/ttl"
 _SECOND = 10**9
@@ -23,9 +23,9 @@ _UNITS = (
     (604_800 * _SECOND, ("w", "wk"), "week"),
 )
 """Nanoseconds, names of the unit, and how longer names begin."""
-_AMOUNT = regex("([0-9]+)\\s*([A-Za-z\N{MICRO SIGN}]+)")
+_AMOUNT = re.compile("([0-9]+)\\s*([A-Za-z\N{MICRO SIGN}]+)")
 _LAYOUTS = ("%Y-%m-%dT%H%M%SZ", "%Y-%m-%d")
-_EXACT = regex(r"\d{4}-\d\d-\d\d(T\d{6}Z)?")
+_EXACT = re.compile(r"\d{4}-\d\d-\d\d(T\d{6}Z)?")
 
 
 class TtlError(ValueError):

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.exploration.run import Choice
 
 

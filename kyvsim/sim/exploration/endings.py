@@ -1,14 +1,14 @@
 """How a run ends, as a text that two runs share where a user could tell no difference."""
 
 import json
+import re
 
 from kyvsim.kube.lasting import lasting
 from kyvsim.kube.objects import metadata, text_field
-from kyvsim.light.regex import regex
 from kyvsim.model.simulation import Simulation
 from kyvsim.sim.exploration.run import FOLLOWING
 
-_UID = regex(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def text_of(simulation: Simulation) -> str:

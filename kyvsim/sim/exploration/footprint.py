@@ -1,9 +1,9 @@
 """What a step read and wrote: two steps that do not meet in it may change places."""
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
 
 
 class Footprint(NamedTuple):

@@ -13,9 +13,8 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.simulation import Simulation
 from kyvsim.sim.exploration.causality import Causality, Race
 from kyvsim.sim.exploration.endings import text_of

@@ -1,11 +1,10 @@
 """One run in a chosen order, and what it shows about other orders."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.simulation import Simulation
 from kyvsim.sim.exploration.footprint import NOTHING, Footprint
 from kyvsim.sim.server import Change, Store

@@ -1,9 +1,9 @@
 """What hazards are looked for in."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.simulation import Cut, TimelineEvent

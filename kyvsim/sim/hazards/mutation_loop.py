@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
 from kyvsim.sim.hazards.facts import Facts
 

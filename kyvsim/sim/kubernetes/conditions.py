@@ -1,9 +1,9 @@
 """Statuses and the conditions in them."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.server import Client
 from kyvsim.sim.server.filling import entries
 

@@ -3,10 +3,11 @@
 Source of the rules: k8s.io/kubernetes pkg/controller/garbagecollector.
 """
 
+from enum import StrEnum
+
 from kyvsim.kube.discovery import is_builtin, lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
-from kyvsim.light.enumeration import StrEnum
 from kyvsim.sim.kubernetes.owners import owner_references
 from kyvsim.sim.kubernetes.users import GARBAGE_COLLECTOR
 from kyvsim.sim.kubernetes.work_queue import WorkQueue

@@ -5,8 +5,9 @@ after the sleep that their command names, else after some seconds; nobody knows 
 Source of the rules: k8s.io/kubernetes pkg/kubelet.
 """
 
+import re
+
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.light.regex import regex
 from kyvsim.sim.kubernetes.conditions import write_status
 from kyvsim.sim.kubernetes.missing_objects import MissingObjects
 from kyvsim.sim.kubernetes.owners import controller_of
@@ -22,7 +23,7 @@ from kyvsim.sim.server.filling import entries
 from kyvsim.sim.server.metadata import is_terminating
 
 _ACTOR = "kubelet"
-_SLEEP = regex(r"\bsleep\s+(\d+(?:\.\d+)?)([smh]?)")
+_SLEEP = re.compile(r"\bsleep\s+(\d+(?:\.\d+)?)([smh]?)")
 _UNITS = (("", 1.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0))
 
 

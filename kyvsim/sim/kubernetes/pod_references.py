@@ -13,9 +13,9 @@ pkg/scheduler/framework/plugins/volumebinding.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.filling import entries
 

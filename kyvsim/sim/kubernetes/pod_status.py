@@ -4,9 +4,9 @@ Source of the rules: k8s.io/kubernetes pkg/kubelet (kubelet_pods.go, status).
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, object_key, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.kubernetes.conditions import Condition, conditions
 from kyvsim.sim.kubernetes.pod_references import Missing, missing_variables, missing_volumes
 from kyvsim.sim.server import Store

@@ -6,12 +6,12 @@ pkg/webhooks/handlers/filter.go.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.compile import CompiledRule, Turn
 from kyvsim.engine import World, open_request, passing, run_turn, shown_passes
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, Stage

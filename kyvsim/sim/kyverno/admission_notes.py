@@ -1,9 +1,8 @@
 """Which policies changed or denied what a request brought, for the event of the request."""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeVar
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import PolicyResponse, RuleStatus
 from kyvsim.model.simulation import Unevaluated

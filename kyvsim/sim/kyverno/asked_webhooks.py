@@ -1,12 +1,12 @@
 """Whether the API server asked the webhook of a policy in CEL, told to whoever inquires."""
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from kyvsim.compile import CompiledRule
 from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import object_key
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import PolicyPlace, Probe

@@ -5,6 +5,7 @@ Source of the rules: upstream pkg/webhooks/resource/vpol/handler.go, pkg/control
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.compile import Turn
 from kyvsim.engine import World, run_turn
@@ -12,7 +13,6 @@ from kyvsim.engine.rule import RuleInput
 from kyvsim.kube.objects import object_key
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest

@@ -5,6 +5,7 @@ Source of the rules: upstream pkg/controllers/policystatus (controller.go, vpol.
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
+from typing import NamedTuple
 
 from kyvsim.context.access_review import allows
 from kyvsim.kube.discovery import kind_of_plural
@@ -12,7 +13,6 @@ from kyvsim.kube.objects import Json, text_field
 from kyvsim.languages.cel import derived_specs, resources_of
 from kyvsim.languages.cel.facts import generates, verifies_images
 from kyvsim.languages.cel.webhook_facts import matched_resources
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.server import Store

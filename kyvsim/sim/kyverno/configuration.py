@@ -4,22 +4,22 @@ Source of the rules: upstream pkg/config (config.go, filters.go), charts/kyverno
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kube.labels import Selector, compile_selector
 from kyvsim.kube.objects import Json, labels
 from kyvsim.kube.wildcard import matches
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.kyverno.reviews import with_roles
 from kyvsim.sim.kyverno.users import NAMESPACE
 from kyvsim.sim.server import Review, Store
 
 CONFIG_MAP = ("v1", "ConfigMap", NAMESPACE, "kyverno")
-_FILTER = regex(r"\[([^\[\]]*)\]")
+_FILTER = re.compile(r"\[([^\[\]]*)\]")
 _EXCLUDED = ("excludeGroups", "excludeUsernames", "excludeRoles", "excludeClusterRoles")
 _ANYTHING = "*"
 _NAME_LABEL = "kubernetes.io/metadata.name"

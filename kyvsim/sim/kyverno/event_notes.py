@@ -3,12 +3,12 @@
 Source of the texts: upstream pkg/event/events.go.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import cleanup
-from kyvsim.light.regex import regex
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.sim.kyverno.events import (
@@ -22,7 +22,7 @@ from kyvsim.sim.kyverno.events import (
 )
 from kyvsim.sim.parts import Parts
 
-_CAPITAL = regex(r"(?<=[a-z])(?=[A-Z])")
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _VIOLATED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _CHECKING = frozenset({"validate", "verifyImages"})
 _ONLY_SCANNED = frozenset({"MutatingAdmissionPolicy"})

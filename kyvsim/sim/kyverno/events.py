@@ -3,13 +3,13 @@
 Source of the rules: upstream pkg/event (controller.go, source.go, action.go, reason.go).
 """
 
+import re
 from collections.abc import Mapping
+from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
-from kyvsim.light.enumeration import StrEnum
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.kyverno.configuration import settings_of
@@ -20,7 +20,7 @@ from kyvsim.sim.server import Store
 
 _ACTOR = "events"
 _LONGEST_NOTE = 1024
-_UNFIT = regex(r"[^a-z0-9.\-]")
+_UNFIT = re.compile(r"[^a-z0-9.\-]")
 
 
 class Source(StrEnum):

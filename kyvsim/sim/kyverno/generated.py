@@ -6,11 +6,12 @@ Source of the rules: upstream pkg/controllers/admissionpolicygenerator (controll
 generate-vap.go, generate-map.go).
 """
 
+from typing import NamedTuple
+
 from kyvsim.kube.discovery import preferred_version
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.languages.cel.native_twin import wants_native_twin, why_no_native_twin
 from kyvsim.languages.classic import native_twin as classic
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.native_rules import UnclearKindError, match_resources

@@ -1,8 +1,8 @@
 """What Kyverno's controllers have of each other."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.kyverno.admission import AdmissionController
 from kyvsim.sim.kyverno.downstream_watch import DownstreamWatch
 from kyvsim.sim.kyverno.events import EventRecorder

@@ -10,12 +10,12 @@ generic/webhook.go), upstream pkg/controllers/webhook/utils_webhook.go.
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
+from typing import Any
 
 from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
 from kyvsim.languages.cel_request import authorizer_of, request_value
-from kyvsim.light.typed import Any
 from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Probe

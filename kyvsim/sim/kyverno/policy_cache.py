@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/controllers/policycache/controller.go, pkg/pol
 """
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from kyvsim.compile import (
     CompiledPolicy,
@@ -16,7 +17,6 @@ from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import cel, classic, compile_policies
 from kyvsim.languages.cel import existing_changes_of, pinning_of, webhook_facts_of
 from kyvsim.languages.cel.facts import generates, mutates
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP

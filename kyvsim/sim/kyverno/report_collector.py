@@ -5,10 +5,10 @@ Source of the rules: upstream pkg/controllers/report/aggregate.
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.report_entry import report_source
 from kyvsim.model.result import PolicyResponse
 from kyvsim.sim.kyverno.ephemeral_reports import (

@@ -5,10 +5,10 @@ Source of the rules: upstream pkg/utils/report/results.go.
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.model.report_entry import report_message, report_properties, report_source
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus

@@ -1,9 +1,9 @@
 """A controller's process started anew: memory is lost, and what is stored is seen again."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.kyverno.users import NAMESPACE
 from kyvsim.sim.latency import RESTART
 from kyvsim.sim.parts import Parts

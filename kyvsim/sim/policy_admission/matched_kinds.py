@@ -7,8 +7,8 @@ what upstream's end-to-end tests `policy-validation/cluster-policy/crd-non-exist
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.facts import Filter
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.sim.server import Store

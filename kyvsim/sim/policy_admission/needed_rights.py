@@ -5,11 +5,11 @@ of users reach a controller charts/kyverno/templates/*/clusterrole.yaml.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.facts import GeneratePattern, Target
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import UserInfo

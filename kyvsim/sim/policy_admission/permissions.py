@@ -4,10 +4,10 @@ Source of the rules and texts: upstream pkg/policy/{auth,generate,mutate,validat
 """
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.facts import Filter, GeneratePattern, Generation, Target
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import UserInfo

@@ -5,12 +5,12 @@ Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac.
 
 from functools import partial
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.context.access_review import allows, allows_any, bound_to, roles_given
 from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.sim.server import errors

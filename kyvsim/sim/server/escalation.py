@@ -6,11 +6,11 @@ the policybased storages of roles and bindings).
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
+from typing import NamedTuple
 
 from kyvsim.context.access_review import review as review_access
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.server import errors
 from kyvsim.sim.server.authorizer import may

@@ -1,10 +1,9 @@
 """What clients send to the API server, what it asks webhooks, and what both answer."""
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol, TypeAlias
 
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import Protocol, TypeAlias
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo
 

@@ -5,12 +5,12 @@ Source of the rules: upstream pkg/clients/dclient/discovery.go, pkg/utils/kube/k
 
 from collections.abc import Iterator
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.discovery import is_builtin, plural, served_versions
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import ObjectKey, text_field
 from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.server.store import Store
 
 _ANY_VERSION = ("v1", "v2", "v1alpha1", "v1alpha2", "v1beta1", "v2alpha1", "v2beta1")

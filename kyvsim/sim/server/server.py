@@ -6,10 +6,10 @@ and pkg/registry/generic/registry/store.go.
 """
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from kyvsim.kube.known_parts import with_whole_numbers
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.fault import fault_text
 from kyvsim.model.request import Operation
 from kyvsim.sim.server import errors

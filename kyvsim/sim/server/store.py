@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import NamedTuple
 
 from kyvsim.kube.discovery import (
     NO_KINDS,
@@ -21,7 +22,6 @@ from kyvsim.kube.objects import (
     object_key,
     text_field,
 )
-from kyvsim.light.named_tuple import NamedTuple
 
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 

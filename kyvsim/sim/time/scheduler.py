@@ -3,8 +3,8 @@
 from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.time.clock import VirtualClock
 
 

@@ -9,11 +9,11 @@ Source of the rules: upstream pkg/controllers/webhook/validating.go.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.cel_admission import own_webhook_name
 from kyvsim.sim.webhooks.rules import in_order

@@ -6,11 +6,11 @@ Source of the rules: upstream pkg/controllers/webhook (controller.go, utils.go).
 """
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.languages import language_of
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.facts import Filter, Generation
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.sim.server import Store

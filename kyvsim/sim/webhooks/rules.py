@@ -6,9 +6,9 @@ Source of the rules: upstream pkg/controllers/webhook/utils_webhook.go and utils
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import product
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 
 ALL_SCOPES, NAMESPACED = "*", "Namespaced"
 _ANY = "*"

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.sim.kyverno.configuration import settings_of
 from kyvsim.sim.kyverno.users import NAMESPACE
 from kyvsim.sim.server import Store

@@ -3,16 +3,16 @@
 upstream: pkg/cel/policies/gpol/template, `interpolate` is none by default
 """
 
+import re
 from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Ident, Node, Select, children
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.compile.remark import warn
 from kyvsim.languages.cel_advice.written import Written
-from kyvsim.light.regex import regex
 from kyvsim.model.diagnostic import Diagnostic
 
-_PLACEHOLDER = regex(r"(?<![$\\(])\(\(([^()\n]+(?:\([^()\n]*\)[^()\n]*)*)\)\)")
+_PLACEHOLDER = re.compile(r"(?<![$\\(])\(\(([^()\n]+(?:\([^()\n]*\)[^()\n]*)*)\)\)")
 """Two brackets with an expression between; `$((` is arithmetic of a shell."""
 _NAMES = frozenset({"object", "oldObject", "request", "variables", "namespaceObject"})
 

@@ -4,6 +4,7 @@ Advice is given only where it is surely right: a warning that must be ignored hi
 """
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from kyvsim.languages.classic.advice.autogen_off import autogen_off
 from kyvsim.languages.classic.advice.constant_conditions import (
@@ -17,7 +18,6 @@ from kyvsim.languages.classic.advice.misspelt_annotations import misspelt_annota
 from kyvsim.languages.classic.advice.never_matches import never_matches
 from kyvsim.languages.classic.advice.query_syntax import unreadable_queries
 from kyvsim.languages.classic.advice.unread_entries import unread_entries
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 

@@ -23,15 +23,14 @@ from kyvsim.kube.quantity import parse_quantity
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.languages.classic.advice.remark import conditions_of, is_open
 from kyvsim.languages.classic.checks.variable_text import expression_of
-from kyvsim.light.regex import regex
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 
-_OPERATION = regex(r"\{\{\s*request\.operation\s*(?:\|\|\s*'([^'{}]*)'\s*)?\}\}")
+_OPERATION = re.compile(r"\{\{\s*request\.operation\s*(?:\|\|\s*'([^'{}]*)'\s*)?\}\}")
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _ORDERS = ("Greater", "Less", "Duration")
-_LENGTH = regex(r"\{\{-?\s*(length\(.*\))\s*\}\}")
+_LENGTH = re.compile(r"\{\{-?\s*(length\(.*\))\s*\}\}")
 _LENGTHS = (0, 1 << 31)
 """The least length and one that none reaches: what orders both alike orders all alike."""
 _LISTS = frozenset({"all", "preconditions", "conditions"})
@@ -39,7 +38,7 @@ _LISTS = frozenset({"all", "preconditions", "conditions"})
 _EQUAL = frozenset({"Equal", "Equals"})
 _MOST_PAIRS = 1_000_000
 """Elements that are compared with each other for the advice on one policy: about a second."""
-_NUMBERS = regex(r"\d|inf|nan", re.IGNORECASE)
+_NUMBERS = re.compile(r"\d|inf|nan", re.IGNORECASE)
 
 
 def constant_conditions(policy: Policy) -> Iterator[Diagnostic]:

@@ -5,10 +5,10 @@ now (KV105) is not told here. upstream: api/kyverno/v1, the comments `Deprecated
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

@@ -5,14 +5,13 @@ upstream: pkg/engine/variables/operator/utils.go, api/kyverno/v1/common_types.go
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kyvsim.compile.remark import warn
 from kyvsim.conditions import operators
 from kyvsim.conditions.operators import Operator
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.advice.remark import conditions_of
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
@@ -48,7 +47,7 @@ def _fix(policy: Policy, operator: Operator, condition: Json, path: Path) -> "Fi
     return Fix(f"use {first}", (change(policy.document, Way.VALUE, path, first),))
 
 
-_TEXTS = regex(
+_TEXTS = re.compile(
     r"request\.(?:operation|name|namespace|userInfo\.username"
     r"|(?:object|oldObject)\.metadata\.(?:name|namespace)|(?:object|oldObject)\.kind)"
     r"(?:\s*\|\|\s*'[^']*')?"

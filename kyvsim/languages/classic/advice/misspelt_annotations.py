@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
 
 from kyvsim.compile.remark import warn
 from kyvsim.languages.classic.autogen import ANNOTATION
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.languages.classic.advice.remark import is_free, is_query, nodes, texts
-from kyvsim.light.regex import regex
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 
-_WORD = regex(r"\w+")
-_NESTED = regex(r"\{\{[^{}]*\{\{")
+_WORD = re.compile(r"\w+")
+_NESTED = re.compile(r"\{\{[^{}]*\{\{")
 
 
 def unread_entries(policy: Policy) -> Iterator[Diagnostic]:

@@ -4,8 +4,10 @@ upstream: pkg/validation/policy/validate.go (hasInvalidVariables),
 pkg/engine/context/mock_context.go
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.expr.parse import parse
@@ -15,8 +17,6 @@ from kyvsim.kube.wildcard import matches
 from kyvsim.languages.classic.checks.references import broken_references, pointer
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, marked_texts
 from kyvsim.languages.classic.checks.variable_text import expression_of
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import Pattern, regex
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Path
 
@@ -197,8 +197,8 @@ def _problem(text: str, path: Path, allowed: _Allowed) -> str:
 
 
 @lru_cache(maxsize=64)
-def _form(text: str) -> Pattern[str]:
-    return regex(text)
+def _form(text: str) -> re.Pattern[str]:
+    return re.compile(text)
 
 
 def _query_problem(expression: str, allowed: _Allowed, path: Path) -> str:

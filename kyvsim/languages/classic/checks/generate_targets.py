@@ -4,13 +4,13 @@ upstream: api/kyverno/v1/common_types.go, pkg/policy/generate/validate.go
 """
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.languages.classic.checks.patterns import unsupported_anchor
 from kyvsim.languages.classic.checks.refusal import RuleCheck, RuleUnderCheck, has, is_set
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Path
 

@@ -3,10 +3,11 @@
 upstream: k8s.io/apimachinery pkg/apis/meta/v1/helpers.go, pkg/labels/selector.go
 """
 
+import re
+
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.light.regex import regex
 
 _LONGEST_NAME = 63
 _LONGEST_PREFIX = 253
@@ -31,8 +32,8 @@ _WITH_VALUES = ("In", "NotIn")
 _WITHOUT_VALUES = ("Exists", "DoesNotExist")
 
 
-_NAME_FORM = regex(_NAME)
-_PREFIX_FORM = regex(_SUBDOMAIN)
+_NAME_FORM = re.compile(_NAME)
+_PREFIX_FORM = re.compile(_SUBDOMAIN)
 
 
 def selector_problem(selector: Json) -> str:

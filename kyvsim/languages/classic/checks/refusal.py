@@ -1,10 +1,9 @@
 """What checks share: how a refusal is made, and a way through text and match blocks."""
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json, contains_text
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path

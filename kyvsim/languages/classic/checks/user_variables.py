@@ -3,12 +3,12 @@
 upstream: pkg/validation/policy/background.go
 """
 
+import re
 from collections.abc import Iterator
 
 from kyvsim.expr.variables import VARIABLE
 from kyvsim.kube.objects import Json, contains_text
 from kyvsim.languages.classic.checks.refusal import marked_texts, refuse, rules_under_check
-from kyvsim.light.regex import ASCII, regex
 from kyvsim.match.filters import filters
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
@@ -29,7 +29,7 @@ _ABOUT_USERS = (
     "request.clusterRoles",
 )
 """As upstream writes them: a dot stands for any character."""
-_FORBIDDEN = regex(rf"[^.]({'|'.join(_ABOUT_USERS)})\b", ASCII)
+_FORBIDDEN = re.compile(rf"[^.]({'|'.join(_ABOUT_USERS)})\b", re.ASCII)
 _LAST_WORDS = tuple(one.rpartition(".")[2] for one in _ABOUT_USERS)
 
 

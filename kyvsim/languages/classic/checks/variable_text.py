@@ -3,10 +3,11 @@
 upstream: pkg/engine/variables/regex
 """
 
-from kyvsim.expr.variables import VARIABLE
-from kyvsim.light.regex import regex
+import re
 
-PLAIN_VARIABLE = regex(r"\{\{[^{}]*\}\}")
+from kyvsim.expr.variables import VARIABLE
+
+PLAIN_VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
 """A variable without braces inside, escaped or not."""
 
 

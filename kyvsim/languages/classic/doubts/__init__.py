@@ -5,11 +5,11 @@ here.
 """
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from kyvsim.languages.classic.doubts.broken_cel import broken_cel
 from kyvsim.languages.classic.doubts.empty_rules import empty_rules
 from kyvsim.languages.classic.doubts.unread_preconditions import unread_preconditions
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 

@@ -5,6 +5,7 @@ upstream: pkg/engine/internal/imageverifier.go (`verifyAttestations`)
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.conditions import ConditionError, ConditionsResult, compile_conditions
 from kyvsim.context import JSONContext
@@ -16,7 +17,6 @@ from kyvsim.languages.classic.images.attestors import (
     signed_by,
 )
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.image_data import Attestation
 
 Conditions = Callable[[JSONContext], ConditionsResult]

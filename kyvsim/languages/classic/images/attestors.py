@@ -5,15 +5,14 @@ upstream: pkg/engine/internal/imageverifier.go (`verifyAttestorSet`, `buildCosig
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.regexes import RegexError, compile_regex, is_found
 from kyvsim.kube.wildcard import matches
-from kyvsim.light.regex import regex
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.image_data import Signature
 
-_PEM = regex(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
+_PEM = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
 
 Signatures: TypeAlias = Sequence[Signature]
 

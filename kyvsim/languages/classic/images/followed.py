@@ -1,10 +1,10 @@
 """Images that tell how they were verified."""
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from kyvsim.compile.outcome import Outcome
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import TypeVar
 from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.following import following, tell
 from kyvsim.model.probe import Probe

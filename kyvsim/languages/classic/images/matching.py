@@ -4,13 +4,13 @@ upstream: pkg/engine/utils/image.go
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
 from kyvsim.expr import QueryError
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.images.entries import entries_of, fits
 from kyvsim.languages.classic.images.extract import Images, compile_reader
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.light.typed import TypeAlias
 
 Image: TypeAlias = Mapping[str, Json]
 

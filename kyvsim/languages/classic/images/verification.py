@@ -23,6 +23,7 @@ pkg/engine/internal/imageverifier.go.
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.compile.outcome import (
     CompiledBody,
@@ -51,7 +52,6 @@ from kyvsim.languages.classic.images.matching import Image, matching
 from kyvsim.languages.classic.images.metadata import known_before, with_verdicts
 from kyvsim.languages.classic.images.recorded import NotRecordedError, recorded_data
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus
 from kyvsim.patch import apply_json_patch

@@ -7,6 +7,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_manifest.g
 """
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, failed, passed
 from kyvsim.kube.go_text import to_json
@@ -23,7 +24,6 @@ from kyvsim.languages.classic.manifests.message import (
 )
 from kyvsim.languages.classic.manifests.signatures import KeyProblem, signature_problem
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.light.named_tuple import NamedTuple
 
 _DOMAIN = "cosign.sigstore.dev"
 

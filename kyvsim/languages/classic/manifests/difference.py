@@ -6,13 +6,12 @@ upstream: github.com/sigstore/k8s-manifest-sigstore pkg/util/mapnode, pkg/k8sman
 import re
 from collections.abc import Callable, Iterator
 from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kube.go_text import sprint, to_json
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
-_INDEX = regex(r"\.\d+\.")
+_INDEX = re.compile(r"\.\d+\.")
 _GO_TYPES = MappingProxyType({str: "string", float: "float64", int: "float64", bool: "bool"})
 
 

@@ -7,13 +7,12 @@ import base64
 import binascii
 import io
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_text import load_all
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import tarfile

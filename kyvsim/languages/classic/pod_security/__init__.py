@@ -4,6 +4,9 @@ Source of the rules: upstream's fork of k8s.io/pod-security-admission, package p
 controls are those of pkg/pss/utils/mapping.go.
 """
 
+import re
+from typing import NamedTuple
+
 from kyvsim.languages.classic.pod_security import (
     app_armor,
     capabilities,
@@ -16,12 +19,10 @@ from kyvsim.languages.classic.pod_security import (
 from kyvsim.languages.classic.pod_security.pod import PodCheck, unless_windows
 from kyvsim.languages.classic.pod_security.selinux import selinux
 from kyvsim.languages.classic.pod_security.sysctls import sysctls
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.regex import regex
 
 _LATEST = 1 << 62
 """A minor version after all others."""
-_VERSION = regex(r"v1\.(0|[1-9][0-9]{0,17})")
+_VERSION = re.compile(r"v1\.(0|[1-9][0-9]{0,17})")
 
 _SELINUX_TYPES = frozenset(("container_t", "container_init_t", "container_kvm_t"))
 _SYSCTLS = frozenset(

@@ -3,6 +3,7 @@
 Source of the rules: upstream pkg/pss/evaluate.go.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -11,9 +12,8 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard
 from kyvsim.languages.classic.pod_security import ActiveCheck
 from kyvsim.languages.classic.pod_security.pod import Finding, Pod, Violation, read_pod
-from kyvsim.light.regex import regex
 
-_INDEX = regex(r"[0-9]+")
+_INDEX = re.compile(r"[0-9]+")
 _NO_CONTAINERS = MappingProxyType(
     {"containers": [{"name": "fake"}], "initContainers": [], "ephemeralContainers": []}
 )

@@ -1,18 +1,18 @@
 """What the checks of Pod security found, told one control after the other."""
 
+import re
 from collections.abc import Iterator
 
 from kyvsim.kube.pod_spec import POD_SPEC_PATHS
 from kyvsim.languages.classic.pod_security import ActiveCheck
 from kyvsim.languages.classic.pod_security.exclusions import Violations
 from kyvsim.languages.classic.pod_security.pod import Finding
-from kyvsim.light.regex import regex
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.following import tell
 from kyvsim.model.probe import Probe
 from kyvsim.model.source import Path
 
-_PART = regex(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[]+)")
+_PART = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[]+)")
 _EXCUSED = "excluded, or let pass by an exception"
 
 

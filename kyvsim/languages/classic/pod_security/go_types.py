@@ -8,10 +8,9 @@ when one of them is asked for (both made by tests/package_data/make_pod_types.py
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.package_data import read_table
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 
 _SCALARS: Mapping[str, type | range] = MappingProxyType(
     {

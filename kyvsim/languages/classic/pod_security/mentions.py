@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.pod_security import ActiveCheck, active_checks
@@ -14,7 +15,6 @@ from kyvsim.languages.classic.pod_security.privileges import DEFAULT_MASKS
 from kyvsim.languages.classic.pod_security.seccomp import PROFILES
 from kyvsim.languages.classic.pod_security.selinux import PARTS
 from kyvsim.languages.classic.pod_security.volumes import OTHERS
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.mention import Hole, Way
 
 _Places: TypeAlias = Mapping[str, tuple[Json, ...]]

@@ -1,10 +1,9 @@
 """What checks look at, a Pod, and what they find: fields with values that are forbidden."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 
 GROUPS = ("initContainers", "containers", "ephemeralContainers")
 

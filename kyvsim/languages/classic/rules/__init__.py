@@ -5,12 +5,12 @@ Where a rule has the fields of several types, the first one listed takes it.
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from importlib import import_module
 from types import MappingProxyType
+from typing import Final, cast
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import RuleType, body_at
-from kyvsim.light.importing import import_module
-from kyvsim.light.typed import Final, cast
 
 _HOMES: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(
     {

@@ -6,6 +6,7 @@ evaluated fails the rule too: there is no error status here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from kyvsim.cel.kubernetes import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables
@@ -30,7 +31,6 @@ from kyvsim.languages.cel_validator import (
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.cel_params import ParamsError, compile_params
 from kyvsim.languages.probed_expressions import told_program
-from kyvsim.light.typed import Any
 from kyvsim.model.probe import Probe
 from kyvsim.model.source import Path
 

@@ -5,6 +5,7 @@ what hinders its objects (a missing source, a variable without value) is told in
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
 from kyvsim.compile.probed import APPLIED, Ends
@@ -30,7 +31,6 @@ from kyvsim.languages.classic.rules.loops import (
     compile_list,
     compile_loop_preconditions,
 )
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.budget import STEPS_OF_AN_OBJECT
 from kyvsim.model.facts import GeneratePattern, Generation, RuleFacts
 from kyvsim.model.obstacle import Reason

@@ -4,14 +4,14 @@ Source of the rules: k8s.io/apimachinery pkg/api/validation (RFC 1123), k8s.io/k
 pkg/apis/*/validation for the kinds with rules of their own.
 """
 
+import re
 from collections.abc import Iterable
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.light.regex import regex
 
-_LABEL = regex(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_SUBDOMAIN = regex(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST_SUBDOMAIN = 253
 _ANY_PATH = "rbac.authorization.k8s.io"
 """The group whose names may be anything that fits into a path."""

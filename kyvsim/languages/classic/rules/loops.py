@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/engine/utils/foreach.go, pkg/engine/context (A
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.conditions import ConditionsResult, compile_conditions
 from kyvsim.context import JSONContext
@@ -11,8 +12,6 @@ from kyvsim.context.loaders import compile_entries
 from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.light.named_tuple import NamedTuple
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.budget import FEW
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import NO_PROBE, Probe, Seen

@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/engine/handlers/mutation/mutate_existing.go an
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, skipped
 from kyvsim.conditions import ConditionError, ConditionsResult, compile_conditions
@@ -17,7 +18,6 @@ from kyvsim.languages.classic.rules.existing_targets import find_targets
 from kyvsim.languages.classic.rules.idle import NOTHING_CHANGED, empty
 from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
 from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_rule_patch
-from kyvsim.light.named_tuple import NamedTuple
 from kyvsim.model.facts import RuleFacts, Target
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
 

@@ -3,9 +3,9 @@
 import marshal
 from collections.abc import Callable
 from functools import lru_cache, partial
+from typing import Final, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.light.typed import Final, TypeAlias
 from kyvsim.model.budget import Meter
 from kyvsim.patch import (
     PatchError,

@@ -1,11 +1,11 @@
 """Absolute `$(…)` references in messages, moved along with the pattern they point into."""
 
-from kyvsim.light.regex import Match, regex
+import re
 
-REFERENCE = regex(r"(^|[^\\])(\$\(.[^ ]*\))")
+REFERENCE = re.compile(r"(^|[^\\])(\$\(.[^ ]*\))")
 """A reference: group 1 is what stands before it, group 2 itself.
 
-upstream: pkg/engine/variables/regex, RegexReferences.
+upstream: pkg/engine/variables/re.compile, RegexReferences.
 """
 
 
@@ -17,7 +17,7 @@ def shift_references(message: str, way: str, pivot: str) -> str:
     if "$(" not in message:
         return message
 
-    def shifted(found: Match[str]) -> str:
+    def shifted(found: re.Match[str]) -> str:
         before, reference = found.groups()
         anchor = pivot
         if pivot == "anyPattern" and pivot in reference:

@@ -5,6 +5,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TypeAlias
 
 from kyvsim.compile.outcome import (
     CompiledBody,
@@ -28,7 +29,6 @@ from kyvsim.languages.classic.rule_type import PodTemplate, RuleContext, RuleTyp
 from kyvsim.languages.classic.rules.carried import carried_check, nested
 from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
 from kyvsim.languages.classic.rules.validate_pattern import compile_checker, subject_of
-from kyvsim.light.typed import TypeAlias
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import Seen
 from kyvsim.model.result import Phase

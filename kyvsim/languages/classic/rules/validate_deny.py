@@ -3,6 +3,8 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
+from typing import TYPE_CHECKING
+
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, Proof, errored, failed
 from kyvsim.compile.probed import CHECKED, DENIED, Ends
 from kyvsim.conditions import ConditionError, compile_conditions
@@ -15,7 +17,6 @@ from kyvsim.languages.classic.messages import (
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import carried_check, carried_deny
 from kyvsim.languages.classic.rules.idle import never_denies
-from kyvsim.light.typed import TYPE_CHECKING
 from kyvsim.model.result import Phase
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 """
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from kyvsim.compile.outcome import (
     CompiledBody,
@@ -40,7 +41,6 @@ from kyvsim.languages.classic.rules.validate_deny import (
     is_denial_seen_whole,
 )
 from kyvsim.languages.classic.rules.validate_pattern import compile_pattern_body
-from kyvsim.light.typed import Final
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
 

@@ -5,6 +5,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import TypeVar
 
 from kyvsim.compile.outcome import (
     CompiledBody,
@@ -22,7 +23,6 @@ from kyvsim.languages.classic.messages import compile_pattern_message, has_fixed
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import carried_check, nested
 from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
-from kyvsim.light.typed import TypeVar
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase

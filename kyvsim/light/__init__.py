@@ -1,1 +1,0 @@
-"""What costs little until it is used; a command is as quick as what it loads."""
