@@ -28,6 +28,7 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_finish():
-    """Leave the items of 16,000 tests out of every later search for cycles."""
+    """Leave the items of 15,000 tests out of later searches for cycles, which are made seldom."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)

@@ -189,6 +189,7 @@ def commands_of(path):
     return [line for line in lines if line.startswith("kyvsim ")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "command"),
     [(path, command) for path in PAGES for command in commands_of(path)],
@@ -269,6 +270,7 @@ def outcomes(folder):
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
 def test_policies_have_resources_that_pass_and_fail(folder):
     seen = outcomes(folder)

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cel.program import compile_expression
 from kyvsim.cel.types import DYN
@@ -28,6 +26,7 @@ def left_of(text: str) -> int:
     return frame[0]
 
 
-@pytest.mark.parametrize(("text", "cost"), RECORDED["costs"].items())
-def test_an_expression_costs_what_upstream_counts(text: str, cost: int) -> None:
-    assert ENV.limit - left_of(text) == cost
+def test_expressions_cost_what_upstream_counts() -> None:
+    recorded = RECORDED["costs"]
+    assert len(recorded) > 500
+    assert {text: ENV.limit - left_of(text) for text in recorded} == recorded

@@ -74,6 +74,7 @@ def objects(entries, about):
     return Counter((e["policy"], place(e), text(e["object"])) for e in entries)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_answers_are_kyvernos(case):
     done = apply(case["args"])

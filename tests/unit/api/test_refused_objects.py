@@ -383,6 +383,7 @@ def test_output_is_the_same_for_every_number_of_processes(written, many, command
     assert "`metadata.name` is invalid" in out + err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "3"])
 def test_strict_is_an_error_for_every_number_of_processes(written, many, command, jobs):
     status, _, err = command("apply", written("p.yaml", POLICY), "-r", many, "-j", jobs, "--strict")

@@ -280,6 +280,7 @@ def many(files):
     return known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_parts_tell_what_the_whole_does(apply, many, files, monkeypatch, name):
     apply("--write-baseline", "b.yaml")
@@ -299,6 +300,7 @@ def without_notes(run):
     return status, out, [line for line in err.splitlines() if not line.startswith("note: ")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("both", [False, True])
 def test_parts_write_what_the_whole_does(apply, many, files, monkeypatch, both):
     if both:

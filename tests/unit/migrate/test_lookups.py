@@ -49,6 +49,7 @@ def answer(converted):
     return answer_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["In", "NotIn", "AnyIn", "AnyNotIn", "AllIn", "AllNotIn"])
 def test_texts_of_config_maps_are_lists_patterns_or_themselves(operator, answer):
     condition = {"key": TEAM, "operator": operator, "value": "{{ allowed.data.teams }}"}

@@ -115,6 +115,7 @@ def test_the_baseline_asks_less(denials, pods):
     assert "privileged" in denied
 
 
+@pytest.mark.slow
 def test_versions(denials, pods):
     later = {"name": "net.ipv4.tcp_rmem", "value": "1"}
     specs = {
@@ -225,6 +226,7 @@ EXCLUDED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("exclude", "passing", "denied"), EXCLUDED, ids=str)
 def test_exclusions(exclude, passing, denied, denials, pods):
     specs = {name: BROKEN[name] for name in (passing, denied)}

@@ -1,9 +1,9 @@
 """From the patch fields of a mutate block to a function on objects."""
 
-import marshal
+import json
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.budget import Meter
@@ -21,25 +21,21 @@ Patcher: TypeAlias = Callable[[Json], Json]
 Raises `PatchError`.
 """
 
-_BY_VALUE: Final = 2
-"""A version of marshal's format, the last that does not tell which parts are one object."""
-
-
 def filled_patcher(block: Json, meter: Meter | None = None) -> Patcher:
     """Return the patcher of a block whose variables were just filled.
 
-    A loop fills them alike for one object after another, so such blocks are known by their bytes:
-    in this form they tell all types apart, and nothing but values.
+    A loop fills them alike for one object after another, so the last patchers are kept by the JSON
+    of their blocks, which tells all types of values apart.
     """
     try:
-        return _compiled_block(marshal.dumps(block, _BY_VALUE), meter)
-    except ValueError:  # an expression has put in what no document has
+        return _compiled_block(json.dumps(block, allow_nan=False), meter)
+    except (TypeError, ValueError, RecursionError):  # what no document has, or too deep for it
         return compile_patcher(block, meter)
 
 
 @lru_cache(maxsize=256)
-def _compiled_block(written: bytes, meter: Meter | None) -> Patcher:
-    return compile_patcher(marshal.loads(written), meter)  # noqa: S302 — written above
+def _compiled_block(written: str, meter: Meter | None) -> Patcher:
+    return compile_patcher(json.loads(written), meter)
 
 
 def compile_patcher(block: Json, meter: Meter | None = None) -> Patcher:
