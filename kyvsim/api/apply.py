@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from kyvsim.api.explain_rows import compile_explain
 from kyvsim.api.inputs import (
     ApplyInputs,
     LoadResources,
@@ -96,8 +97,6 @@ def explaining(
 
     def explain(response: EngineResponse, row: Row) -> "tuple[Reason, ...]":
         if not ask:
-            from kyvsim.api.explain_rows import compile_explain  # noqa: PLC0415 — for failures only
-
             told = _options(inputs._replace(budget=to_follow(inputs.budget)), read)
             sound = told._replace(admitted=True)  # or there would be no results
             ask.append(compile_explain(sound, world_of(read, cluster), read.payloads))

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kyvsim.api.apply import Compiled, explaining, has_baseline, responses_of
+from kyvsim.api.baseline import judged
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
 from kyvsim.api.refused_objects import RefusedObjects
 from kyvsim.compile import CompiledPolicy, PolicySet
@@ -169,8 +170,6 @@ def compile_tell_part(work: PartWork) -> TellPart:
         course = Course(audit_warn=work.inputs.audit_warn)
         responses = _responses(work, part, seen, cluster)
         if has_baseline(work.inputs):
-            from kyvsim.api.baseline import judged  # noqa: PLC0415 — seldom asked for
-
             responses = judged(responses, course, work.inputs, work.read)
         lists = _written(tell(course.watching(responses)), sink)
         return ToldPart(

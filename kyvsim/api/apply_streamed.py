@@ -19,7 +19,9 @@ from kyvsim.api.apply_parts import (
     compile_tell_part,
     shared_among,
 )
+from kyvsim.api.baseline import with_baseline
 from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
+from kyvsim.api.part_processes import told_by_processes
 from kyvsim.api.part_text import PartText
 from kyvsim.engine.unasked_objects import ALL_KINDS
 from kyvsim.load.cut_files import Block, cut_files, origins
@@ -189,8 +191,6 @@ def _told(work: PartWork, blocks: tuple[Block, ...], how: How) -> Run | None:
         for part, text in zip(parts, texts, strict=True):
             text.end(tell_part(how.watch(iter(part), len(part)), text))
     else:
-        from kyvsim.api.part_processes import told_by_processes  # noqa: PLC0415 — slow, for some
-
         told = told_by_processes(work, parts, texts, how.jobs)
         for _ in how.watch(told, len(parts)):
             pass
@@ -259,7 +259,5 @@ def _run(work: PartWork, found: Sum) -> Run:
     run = run_of(work.compiled, work.inputs, read, sample)
     run = run._replace(course=found.course)
     if has_baseline(work.inputs):
-        from kyvsim.api.baseline import with_baseline  # noqa: PLC0415 — seldom asked for
-
         run = with_baseline(run, work.inputs, read)
     return run

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from kyvsim.api.fixes import fixed_files, with_edits_told
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
@@ -15,12 +16,16 @@ from kyvsim.languages import (
     lint_policy,
     unknown_resources,
 )
+from kyvsim.languages.cel.exceptions import lone_problems
 from kyvsim.languages.documents import (
     deprecated_versions,
     duplicate_names,
     expired_exceptions,
 )
+from kyvsim.languages.idle import cel_exceptions
 from kyvsim.languages.idle.bindings import doubtful_bindings
+from kyvsim.languages.idle.exception_kinds import powerless_exceptions
+from kyvsim.languages.idle.names import idle_exceptions, names_of
 from kyvsim.languages.idle.pattern_fields import unknown_pattern_fields
 from kyvsim.languages.idle.rule_pairs import contradicting_rules, repeated_rules
 from kyvsim.languages.idle.runs import of_policies
@@ -34,6 +39,7 @@ from kyvsim.load.policy import is_exception, load_bindings, load_policies, sniff
 from kyvsim.load.recognise import is_mapping, is_test_manifest
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.sorting import POLICIES, sorted_out
+from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
@@ -77,8 +83,6 @@ def plan_fixes(
     findings: Findings, stdin: bytes | None = None, crd_paths: Iterable[str] = ()
 ) -> "tuple[FixedFile, ...]":
     """Return the files of which something that was found can surely be put right."""
-    from kyvsim.api.fixes import fixed_files  # noqa: PLC0415 — it loads libyaml
-
     defined = load_definitions(crd_paths, stdin, USUAL)
     alone = USUAL._replace(as_found=True)
 
@@ -130,8 +134,6 @@ def _findings(
     wrong = {one.location for one in found if one.severity is Severity.ERROR}
     policies, _ = load_policies(documents, READERS)
     if exceptions.policies:
-        from kyvsim.languages.cel.exceptions import lone_problems  # noqa: PLC0415 — few have them
-
         found += lone_problems(exceptions.policies, policies, options)
     idle = (
         *_idle(policies, exceptions, given, bindings),
@@ -147,8 +149,6 @@ def _findings(
 
 def _of_tests(manifests: tuple[Document, ...]) -> Iterator[Diagnostic]:
     if manifests:
-        from kyvsim.load.suite_manifest import load_test_manifest  # noqa: PLC0415 — for tests only
-
         for document in manifests:
             yield from load_test_manifest(document)[1]
 
@@ -157,7 +157,6 @@ def _with_edits(told: tuple[Diagnostic, ...], texts: Mapping[str, str]) -> tuple
     """Return remarks whose fixes tell their edits."""
     if not any(one.fix for one in told):
         return told
-    from kyvsim.api.fixes import with_edits_told  # noqa: PLC0415 — it loads libyaml
 
     return tuple(with_edits_told(one, texts.get(_file_of(one), "")) for one in told)
 
@@ -171,9 +170,6 @@ def _of_exceptions(
     """
     if not policies or not any(exceptions):
         return
-    from kyvsim.languages.idle import cel_exceptions  # noqa: PLC0415 — where exceptions are given
-    from kyvsim.languages.idle.exception_kinds import powerless_exceptions  # noqa: PLC0415 — same
-    from kyvsim.languages.idle.names import idle_exceptions, names_of  # noqa: PLC0415 — same
 
     names = names_of(policies, (), derived_rules)
     told = (

@@ -9,7 +9,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kyvsim.api.explain_simulation import inquirer_for, with_inquiries, written_in
 from kyvsim.api.inputs import name_of
+from kyvsim.api.simulate_orders import player
 from kyvsim.api.simulation import SIMULATED_READERS, readers
 from kyvsim.api.system import own_system, processors
 from kyvsim.compile import CompileOptions
@@ -169,7 +171,6 @@ def _played(scenario: Scenario, inputs: SimulateInputs, watched: Watched) -> Sim
         return _explained(scenario, inputs.explain)
     if limit == 1:
         return play(scenario, readers())
-    from kyvsim.api.simulate_orders import player  # noqa: PLC0415 — where other orders are tried
 
     with player(scenario, inputs.jobs or processors()) as play_order:
         orders = explore(play_order, limit, scenario.settings.seed)
@@ -177,12 +178,6 @@ def _played(scenario: Scenario, inputs: SimulateInputs, watched: Watched) -> Sim
 
 
 def _explained(scenario: Scenario, name: str) -> Simulation:
-    from kyvsim.api.explain_simulation import (  # noqa: PLC0415 — where somebody asks
-        inquirer_for,
-        with_inquiries,
-        written_in,
-    )
-
     inquirer = inquirer_for(name)
     simulation = play(scenario, readers(written_in(scenario)), inquirer=inquirer)
     return with_inquiries(simulation, inquirer, name, scenario)

@@ -5,10 +5,12 @@ waited already: those are begun meanwhile. One that nobody asks for in the end w
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from kyvsim.api.processes import process_pool
 from kyvsim.api.simulation import readers
 from kyvsim.model.scenario import Scenario
 from kyvsim.sim.exploration import Directions, Played, Player, play_directed
@@ -59,8 +61,6 @@ class _Ahead:
 
     def play(self, directions: Directions, likely: Callable[[int], Iterable[Directions]]) -> Played:
         """Return what becomes of an order; have those played meanwhile that come after it."""
-        from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 — slow, as below
-
         following = () if self._broken else tuple(likely(_AHEAD * self._jobs))
         try:
             for one in (directions, *following) if following else ():
@@ -75,7 +75,5 @@ class _Ahead:
 
     def _workers(self) -> "ProcessPoolExecutor":
         if self._pool is None:
-            from kyvsim.api.processes import process_pool  # noqa: PLC0415 — slow, for several orders only
-
             self._pool = self._closed.enter_context(process_pool(self._jobs))
         return self._pool

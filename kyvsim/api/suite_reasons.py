@@ -3,11 +3,14 @@
 Each is evaluated once more, alone; rows that pass cost nothing.
 """
 
+from kyvsim.api.explain_rows import compile_explain
 from kyvsim.api.suite_inputs import ManifestInputs
 from kyvsim.kube.objects import object_key
 from kyvsim.model.reason import ToldReason
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.report.places import rule_place
 from kyvsim.report.summary import Row
+from kyvsim.report.told_reasons import told_reasons
 from kyvsim.suite.run import Answers
 from kyvsim.suite.select import TellReasons
 
@@ -21,15 +24,11 @@ def telling(inputs: ManifestInputs) -> TellReasons:
     def reasons(
         answers: Answers, response: PolicyResponse, result: RuleResult
     ) -> tuple[ToldReason, ...]:
-        from kyvsim.report.places import rule_place  # noqa: PLC0415 — where rows fail
-
         request = answers.request
         seen = request.object if response.phase is Phase.MUTATE else response.object
         row = Row(response.policy, result, result.status.value, seen)
         if result.status is RuleStatus.PASS or request.is_payload:
             return (ToldReason("", rule_place(row)),)
-        from kyvsim.api.explain_rows import compile_explain  # noqa: PLC0415 — as above
-        from kyvsim.report.told_reasons import told_reasons  # noqa: PLC0415 — as above
 
         key = object_key(request.object)
         documents = inputs.suite.resources

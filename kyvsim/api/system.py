@@ -1,28 +1,26 @@
 """The machine's clock and chance, for evaluation outside a simulation, and its processors."""
 
 import os
+import random
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.expr import System
 from kyvsim.model.budget import UNCHANGED, Budget, Meter
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    pass
 
 
 class _SystemClock:
     def now(self) -> "datetime":
         """Return the current time in UTC."""
-        from datetime import UTC, datetime  # noqa: PLC0415 — slow, for the few that ask
-
         return datetime.now(UTC)
 
 
 class _SystemEntropy:
     def below(self, bound: int) -> int:
         """Return a whole number from 0 up to and without `bound`."""
-        import random  # noqa: PLC0415 — slow, for the few expressions that ask for chance
-
         return random.SystemRandom().randrange(bound)
 
 

@@ -18,6 +18,7 @@ from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
 from kyvsim.model.wording import likely
+from kyvsim.report.subject import title
 
 OldKey: TypeAlias = tuple[str, str, str, str]
 """Group, kind, namespace and name: what an object keeps when it is updated."""
@@ -78,8 +79,6 @@ def _others(found: Mapping[OldKey, Document], given: Collection[OldKey]) -> Iter
 
 
 def _unused(document: Document, why: str) -> Diagnostic:
-    from kyvsim.report.subject import title  # noqa: PLC0415 — seldom asked for
-
     text = f"{why} `{title(document.data)}`: this old object is not used"
     return Diagnostic("KV037", Severity.WARNING, text, document.locate(()))
 

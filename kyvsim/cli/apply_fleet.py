@@ -11,6 +11,7 @@ from kyvsim.cli.declared import CommandError
 from kyvsim.cli.fleet_views import counts_of, whole_of
 from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.streams import is_terminal
+from kyvsim.fleet.dask_engine import dask
 from kyvsim.fleet.engines import Engine, here, processes
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.plan import Cluster
@@ -52,8 +53,6 @@ def _fleet(store: Store, options: Mapping[str, Any]) -> Fleet:
 
 def _engine(options: Mapping[str, Any]) -> AbstractContextManager[Engine]:
     if options["engine"] == "dask":
-        from kyvsim.fleet.dask_engine import dask  # noqa: PLC0415 — for this engine only
-
         return dask(options["scheduler"])
     jobs = options["jobs"] or processors()
     return processes(jobs) if jobs > 1 else here()

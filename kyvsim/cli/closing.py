@@ -8,8 +8,10 @@ from typing import NamedTuple
 from kyvsim.cli.streams import is_terminal, say, shown_width, write_out
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ending import Ending
+from kyvsim.report.closing_text import closing_lines
 from kyvsim.report.ending import ending_line
 from kyvsim.report.look import Look
+from kyvsim.report.wrapped import sheet_of
 
 
 def say_remarks(remarks: Iterable[Diagnostic]) -> None:
@@ -36,9 +38,6 @@ class ClosingLook(NamedTuple):
 
     def lines(self, ending: Ending) -> Iterator[str]:
         """Yield it, on a terminal with the time: elsewhere the same input gives the same bytes."""
-        from kyvsim.report.closing_text import closing_lines  # noqa: PLC0415 — for some views
-        from kyvsim.report.wrapped import sheet_of  # noqa: PLC0415 — as above
-
         is_told = self.begun is not None and is_terminal(sys.stdout)
         seconds = time.perf_counter() - (self.begun or 0) if is_told else None
         return closing_lines(ending, sheet_of(self.look), seconds)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from kyvsim.cli import declared
+from kyvsim.cli.by_click import completion_script
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.streams import write_out
 
@@ -24,7 +25,6 @@ def command(call: declared.Call, /, **options: Any) -> int:
     shell = options["shell"]
     if shell not in _SHELLS:
         raise declared.UsageError(f"{shell}: not one of {', '.join(_SHELLS)}", call)
-    from kyvsim.cli.by_click import completion_script  # noqa: PLC0415 — slow, for this command
 
     write_out([completion_script(shell)])
     return OK

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kyvsim.api.lint import lint, plan_fixes
 from kyvsim.cli import declared
 from kyvsim.cli.changed import changed_option, unchanged_of
+from kyvsim.cli.lint_fixes import diff_of, fixed_fact, write_fixed
 from kyvsim.cli.options import (
     extent_of,
     extent_options,
@@ -129,12 +130,6 @@ def _after_fixes(
     shows: bool,
 ) -> Findings:
     """Show fixes, write them where that is asked for, and return what is found then."""
-    from kyvsim.cli.lint_fixes import (  # noqa: PLC0415 — where fixes are asked for
-        diff_of,
-        fixed_fact,
-        write_fixed,
-    )
-
     writes = not options["diff"]
     if shows or not writes:
         write_out(diff_of(fixed, _look()))

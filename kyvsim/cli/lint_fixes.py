@@ -1,6 +1,7 @@
 """`lint --fix` and `--diff`: what fixes change is shown, then written or left alone."""
 
 import codecs
+import difflib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -16,8 +17,6 @@ from kyvsim.report.wrapped import sheet_of
 
 def diff_of(files: Iterable[FixedFile], look: Look) -> Iterator[str]:
     """Yield what changes in files as a unified diff, as `patch` reads it."""
-    import difflib  # noqa: PLC0415 — slow to import
-
     paint = sheet_of(look).paint
     colours = {"+": "pass", "-": "fail"}
     for one in files:

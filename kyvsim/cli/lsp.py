@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from kyvsim.api.workspace import Rules
 from kyvsim.cli import declared
 from kyvsim.cli.by_click import read_settings, usual_values
 from kyvsim.cli.exit_status import OK
@@ -64,7 +65,6 @@ def command(call: declared.Call, /, **options: Any) -> int:
 def _settings(
     call: declared.Call, usual: Mapping[str, Any], given: Mapping[str, Any]
 ) -> "Settings":
-    from kyvsim.api.workspace import Rules  # noqa: PLC0415 — where the server runs
     from kyvsim.lsp.session import Settings  # noqa: PLC0415 — likewise
 
     found = settled(call, ())

@@ -2,6 +2,7 @@
 
 from kyvsim.cli import declared
 from kyvsim.cli.exit_status import OK
+from kyvsim.cli.manual import manual_page
 from kyvsim.cli.streams import write_out
 
 _HELP = """Print the manual page, for man.
@@ -15,7 +16,5 @@ _HELP = """Print the manual page, for man.
 @declared.command(help=_HELP)
 def command() -> int:
     """Run `kyvsim man` and return its exit status."""
-    from kyvsim.cli.manual import manual_page  # noqa: PLC0415 — slow, for this command
-
     write_out(manual_page())
     return OK

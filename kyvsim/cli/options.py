@@ -1,11 +1,14 @@
 """Options that commands share: lists split at commas, flags of the online half."""
 
+import csv
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from kyvsim.cli import declared
 from kyvsim.model.budget import UNCHANGED, Budget
+from kyvsim.model.policy import SEVERITIES
 
 _CLUSTER = "there is no cluster to ask; pass manifests with --resource"
 _REGISTRY = "there is no registry to ask"
@@ -43,8 +46,6 @@ def strict_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def fail_on_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --fail-on, for commands whose exit status is that of a run."""
-    from kyvsim.model.policy import SEVERITIES  # noqa: PLC0415 — where policies are looked at
-
     option = declared.option(
         "--fail-on",
         type=declared.Choice(SEVERITIES, case_sensitive=False),
@@ -162,7 +163,6 @@ def time_option(call: declared.Call, spelled: str, value: str | None) -> Any:
     """Return the time in UTC that an option gives, or None where it gives none."""
     if value is None:
         return None
-    from datetime import UTC, datetime  # noqa: PLC0415 — slow, where a time is given
 
     try:
         time = datetime.fromisoformat(value)
@@ -217,7 +217,6 @@ def split_at_commas(value: str) -> list[str]:
     """Return the parts of a value; quotes keep commas inside of one."""
     if '"' not in value:
         return value.split(",")
-    import csv  # noqa: PLC0415 — slow, for values in quotes only
 
     return next(csv.reader([value]))
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from kyvsim.cli import declared
 from kyvsim.cli.settled import configuration_files
 from kyvsim.cli.streams import OutputError
+from kyvsim.load.globs import may_find
 from kyvsim.load.walking import is_manifest_name
 from kyvsim.report.style import safe_line
 
@@ -155,6 +156,5 @@ def _finds(named: ReadPath, place: str) -> bool:
         return True
     if not named.pattern:
         return False
-    from kyvsim.load.globs import may_find  # noqa: PLC0415 — slow to import, seldom needed
 
     return may_find(named.pattern, place)

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kyvsim.cli.by_click import run_by_click
+from kyvsim.cli.closing import say_remarks
 from kyvsim.cli.commands import called
 from kyvsim.cli.declared import COMPLETION, CommandError, Settled, UsageError
 from kyvsim.cli.exit_status import INTERRUPTED, OK, TERMINATED, UNUSABLE, Interrupted
 from kyvsim.cli.settled import leading_options, named_configuration, settled
 from kyvsim.cli.streams import OutputError, abandon_stdout, say
+from kyvsim.model.diagnostic import Severity
+from kyvsim.report.style import safe_line, safe_text
 
 if TYPE_CHECKING:
     from kyvsim.model.diagnostic import Diagnostic
@@ -84,8 +87,6 @@ def ended_by(error: Exception) -> int:
 
 def _say_error(text: str) -> None:
     """Say what is wrong; what others wrote in it (names of files, their programs) stays text."""
-    from kyvsim.report.style import safe_text  # noqa: PLC0415 — slow, where something is wrong
-
     say(f"error: {safe_text(text)}")
 
 
@@ -120,9 +121,6 @@ def _status(arguments: Sequence[str]) -> Any:
 
 def _are_refused(remarks: "Iterable[Diagnostic]") -> bool:
     """Say what is wrong with settings; return whether nothing can be run with them."""
-    from kyvsim.cli.closing import say_remarks  # noqa: PLC0415 — slow, where something is wrong
-    from kyvsim.model.diagnostic import Severity  # noqa: PLC0415 — likewise
-
     say_remarks(remarks)
     return any(one.severity is Severity.ERROR for one in remarks)
 
@@ -134,7 +132,6 @@ def _defect(error: Exception) -> int:
 
         say("".join(traceback.format_exception(error)).rstrip())
         return UNUSABLE
-    from kyvsim.report.style import safe_line  # noqa: PLC0415 — slow, never needed
 
     cause = safe_line(" ".join(str(error).split())[:200])
     say(

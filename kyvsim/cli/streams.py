@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import IO
 
 from kyvsim.cli import declared
+from kyvsim.load import whole_file
 from kyvsim.report.log_commands import TEXT, log_safe, log_safe_pieces
 
 _BATCH = 1 << 16
@@ -37,8 +38,6 @@ def say(text: str) -> None:
 
 def read_stdin() -> bytes:
     """Return all of standard input; raise CommandError where it is closed or too large."""
-    from kyvsim.load import whole_file  # noqa: PLC0415 — where `-` is given
-
     read = bytearray()
     try:
         while True:

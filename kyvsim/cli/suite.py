@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from kyvsim.api.suite import Outcomes, Reading, SuiteRun, run_tests
+from kyvsim.api.suite_mutants import try_mutants
 from kyvsim.api.suite_update import plan_updates
 from kyvsim.api.suite_watch import Round
 from kyvsim.cli import declared
@@ -187,8 +188,6 @@ def _run_once(
     found = run_tests(run, _watched)
     outputs.refuse(found)
     if mutants.wanted:
-        from kyvsim.api.suite_mutants import try_mutants  # noqa: PLC0415 — slow, for these only
-
         with waiting("trying mutants", shown=is_terminal(sys.stderr)):
             found = found._replace(mutants=try_mutants(run, mutants.seconds))
     outcome = _judged(found, options, wishes)

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from kyvsim.compile.compiled import CompiledRule, Proofs
 from kyvsim.compile.outcome import Proof
+from kyvsim.compile.recall import Recall
 from kyvsim.compile.turn import OpenTurn, Prospect, Recalled, Turn
 from kyvsim.context import JSONContext
 from kyvsim.kube.objects import Json
@@ -146,8 +147,6 @@ def _shown_turn(turn: Turn, facts: MatchFacts, scope: JSONContext) -> _ShownTurn
 
 def _turn_plan(shown: _ShownTurn, marks: Iterator[Mark]) -> TurnPlan:
     """Return the plan of a turn, whose proofs have the next of the marks."""
-    from kyvsim.compile.recall import Recall  # noqa: PLC0415 — for many objects only
-
     turn, settled, proofs = shown
     chances = tuple(
         tuple(_chance(rule, proof, next(marks)) for proof in of_rule)

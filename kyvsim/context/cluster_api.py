@@ -7,6 +7,7 @@ paths of Namespaces, and dies on lists of kinds that nobody gave.
 from typing import NamedTuple
 
 from kyvsim.context.access_review import allows
+from kyvsim.context.list_options import OptionsError, parse_options
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.ports import ClusterView
@@ -124,11 +125,6 @@ def _list(wanted: ApiPath, kind: str, query: str, cluster: ClusterView) -> Json:
     items = list(cluster.list(wanted.api_version, kind, wanted.namespace))
     metadata: dict[str, Json] = {"continue": "", "resourceVersion": str(revision)}
     if query:
-        from kyvsim.context.list_options import (  # noqa: PLC0415 — for queries only
-            OptionsError,
-            parse_options,
-        )
-
         try:
             options = parse_options(query, kind)
         except OptionsError as error:

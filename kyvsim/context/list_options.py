@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
+from urllib.parse import parse_qsl
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.labels import SelectorError, compile_selector
@@ -77,8 +78,6 @@ class ListOptions(NamedTuple):
 
 def parse_options(query: str, kind: str) -> ListOptions:
     """Return the options in a URL's query for objects of a kind; raise `OptionsError`."""
-    from urllib.parse import parse_qsl  # noqa: PLC0415 — slow to import, rarely needed
-
     tests: list[_Test] = []
     limit = 0
     for name, value in parse_qsl(query):

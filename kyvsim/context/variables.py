@@ -1,5 +1,6 @@
 """Variables given by dotted names, put into the data that expressions see."""
 
+import csv
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -14,7 +15,6 @@ def split_name(name: str) -> tuple[str, ...]:
     """
     if '"' not in name:
         return tuple(name.split("."))
-    import csv  # noqa: PLC0415 — only quoted names need it
 
     return tuple(next(csv.reader([name], delimiter=".")))
 

@@ -6,6 +6,7 @@ upstream: Go's encoding/json.
 import json
 import math
 import re
+from json import JSONDecodeError
 from types import MappingProxyType
 
 from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
@@ -29,8 +30,6 @@ def parse_json(text: str) -> Json:
     except RecursionError:
         raise JsonError(TOO_DEEP) from None
     except ValueError as error:
-        from json import JSONDecodeError  # noqa: PLC0415 — for what is no JSON only
-
         from kyvsim.go.json_problem import json_problem  # noqa: PLC0415 — likewise
 
         if not isinstance(error, JSONDecodeError):

@@ -6,6 +6,7 @@ upstream: Go's fmt, strconv and encoding/json packages.
 import json
 import math
 import re
+import struct
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
@@ -155,8 +156,6 @@ def _json_number(number: float) -> str:
 
 def _narrow(number: float) -> float:
     """Return the float32 nearest to `number`."""
-    import struct  # noqa: PLC0415 — seldom needed
-
     try:
         return float(struct.unpack("f", struct.pack("f", number))[0])
     except OverflowError:

@@ -3,6 +3,7 @@
 upstream: net/url/url.go.
 """
 
+import ipaddress
 import re
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
@@ -206,8 +207,6 @@ def _host(scheme: str, host: str) -> str:
 
 def _bracketed(host: str) -> str:
     """Return a host that is written as `[IPV6%25ZONE]:PORT`, unescaped."""
-    import ipaddress  # noqa: PLC0415 — slow to import, rarely needed
-
     inner, bracket, port = host[1:].rpartition("]")
     if not bracket:
         raise UrlError("missing ']' in host")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from json import JSONDecoder
 from typing import TYPE_CHECKING, NoReturn
 
 from kyvsim.kube.depth import is_too_deep, may_be_too_deep
@@ -11,7 +12,7 @@ from kyvsim.kube.yaml_line import ODD, Unusual
 from kyvsim.kube.yaml_scalars import plain_float_value, plain_value
 
 if TYPE_CHECKING:
-    from json import JSONDecoder
+    pass
 
 _ODD_ESCAPE = re.compile(r"\\(?:/|u[dD][89a-fA-F])")
 _BLANK_BEFORE_COLON = re.compile(r":(?<=[ \n]:)")
@@ -35,8 +36,6 @@ def json_decoder(*, floats: bool) -> "JSONDecoder":
 
     `floats` is as for `load_one`. No key is there twice, and none of MAP_FIELDS is null.
     """
-    from json import JSONDecoder  # noqa: PLC0415 — slow, for texts of JSON only
-
     value_of: Callable[[str], Json] = plain_float_value if floats else plain_value
     return JSONDecoder(
         parse_int=value_of,

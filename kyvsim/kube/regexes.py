@@ -9,6 +9,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
+from kyvsim.kube.regex_height import is_too_high
+
 _MAX_MEMORY = 64 << 20
 _FEW_GROUPS = 200
 _ESCAPE = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
@@ -41,11 +43,8 @@ def compile_regex(pattern: str) -> Any:
     for found in _ESCAPE.finditer(pattern):
         if found[0] == r"\C":  # RE2 knows it, Go does not
             raise RegexError(r"error parsing regexp: invalid escape sequence: `\C`")
-    if pattern.count("(") > _FEW_GROUPS:
-        from kyvsim.kube.regex_height import is_too_high  # noqa: PLC0415 — seldom needed
-
-        if is_too_high(pattern):
-            raise RegexError(f"error parsing regexp: expression nests too deeply: `{pattern}`")
+    if pattern.count("(") > _FEW_GROUPS and is_too_high(pattern):
+        raise RegexError(f"error parsing regexp: expression nests too deeply: `{pattern}`")
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MAX_MEMORY

@@ -80,6 +80,4 @@ def _find(part: str, text: str, at: int, end: int) -> int:
 @lru_cache(maxsize=256)
 def _regex(part: str) -> re.Pattern[str]:
     """Return a part as an expression of a fixed length: nothing in it is tried in two ways."""
-    import re  # noqa: PLC0415 — for patterns of both signs only
-
     return re.compile("".join("." if one == "?" else re.escape(one) for one in part), re.DOTALL)

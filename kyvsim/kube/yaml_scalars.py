@@ -4,6 +4,7 @@ Source of the rules: go-yaml v2 `resolve.go`, sigs.k8s.io/yaml (map keys), Go's 
 `encoding/json`.
 """
 
+import binascii
 import math
 import re
 from functools import lru_cache
@@ -182,8 +183,6 @@ def _is_timestamp(text: str) -> bool:
 
 
 def _decode_binary(text: str) -> str:
-    import binascii  # noqa: PLC0415 — seldom needed
-
     compact = text.replace("\n", "").replace("\r", "")
     try:
         data = binascii.a2b_base64(compact, strict_mode=True)

@@ -11,7 +11,9 @@ from kyvsim.kube.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_pl
 from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.selector_faults import selector_fault
+from kyvsim.languages.followed_constraints import followed_constraints, followed_parts
 from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
+from kyvsim.match.followed import followed_filter
 from kyvsim.model.probe import NO_PROBE, Probe
 
 _Parts: TypeAlias = list[tuple[str, Predicate]]
@@ -79,9 +81,6 @@ def compile_constraints(
 def _followed(matches: Predicate, probe: Probe) -> Predicate:
     if probe.follower is None:
         return matches
-    from kyvsim.languages.followed_constraints import (  # noqa: PLC0415 — where somebody follows
-        followed_constraints,
-    )
 
     return followed_constraints(matches, probe)
 
@@ -89,10 +88,6 @@ def _followed(matches: Predicate, probe: Probe) -> Predicate:
 def _all_hold(parts: _Parts, written: Mapping[str, Json], probe: Probe) -> Predicate:
     """Return whether all parts hold, asked in this order."""
     if probe.follower is not None:
-        from kyvsim.languages.followed_constraints import (  # noqa: PLC0415 — where somebody follows
-            followed_parts,
-        )
-
         parts = followed_parts(parts, written, probe)
     tests = tuple(test for _, test in parts)
     if len(tests) == 1:
@@ -172,7 +167,6 @@ def _compile_rule(rule: Json, kinds: KindTable, probe: Probe) -> Predicate:
     fits = _all_hold(parts, rule, probe)
     if probe.follower is None:
         return fits
-    from kyvsim.match.followed import followed_filter  # noqa: PLC0415 — where somebody follows
 
     return followed_filter(fits, probe)
 

@@ -11,6 +11,7 @@ from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.fix import Fix, Way, change
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP, is_deprecated
 from kyvsim.schema.kinds import kyverno_kinds
@@ -27,7 +28,6 @@ def deprecated_versions(documents: Iterable[Document]) -> Iterator[Diagnostic]:
             group = split_api_version(api_version)[0]
             newer = f"{group}/{preferred_version(group, kind, kyverno_kinds())}"
             text = f"{api_version} of {kind} is deprecated: use {newer}"
-            from kyvsim.model.fix import Fix, Way, change  # noqa: PLC0415 — where one is old
 
             fix = Fix(f"use {newer}", (change(document, Way.VALUE, ("apiVersion",), newer),))
             yield warn(document, "KV203", text, ("apiVersion",), fix=fix)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from kyvsim.cel import Program
+from kyvsim.languages.followed_expressions import followed_program
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import Probe
 
@@ -13,10 +14,6 @@ def told_program(program: Program, probe: Probe, *, decides: bool = True) -> Pro
     One that decides is true or false; of others it counts that they were evaluated.
     """
     if probe.follower is not None:
-        from kyvsim.languages.followed_expressions import (  # noqa: PLC0415 — where somebody follows
-            followed_program,
-        )
-
         program = followed_program(program, probe)
     if decides:
         seen = probe.point(PointKind.CONDITION, "true", "false")

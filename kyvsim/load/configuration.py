@@ -6,6 +6,7 @@ cannot be read.
 
 import os
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -66,8 +67,6 @@ def _unusable(text: str, place: Location) -> Diagnostic:
 
 
 def _from_toml(file: str) -> Found:
-    import tomllib  # noqa: PLC0415 — where a project has our table only
-
     try:
         with open(file, encoding="utf-8") as opened:
             text = opened.read()

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from kyvsim.kube.duration import SECOND
+from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.kube.objects import Json, labels, metadata, text_field
 from kyvsim.load.policy import is_exception, sniff
 from kyvsim.load.structure import check, diagnostics
@@ -74,7 +75,6 @@ def _end_of(expires: str | None) -> datetime | None:
     """Return when an exception ends, None for never."""
     if not expires:
         return None
-    from kyvsim.kube.go_time import parse_rfc3339  # noqa: PLC0415 — slow, for exceptions that end
 
     seconds = parse_rfc3339(expires).nanoseconds / SECOND
     return datetime.fromtimestamp(min(max(seconds, _FIRST_SECOND), _LAST_SECOND), UTC)

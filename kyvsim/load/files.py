@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from kyvsim.load import globs
 from kyvsim.load.walking import TOO_MUCH, USUAL, Walking, is_manifest_name, too_much, unreadable
 from kyvsim.load.whole_file import TOO_LARGE, read_bytes
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -93,8 +94,6 @@ def _read_as_found(path: str, walking: Walking) -> Iterator[Source | Diagnostic]
 
 
 def _read_glob(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
-    from kyvsim.load import globs  # noqa: PLC0415 — slow to import, seldom needed
-
     problems: list[Diagnostic] = []
     found = globs.find(path, lambda folder, error: problems.append(unreadable(folder, error)))
     yield from dict.fromkeys(problems)

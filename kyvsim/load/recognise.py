@@ -2,6 +2,7 @@
 
 import os
 import re
+from difflib import SequenceMatcher
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.yaml_errors import YamlError
@@ -204,8 +205,6 @@ def may_mean_policy_group(group: str) -> bool:
     Kinds of other programs, such as the ClusterAdmissionPolicy of kubewarden.io, are called like
     Kyverno's: only the group shows that they are no misspelt policies.
     """
-    from difflib import SequenceMatcher  # noqa: PLC0415 — for kinds of policies in other groups
-
     every = (*POLICY_GROUPS, NATIVE_GROUP)
     return any(SequenceMatcher(None, group.lower(), one).ratio() >= _CLOSE for one in every)
 

@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Iterator
 
+from kyvsim.load import globs
 from kyvsim.load.ignore import folders_above
 from kyvsim.load.walk import walk
 from kyvsim.load.walking import IGNORE_FILE, USUAL, Walking
@@ -49,7 +50,5 @@ def _ignore(path: str, error: OSError) -> None:
 
 
 def _marks_of_pattern(path: str, walking: Walking) -> Iterator[Mark]:
-    from kyvsim.load import globs  # noqa: PLC0415 — slow to import, seldom needed
-
     for found in globs.find(path, _ignore):
         yield from _marks(found, walking)

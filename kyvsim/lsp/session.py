@@ -16,6 +16,7 @@ from kyvsim.lsp.remarks import shown
 from kyvsim.lsp.texts import Text, read_text
 from kyvsim.lsp.units import for_client
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.fault import fault_text
 
 _PAUSE: Final = 0.15
 """Seconds without a key before a text is looked at."""
@@ -158,8 +159,6 @@ class Session:
         try:
             return ask()
         except Exception as error:  # noqa: BLE001 — INVARIANT: a faulty document costs only itself
-            from kyvsim.model.fault import fault_text  # noqa: PLC0415 — seldom needed
-
             message = lsp.LogMessageParams(lsp.MessageType.Error, fault_text(error))
             self.server.window_log_message(message)
             return otherwise

@@ -1,6 +1,7 @@
 """How remarks write lists of names, and names that are not there."""
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 _MOST = 5
 
@@ -17,8 +18,6 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
 
     `likeness` is how like it must be, from 0 to 1.
     """
-    from difflib import get_close_matches  # noqa: PLC0415 — slow to import, for a typo only
-
     spelled = {name.lower(): name for name in known}
     near = get_close_matches(word.lower(), spelled, n=1, cutoff=likeness)
     return spelled[near[0]] if near else ""

@@ -14,7 +14,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
 from kyvsim.model.budget import FEW, Meter
 from kyvsim.model.probe import NO_PROBE, Probe
-from kyvsim.pattern import anchors, lists, maps
+from kyvsim.pattern import anchors, followed, lists, maps
 from kyvsim.pattern import failure_path as paths
 from kyvsim.pattern.anchors import parse_anchor
 from kyvsim.pattern.failure_path import (
@@ -70,8 +70,6 @@ def compile_pattern(
     is_noting = anchors.has_wildcard_key(pattern)
     lacks_anchor_key: Callable[[Json], bool] = partial(_lacks_anchor_key, check)
     if probe.follower is not None:
-        from kyvsim.pattern import followed  # noqa: PLC0415 — where somebody follows
-
         check, lacks_anchor_key = followed.whole(check, lacks_anchor_key, pattern, probe)
 
     def match(value: Json) -> PatternFailure | None:
@@ -137,7 +135,6 @@ def _compile_elements(
     checks = tuple(_compile(one, spot.inside(index)) for index, one in enumerate(patterns))
     if spot.probe.follower is None:
         return make(checks)
-    from kyvsim.pattern import followed  # noqa: PLC0415 — where somebody follows
 
     return followed.listed(checks, patterns, make, spot.probe)
 
@@ -158,8 +155,6 @@ def _compile_map(pattern: Mapping[str, Json], spot: Spot, compile_value: _ValueC
     else:
         check = maps.plain_map_check(first + second, spot.place)
     if spot.probe.follower is not None:
-        from kyvsim.pattern import followed  # noqa: PLC0415 — where somebody follows
-
         check = followed.absences(check, phases[0] + phases[1], first + second, spot.probe)
     return maps.noting(check, tracked) if tracked else check
 
@@ -168,7 +163,6 @@ def _followed_member(text: str, pattern: Json, spot: Spot, compile_value: _Value
     member = _compile_member(text, pattern, spot, compile_value)
     if spot.probe.follower is None:
         return member
-    from kyvsim.pattern import followed  # noqa: PLC0415 — where somebody follows
 
     return followed.member(member, text, pattern, spot.probe)
 

@@ -5,6 +5,7 @@ It begins before it is asked, and is replaced where it was ended.
 
 import contextlib
 import multiprocessing
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Final, NamedTuple
 
+from kyvsim.model.fault import fault_text
 from kyvsim.playground.answers import Asked, answer
+from kyvsim.playground.confined import confine
 from kyvsim.report.playground_html import Shown
 
 SECONDS: Final = 10.0
@@ -100,10 +103,6 @@ def _end(worker: _Worker) -> None:
 
 def _work(connection: Connection, calls: int) -> None:
     """Answer what comes, until nobody asks any more."""
-    import signal  # noqa: PLC0415 — of the process that works
-
-    from kyvsim.playground.confined import confine  # noqa: PLC0415 — likewise
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.setrecursionlimit(calls)
     _limit_memory()
@@ -119,8 +118,6 @@ def _answered(asked: Asked) -> Shown | str:
     try:
         return answer(asked)
     except Exception as error:  # noqa: BLE001 — INVARIANT: what is typed ends no process
-        from kyvsim.model.fault import fault_text  # noqa: PLC0415 — seldom needed
-
         return fault_text(error)
 
 

@@ -1,6 +1,7 @@
 """Differences between two texts, line by line."""
 
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -27,7 +28,6 @@ def _between(old: list[str], new: list[str]) -> Iterator[Marked]:
         yield from (("-", line) for line in old)
         yield from (("+", line) for line in new)
         return
-    from difflib import SequenceMatcher  # noqa: PLC0415 — slow to import, seldom needed
 
     matcher = SequenceMatcher(a=old, b=new, autojunk=False)
     for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():

@@ -24,6 +24,7 @@ from kyvsim.report.style import safe_line, safe_text
 from kyvsim.report.subject import category_of, documentation_of, identity, severity_of, title
 from kyvsim.report.summary import Row, compile_rows, silent_rows
 from kyvsim.report.text_blocks import untold
+from kyvsim.report.told_reasons import explained_place, told_reasons
 
 _WEIGHTS = MappingProxyType(
     {"fail": Severity.ERROR, "error": Severity.ERROR, "warn": Severity.WARNING}
@@ -174,10 +175,6 @@ def finding_of(
     at = failed_place(document, row.result.path) if row.result.path else None
     if row.status not in _WEIGHTS or (at is not None and not with_reasons):
         return Finding(row, document, at or resource_place(response))
-    from kyvsim.report.told_reasons import (  # noqa: PLC0415 — where something failed
-        explained_place,
-        told_reasons,
-    )
 
     if not with_reasons:
         seen = explained_place(row, response, explain)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
+from kyvsim.report.source_excerpt import excerpt_of
 from kyvsim.report.style import counted
 
 
@@ -58,8 +59,6 @@ class Findings(NamedTuple):
 
     def end_of(self, remark: Diagnostic) -> tuple[int, int]:
         """Return line and column after what a remark is about; (0, 0) where it has no place."""
-        from kyvsim.report.source_excerpt import excerpt_of  # noqa: PLC0415 — seldom asked for
-
         place = remark.location
         excerpt = excerpt_of(self.line_of(remark), place.column) if place else None
         if place is None or excerpt is None:

@@ -10,6 +10,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.closing_text import closing_lines
 from kyvsim.report.findings import Findings
 from kyvsim.report.look import Look
+from kyvsim.report.remark_source import source_lines
 from kyvsim.report.remark_text import remark_text
 from kyvsim.report.style import safe_line
 from kyvsim.report.wrapped import Sheet, sheet_of
@@ -35,8 +36,6 @@ def render(findings: Findings, look: Look) -> Iterator[str]:
 
 def _findings(findings: Findings, look: Look, sheet: Sheet) -> Iterator[str]:
     """Yield each finding, and the lines that it is about."""
-    from kyvsim.report.remark_source import source_lines  # noqa: PLC0415 — where something is found
-
     for entry in findings.diagnostics:
         yield f"{remark_text(entry, look.width if look.on_terminal else 0)}\n"
         yield from (f"{one}\n" for one in source_lines(entry, findings.line_of(entry), sheet))

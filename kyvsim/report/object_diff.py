@@ -5,6 +5,7 @@ comes before the first one of an item does not make the whole item look changed.
 """
 
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
@@ -144,7 +145,6 @@ def _pairs(before: list[Json], after: list[Json]) -> Iterator[tuple[int | None, 
     if olds == news[: len(olds)]:
         yield from zip_longest(range(len(olds)), range(len(news)))
         return
-    from difflib import SequenceMatcher  # noqa: PLC0415 — slow to import, for changes only
 
     matcher = SequenceMatcher(a=olds, b=news, autojunk=False)
     for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():

@@ -2,6 +2,7 @@
 
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.report.style import safe_line
+from kyvsim.report.wrapped import wrapped
 
 
 def remark_text(entry: Diagnostic, width: int = 0) -> str:
@@ -11,7 +12,5 @@ def remark_text(entry: Diagnostic, width: int = 0) -> str:
     """
     lines = [safe_line(str(entry))]
     if 0 < width < len(lines[0]):
-        from kyvsim.report.wrapped import wrapped  # noqa: PLC0415 — for terminals only
-
         lines = [*wrapped(str(entry), width, "    ", "")]
     return "\n".join((*lines, *(f"    {safe_line(one)}" for one in entry.excerpt)))

@@ -5,6 +5,7 @@ Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from urllib.parse import quote
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -47,7 +48,5 @@ def notification(entry: Diagnostic) -> dict[str, Json]:
 
 def _uri(file: str) -> str:
     """Return a path as a reference; one from the root is a whole `file:` address."""
-    from urllib.parse import quote  # noqa: PLC0415 — slow to import, for this format only
-
     path = quote(file.replace("\\", "/").removeprefix("./"), errors="surrogateescape")
     return f"file://{path}" if path.startswith("/") else path

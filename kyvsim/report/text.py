@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.collisions import Collisions, collision_lines
 from kyvsim.report.finding import compile_field_places
+from kyvsim.report.idempotence import repeat_blocks
 from kyvsim.report.ledger import Ledger, needs_of
 from kyvsim.report.look import Look
 from kyvsim.report.need_order import NeedOrder, Piece
@@ -95,6 +96,4 @@ def _changes(response: EngineResponse, paint: Paint, look: Look) -> Iterator[Pie
         yield "\n"
     yield from others
     if response.repeated:
-        from kyvsim.report.idempotence import repeat_blocks  # noqa: PLC0415 — seldom asked for
-
         yield from repeat_blocks(response, paint)

@@ -1,6 +1,7 @@
 """Two runs side by side: which events of one are which of the other, and how they differ."""
 
 from collections.abc import Hashable, Iterator
+from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -43,8 +44,6 @@ class Pair(NamedTuple):
 
 def pairs_of(simulation: Simulation, other: Simulation, *, every: bool) -> Iterator[Pair]:
     """Yield the events of two runs, in an order that is that of both."""
-    from difflib import SequenceMatcher  # noqa: PLC0415 — slow to import, for comparing only
-
     first = list(shown_events(simulation, every=every))
     second = list(shown_events(other, every=every))
     marks = [_step(one) for one in first], [_step(one) for one in second]

@@ -14,10 +14,11 @@ from kyvsim.report.look import Look, Show
 from kyvsim.report.run import Run
 from kyvsim.report.style import painter
 from kyvsim.report.text_blocks import deletions_of, header
+from kyvsim.report.view_told import Told
 from kyvsim.report.writing import Lists, Writing
 
 if TYPE_CHECKING:
-    from kyvsim.report.view_told import Told
+    pass
 
 
 def begin(run: Run, look: Look) -> Writing:
@@ -31,8 +32,6 @@ def begin(run: Run, look: Look) -> Writing:
 
     def told() -> "Told":
         if not made:
-            from kyvsim.report.view_told import Told  # noqa: PLC0415 — where there is something
-
             made.append(Told(run, look, ledger))
         return made[0]
 

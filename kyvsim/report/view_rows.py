@@ -5,9 +5,11 @@ from typing import NamedTuple, Protocol
 
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import BaselineState, EngineResponse
+from kyvsim.report.finding import finding_of
 from kyvsim.report.run import Run
 from kyvsim.report.summary import NO_RESULT, Row, once_a_rule
 from kyvsim.report.text_blocks import QUIET
+from kyvsim.report.told_reasons import reason_lines
 from kyvsim.report.wrapped import INDENT, Sheet, apart, wrapped
 
 
@@ -75,8 +77,6 @@ def compile_rows_told(run: Run, sheet: Sheet) -> TellRow:
         said = with_message(said, (result.own, result.message, result.note), sheet)
         if row.status in QUIET or row.result.baseline is BaselineState.UNCHANGED:
             return said
-        from kyvsim.report.finding import finding_of  # noqa: PLC0415 — where something failed
-        from kyvsim.report.told_reasons import reason_lines  # noqa: PLC0415 — as above
 
         finding = finding_of(row, response, run.explain, with_reasons=True)
         return said._replace(places="".join(reason_lines(finding.reasons, sheet)))

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression, environment
+from kyvsim.cel.libraries import KUBERNETES
+from kyvsim.cel.types import DYN
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.model.source import Path
 from kyvsim.schema.node import Node
@@ -56,8 +59,6 @@ def _broken(schema: Node, data: Json, old: Json, path: Path) -> Iterator[BrokenR
 
 def _objection(rule: Mapping[str, Json], data: Json, old: Json) -> str:
     """Return what a rule says of a value, "" where it holds or has nothing to compare with."""
-    from kyvsim.cel import BudgetError, CelError, CompileError  # noqa: PLC0415 — rules are rare
-
     text, message = text_field(rule, "rule"), text_field(rule, "message")
     if "oldSelf" in text and old is None:
         return ""
@@ -70,9 +71,5 @@ def _objection(rule: Mapping[str, Json], data: Json, old: Json) -> str:
 
 @lru_cache(maxsize=64)
 def _program(text: str) -> "Program":
-    from kyvsim.cel import compile_expression, environment  # noqa: PLC0415 — rules are rare
-    from kyvsim.cel.libraries import KUBERNETES  # noqa: PLC0415 — rules are rare
-    from kyvsim.cel.types import DYN  # noqa: PLC0415 — rules are rare
-
     known = environment(KUBERNETES).with_variables(("self", DYN), ("oldSelf", DYN))
     return compile_expression(text, known)

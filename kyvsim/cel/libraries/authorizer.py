@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
+from kyvsim.cel.libraries.formats import is_label, is_subdomain
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
 
@@ -107,8 +108,6 @@ def _path(asking: Authorizer, path: str) -> PathCheck:
 
 
 def _service_account(asking: Authorizer, namespace: str, name: str) -> Authorizer:
-    from kyvsim.cel.libraries.formats import is_label, is_subdomain  # noqa: PLC0415 — rarely needed
-
     if not is_subdomain(name):
         raise CelError("Invalid service account name")
     if not is_label(namespace):

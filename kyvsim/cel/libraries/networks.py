@@ -4,6 +4,7 @@ Source of the rules: upstream k8s.io/apiserver pkg/cel/library/ip.go, cidr.go, o
 """
 
 import re
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kyvsim.cel.environment import Library
@@ -69,8 +70,6 @@ class Cidr(NamedTuple):
 
 def _read(text: str) -> "_Address | None":
     """Return the address that a text writes, without regard to the kinds that are refused."""
-    from ipaddress import ip_address  # noqa: PLC0415 — slow to import, rarely needed
-
     try:
         return ip_address(text)
     except ValueError:

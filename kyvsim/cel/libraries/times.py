@@ -5,6 +5,7 @@ Source of the rules: upstream cel-go common/stdlib/standard.go; without a zone t
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -50,7 +51,6 @@ def _zone(name: str) -> Any:
 def _named_offset(name: str, seconds: int) -> int:
     if name in {"", "UTC"}:
         return 0
-    from datetime import UTC, datetime  # noqa: PLC0415 — rarely needed
 
     zone = _zone(name)
     # Python's years end with 9999 and begin with 1, also where the zone lies beyond them.

@@ -9,6 +9,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final, cast
 
+from kyvsim.context.followed import followed_entries
 from kyvsim.context.json_context import EntryLoader
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import System
@@ -44,7 +45,6 @@ def compile_entries(
     compiled = tuple((entry["name"], _compile_entry(entry, system)) for entry in entries)
     if probe.follower is None:
         return compiled
-    from kyvsim.context.followed import followed_entries  # noqa: PLC0415 — where somebody follows
 
     return followed_entries(compiled, probe)
 

@@ -3,6 +3,8 @@
 upstream: pkg/engine/jmespath/functions.go.
 """
 
+import hashlib
+
 from kyvsim.expr.functions.record import STRING, Example, Function
 
 
@@ -12,22 +14,16 @@ def _bytes(text: str) -> bytes:
 
 def sha256(text: str) -> str:
     """Return the SHA-256 hash."""
-    import hashlib  # noqa: PLC0415 - slow to import, rarely needed
-
     return hashlib.sha256(_bytes(text)).hexdigest()
 
 
 def sha1(text: str) -> str:
     """Return the SHA-1 hash."""
-    import hashlib  # noqa: PLC0415 - slow to import, rarely needed
-
     return hashlib.sha1(_bytes(text), usedforsecurity=False).hexdigest()
 
 
 def md5(text: str) -> str:
     """Return the MD5 hash."""
-    import hashlib  # noqa: PLC0415 - slow to import, rarely needed
-
     return hashlib.md5(_bytes(text), usedforsecurity=False).hexdigest()
 
 

@@ -3,10 +3,12 @@
 upstream: pkg/engine/jmespath/functions.go.
 """
 
+import ipaddress
 from functools import lru_cache
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import BOOLEAN, STRING, Example, Function
+from kyvsim.kube.go_url import UrlError, parse_url
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.semver import ZERO, Range, parse_range, parse_version
 
@@ -44,8 +46,6 @@ def is_external_url(url: str) -> bool:
     Names are not resolved, other than upstream: names that only exist inside (one word, or an
     ending such as `.svc` or `.internal`) are internal, every other name is external.
     """
-    import ipaddress  # noqa: PLC0415 - slow to import, rarely needed
-
     host = host_of(url)
     try:
         address = ipaddress.ip_address(host.partition("%")[0] if ":" in host else host)
@@ -67,8 +67,6 @@ def _is_outside_name(name: str) -> bool:
 
 def host_of(url: str) -> str:
     """Return the host of a URL without its port; raises QueryError where Go refuses the URL."""
-    from kyvsim.kube.go_url import UrlError, parse_url  # noqa: PLC0415 — imports urllib, slow
-
     try:
         return parse_url(url).hostname
     except UrlError as error:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
+from kyvsim.compile.followed import followed_rule
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed
 from kyvsim.compile.probed import compile_tell, told_by
 from kyvsim.kube.objects import Json
@@ -20,6 +21,7 @@ from kyvsim.languages.cel import (
     mutating_policy,
     validating_policy,
 )
+from kyvsim.languages.cel.authorization import authorization_compiler, compile_authorization
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
 from kyvsim.languages.cel.existing_objects import ExistingChange
@@ -132,11 +134,6 @@ def _lower_authorization(
     policy: Policy, options: CompileOptions, mode: PayloadMode
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
     """Return a policy that judges payloads of a mode and no objects."""
-    from kyvsim.languages.cel.authorization import (  # noqa: PLC0415 — slow, for requests only
-        authorization_compiler,
-        compile_authorization,
-    )
-
     kind = _BY_NAME[policy.kind]
     probe = options.probe_of(policy, policy.rules[0])
     compiler = authorization_compiler(mode, options.system, probe)
@@ -157,8 +154,6 @@ def _lower_authorization(
         payloads={mode: body},
     )
     if options.follower is not None:
-        from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
-
         rule = followed_rule(rule, policy, probe)
     rules = _told(kind, policy, [rule], options)
     return CompiledPolicy(policy, rules), tuple(compiler.problems)
@@ -207,8 +202,6 @@ def _lower_part(
         answers_always=kind.answers_always(spec),
     )
     if options.follower is not None:
-        from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
-
         rule = followed_rule(rule, policy, compiler.probe)
     return rule, compiler.problems
 

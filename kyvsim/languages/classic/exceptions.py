@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/exceptions/selector.go, pkg/engine/utils/excep
 """
 
 from kyvsim.compile.compiled import CompiledConditions, CompiledException
+from kyvsim.compile.followed import followed_exception
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.outcome import Exclusion
 from kyvsim.conditions import ConditionsResult, compile_exception_conditions
@@ -51,8 +52,6 @@ def _compile(
         else None
     )
     if options.follower is not None:
-        from kyvsim.compile.followed import followed_exception  # noqa: PLC0415 — where somebody follows
-
         covers = followed_exception(covers, exception.key, whole)
     for index in entries:
         named = exception.exceptions[index].policy

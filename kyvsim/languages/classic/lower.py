@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias, TypeVar
 
 from kyvsim.compile.compiled import CompiledException, CompiledRule, FindExceptions, Properties
+from kyvsim.compile.followed import followed_rule
 from kyvsim.compile.options import CompileOptions, Model
 from kyvsim.compile.outcome import CompiledBody, skipped
 from kyvsim.conditions import compile_conditions
@@ -116,7 +117,6 @@ def _lower(
     )
     if probe.follower is None:
         return lowered
-    from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
 
     return followed_rule(lowered, policy, probe, *rule_type.field)
 

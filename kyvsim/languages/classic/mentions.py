@@ -7,10 +7,12 @@ from types import MappingProxyType
 from typing import ClassVar
 from urllib.parse import unquote
 
+from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.languages.classic.mentioned_queries import Queries
+from kyvsim.languages.classic.pod_security.mentions import mentioned
 from kyvsim.languages.mentioned import (
     IMAGE_WAYS,
     NOTHING,
@@ -20,6 +22,7 @@ from kyvsim.languages.mentioned import (
     looked_up,
 )
 from kyvsim.languages.mentioned_constraints import read_selector
+from kyvsim.languages.mentioned_expressions import read_expressions
 from kyvsim.match.filters import filters
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.facts import Filter
@@ -206,20 +209,9 @@ class _Body:
         self._value(patch)
 
     def _cel(self, cel: Json) -> None:
-        from kyvsim.cel.kubernetes import (  # noqa: PLC0415 — CEL is slow to import
-            kubernetes_environment,
-        )
-        from kyvsim.languages.mentioned_expressions import (  # noqa: PLC0415 — as it does
-            read_expressions,
-        )
-
         read_expressions(cel, kubernetes_environment(params=True), self._notes)
 
     def _pod_security(self, block: Json) -> None:
-        from kyvsim.languages.classic.pod_security.mentions import (  # noqa: PLC0415 — many modules, rarely needed
-            mentioned,
-        )
-
         for way, values in mentioned(block):
             self._notes.note(About.OBJECT, way, values)
 

@@ -7,6 +7,7 @@ pkg/utils/match/match.go
 """
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from kyvsim.compile.followed import followed_rule
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.compile.probed import APPLIED, compile_tell, told_by
@@ -17,6 +18,7 @@ from kyvsim.context.loaders import compile_entries
 from kyvsim.expr import QueryError, System
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, Predicate, compile_exception_match
+from kyvsim.match.followed import followed_block
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Probe
@@ -48,8 +50,6 @@ def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     if options.listener:
         rule = told_by(rule, compile_tell(APPLIED, probe, 0, ()))
     if options.follower is not None:
-        from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
-
         rule = followed_rule(rule, policy, probe)
     return CompiledPolicy(policy, (rule,))
 
@@ -96,7 +96,6 @@ def _compile_block(block: Json, probe: Probe, kind: PointKind, outcome: str) -> 
 
     if probe.follower is None:
         return matches
-    from kyvsim.match.followed import followed_block  # noqa: PLC0415 — where somebody follows
 
     return followed_block(matches, kind.value, probe)
 

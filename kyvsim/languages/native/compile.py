@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.compile.compiled import CompiledRule
+from kyvsim.compile.followed import followed_rule
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
 from kyvsim.compile.probed import compile_tell, told_by
 from kyvsim.kube.discovery import KindTable
@@ -71,8 +72,6 @@ def compile_native_policy(
         tell = compile_tell(kind.ends, options.probe_of(policy, policy.rules[0]), 0, ())
         compiled = compiled._replace(plain=tuple(told_by(one, tell) for one in compiled.plain))
     if options.follower is not None:
-        from kyvsim.compile.followed import followed_rule  # noqa: PLC0415 — where somebody follows
-
         probe = options.probe_of(policy, policy.rules[0])
         rules = tuple(followed_rule(one, policy, probe) for one in compiled.plain)
         compiled = compiled._replace(plain=rules)

@@ -16,6 +16,7 @@ from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
 from kyvsim.languages.cel_request import authorizer_of, request_value
+from kyvsim.languages.followed_expressions import followed_program
 from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Probe
@@ -62,10 +63,6 @@ def tell_conditions(
 
     What decides is the last that is told.
     """
-    from kyvsim.languages.followed_expressions import (  # noqa: PLC0415 — where somebody follows
-        followed_program,
-    )
-
     values = _values(request, outside)
     for number, text in enumerate(texts):
         program = followed_program(_program(text), probe.at(number, "expression"))

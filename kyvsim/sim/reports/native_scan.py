@@ -17,6 +17,7 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.languages.constraints import compile_constraints
 from kyvsim.languages.native import LANGUAGE
+from kyvsim.languages.native.compile import compile_invocation
 from kyvsim.match import match_facts
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
@@ -132,10 +133,6 @@ def _compared(response: PolicyResponse, before: Json) -> PolicyResponse:
 def _evaluated(
     policy: Policy, asked: Asked, world: World, *, params: Sequence[Json], binding: str = ""
 ) -> Iterator[PolicyResponse]:
-    from kyvsim.languages.native.compile import (  # noqa: PLC0415 — slow, for these policies only
-        compile_invocation,
-    )
-
     compiled = compile_invocation(policy, asked.store.defined, params, binding)
     given = open_request(asked.request, world, policy.name)
     if given is not None:

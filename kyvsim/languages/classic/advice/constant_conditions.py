@@ -16,6 +16,8 @@ from kyvsim.compile.remark import warn
 from kyvsim.conditions import operators
 from kyvsim.conditions.durations import duration_of
 from kyvsim.conditions.operators import Operator
+from kyvsim.expr.errors import QuerySyntaxError
+from kyvsim.expr.parse import parse
 from kyvsim.expr.variables import VARIABLE
 from kyvsim.kube.go_number import parse_float
 from kyvsim.kube.objects import Json
@@ -90,8 +92,6 @@ def _is_length(key: str) -> bool:
     called = _LENGTH.fullmatch(key.strip())
     if not called:
         return False
-    from kyvsim.expr.errors import QuerySyntaxError  # noqa: PLC0415 — where there is such a call
-    from kyvsim.expr.parse import parse  # noqa: PLC0415 — likewise
 
     try:
         tree = parse(called[1])

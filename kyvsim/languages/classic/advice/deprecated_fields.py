@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.moved_fields import successor_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
@@ -43,10 +44,6 @@ _Fields = tuple[tuple[str, str], ...]
 
 
 def _successor_of(policy: Policy, data: Json, path: Path) -> "Fix | None":
-    from kyvsim.languages.classic.moved_fields import (  # noqa: PLC0415 — where there are some
-        successor_of,
-    )
-
     return successor_of(policy, data, path)
 
 

@@ -13,11 +13,12 @@ from kyvsim.conditions.operators import Operator
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.advice.remark import conditions_of
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.fix import Fix, Way, change
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 
 if TYPE_CHECKING:
-    from kyvsim.model.fix import Fix
+    pass
 
 
 def deprecated_operators(policy: Policy) -> Iterator[Diagnostic]:
@@ -39,8 +40,6 @@ def _fix(policy: Policy, operator: Operator, condition: Json, path: Path) -> "Fi
 
     `In` and `NotIn` say what their successors say of keys that are no lists, among texts.
     """
-    from kyvsim.model.fix import Fix, Way, change  # noqa: PLC0415 — where one is old
-
     first, *others = operator.successors
     if others and not (_is_text(condition.get("key")) and _are_texts(condition.get("value"))):
         return None

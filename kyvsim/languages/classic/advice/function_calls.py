@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from kyvsim.compile.remark import warn
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.expr.functions.record import Function
+from kyvsim.expr.functions.table import FUNCTIONS
 from kyvsim.expr.parse import Tree, parse
 from kyvsim.expr.variables import VARIABLE
 from kyvsim.kube.objects import Json
@@ -32,10 +33,6 @@ def impossible_calls(policy: Policy) -> Iterator[Diagnostic]:
 
 def impossible_calls_in(data: Json) -> Iterator[tuple[str, Path]]:
     """Yield what is wrong with calls in a part of a document, and where their texts are."""
-    from kyvsim.expr.functions.table import (  # noqa: PLC0415 — slow to import, for calls only
-        FUNCTIONS,
-    )
-
     for path, expression in _expressions(data):
         for problem in _problems(expression, FUNCTIONS):
             yield problem, path

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from kyvsim.compile.remark import warn
 from kyvsim.languages.classic.autogen import ANNOTATION
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.fix import Fix, Way, change
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 
 if TYPE_CHECKING:
-    from kyvsim.model.fix import Fix
+    pass
 
 _SHOWN = tuple(
     f"policies.kyverno.io/{name}"
@@ -53,6 +54,5 @@ def _fix(policy: Policy, path: Path, meant: str) -> "Fix | None":
     """Return what spells an annotation rightly, where nothing is judged by it."""
     if meant not in _SHOWN:
         return None
-    from kyvsim.model.fix import Fix, Way, change  # noqa: PLC0415 — where one is misspelt
 
     return Fix(f"use {meant}", (change(policy.document, Way.KEY, path, meant),))

@@ -18,6 +18,7 @@ from kyvsim.expr import QueryError
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.images.entries import entries_of, fits
 from kyvsim.languages.classic.images.extract import compile_reader
+from kyvsim.languages.classic.images.followed import tell_image
 from kyvsim.languages.classic.images.matching import Image, compile_concerns
 from kyvsim.languages.classic.images.metadata import MetadataError, known_before, verdict_of
 from kyvsim.languages.classic.rule_type import RuleContext
@@ -87,8 +88,6 @@ def _check_all(
 def _told(probe: Probe, image: Image, outcome: Outcome) -> Outcome:
     """Return an outcome that is on account of one image, having told so if anybody follows."""
     if probe.follower is not None:
-        from kyvsim.languages.classic.images.followed import tell_image  # noqa: PLC0415 — where somebody follows
-
         tell_image(image, outcome, probe)
     return outcome
 

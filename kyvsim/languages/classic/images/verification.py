@@ -48,6 +48,7 @@ from kyvsim.languages.classic.images.attestors import SignatureError, check_sets
 from kyvsim.languages.classic.images.deny import Denials, compile_denials
 from kyvsim.languages.classic.images.entries import entries_of, fits
 from kyvsim.languages.classic.images.extract import compile_reader
+from kyvsim.languages.classic.images.followed import followed_image
 from kyvsim.languages.classic.images.matching import Image, matching
 from kyvsim.languages.classic.images.metadata import known_before, with_verdicts
 from kyvsim.languages.classic.images.recorded import NotRecordedError, recorded_data
@@ -151,7 +152,6 @@ def _followed(probe: Probe) -> Callable[["_Turn", _Compiled], Outcome]:
     """Return what verifies an image, as one that tells its verdict if anybody follows."""
     if probe.follower is None:
         return _verify
-    from kyvsim.languages.classic.images.followed import followed_image  # noqa: PLC0415 — where somebody follows
 
     return followed_image(_verify, lambda turn: turn.image, probe)
 

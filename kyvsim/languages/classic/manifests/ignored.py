@@ -8,6 +8,7 @@ upstream: pkg/engine/resources/default-config.yaml of Kyverno, and k8s-manifest-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
+from pathlib import Path
 from types import MappingProxyType
 
 from kyvsim.kube.gvk import split_api_version
@@ -20,8 +21,6 @@ _SIGNED = ("message", "signature", "certificate", "bundle", "resourceBundleRef")
 @cache
 def _defaults() -> Mapping[str, list[str]]:
     """Return the fields that never count, by kind; `*` for every kind."""
-    from pathlib import Path  # noqa: PLC0415 — slow to import, rarely needed
-
     file = Path(__file__).with_name("ignored_fields.json")
     return MappingProxyType(json.loads(file.read_bytes()))
 

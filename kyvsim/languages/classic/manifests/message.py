@@ -5,7 +5,9 @@ upstream: github.com/sigstore/k8s-manifest-sigstore pkg/k8smanifest/verify.go, p
 
 import base64
 import binascii
+import gzip
 import io
+import zlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,9 +55,6 @@ def read_message(annotations: Mapping[str, str], domain: str) -> SignedMessage:
 
 def unpacked(data: bytes) -> bytes:
     """Return what gzip holds, or the data itself where it is no gzip; raises `MessageError`."""
-    import gzip  # noqa: PLC0415 — rarely needed
-    import zlib  # noqa: PLC0415 — rarely needed
-
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             found = file.read(_MOST_BYTES + 1)

@@ -19,7 +19,7 @@ from kyvsim.compile.outcome import (
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.pod_spec import POD_SPEC_PATHS
-from kyvsim.languages.classic.pod_security import ActiveCheck, active_checks
+from kyvsim.languages.classic.pod_security import ActiveCheck, active_checks, followed
 from kyvsim.languages.classic.pod_security.exclusions import (
     Violations,
     compile_exclusions,
@@ -73,8 +73,6 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
         for exception in evaluation.exceptions:
             violations = without_excluded(violations, exception.controls, checks, pod)
         if probe.follower is not None:
-            from kyvsim.languages.classic.pod_security import followed  # noqa: PLC0415 — where somebody follows
-
             followed.tell_controls(checks, found, violations, kind=kind, probe=probe)
         if not unexcluded:
             return pass_outcome

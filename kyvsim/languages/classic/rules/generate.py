@@ -7,6 +7,7 @@ what hinders its objects (a missing source, a variable without value) is told in
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from kyvsim.compile.followed import followed_template
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
 from kyvsim.compile.probed import APPLIED, Ends
 from kyvsim.conditions import ConditionError
@@ -61,8 +62,6 @@ def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
     pattern = {field: spec[field] for field in _FIELDS if spec.get(field) is not None}
     template = compile_template(pattern, context.system)
     if context.probe.follower is not None:
-        from kyvsim.compile.followed import followed_template  # noqa: PLC0415 — where somebody follows
-
         template = followed_template(template, "what is to be there", context.probe)
 
     meter = context.system.meter

@@ -6,6 +6,7 @@ Source of the rules: upstream pkg/engine/utils/foreach.go, pkg/engine/context (A
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
+from kyvsim.compile.followed import followed_elements, followed_list
 from kyvsim.conditions import ConditionsResult, compile_conditions
 from kyvsim.context import JSONContext
 from kyvsim.context.loaders import compile_entries
@@ -39,8 +40,6 @@ def compile_list(expression: str, system: System, probe: Probe = NO_PROBE) -> Li
     """
     list_of = _compile_list(expression, system)
     if probe.follower is not None:
-        from kyvsim.compile.followed import followed_list  # noqa: PLC0415 — where somebody follows
-
         list_of = followed_list(list_of, expression, probe)
     seen = probe.point(PointKind.FOREACH, "no element", "one element", "several elements")
     return _told(list_of, seen) if seen else list_of
@@ -119,7 +118,6 @@ def compile_elements(
 
     if probe.follower is None:
         return elements
-    from kyvsim.compile.followed import followed_elements  # noqa: PLC0415 — where somebody follows
 
     return followed_elements(elements, probe)
 

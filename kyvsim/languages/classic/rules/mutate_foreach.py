@@ -5,6 +5,7 @@ Source of the rules: upstream pkg/engine/handlers/mutation/common.go.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from kyvsim.compile.followed import followed_template
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, skipped
 from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
@@ -190,8 +191,6 @@ def _compile_filled(context: RuleContext, loop: Json) -> _Filled | None:
         return None
     template = compile_template(patches, context.system)
     if context.probe.follower is not None:
-        from kyvsim.compile.followed import followed_template  # noqa: PLC0415 — where somebody follows
-
         template = followed_template(template, "patch", context.probe.at(*patches))
     meter = context.system.meter
     if template.constant:

@@ -5,6 +5,7 @@ Source of the rules: upstream pkg/engine/mutate/mutation.go.
 
 from collections.abc import Callable, Iterator
 
+from kyvsim.compile.followed import followed_template
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, skipped
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json, object_key
@@ -64,8 +65,6 @@ def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
     # upstream fills the variables of the whole rule, so one anywhere in it can end it.
     template = compile_template(dict(context.rule.data), context.system)
     if context.probe.follower is not None:
-        from kyvsim.compile.followed import followed_template  # noqa: PLC0415 — where somebody follows
-
         template = followed_template(template, "patch", context.probe.at("mutate"), "mutate")
     meter = context.system.meter
     if template.constant:

@@ -21,6 +21,7 @@ Patcher: TypeAlias = Callable[[Json], Json]
 Raises `PatchError`.
 """
 
+
 def filled_patcher(block: Json, meter: Meter | None = None) -> Patcher:
     """Return the patcher of a block whose variables were just filled.
 

@@ -34,6 +34,7 @@ from kyvsim.model.probe import Seen
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
 from kyvsim.pattern import FailureKind, PatternFailure, compile_any_pattern
+from kyvsim.pattern.shape import alternative_shapes
 
 PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
 """Checks an object against one pattern; None where it fits."""
@@ -118,8 +119,6 @@ def _compile(context: RuleContext) -> CompiledBody:
 
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     """Return what shows that an alternative fits: the first, or one behind those that are exact."""
-    from kyvsim.pattern.shape import alternative_shapes  # noqa: PLC0415 — for many objects only
-
     template = compile_template(context.rule.data["validate"]["anyPattern"], context.system)
     if not template.constant or template.value.__class__ is not list:
         return ()

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from kyvsim.compile.outcome import CompiledBody
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
+from kyvsim.languages.classic.rules.cel_body import compile_cel
 from kyvsim.model.result import Phase
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    from kyvsim.languages.classic.rules.cel_body import compile_cel  # noqa: PLC0415 — CEL is slow to import
-
     return compile_cel(context)
 
 

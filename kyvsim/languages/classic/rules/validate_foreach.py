@@ -16,6 +16,7 @@ from kyvsim.compile.outcome import (
     unheard,
 )
 from kyvsim.conditions import ConditionError
+from kyvsim.conditions.shape import elements_shape
 from kyvsim.expr import QueryError
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import Remark, RuleContext, RuleType
@@ -154,8 +155,6 @@ def _compile(context: RuleContext) -> CompiledBody:
 
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:
     """Return what shows that one loop with nothing but a `deny` block passes for some elements."""
-    from kyvsim.conditions.shape import elements_shape  # noqa: PLC0415 — for many objects only
-
     loop, *others = context.rule.data["validate"]["foreach"]
     if others or set(loop) != {"list", "deny"}:
         return ()

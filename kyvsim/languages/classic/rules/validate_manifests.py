@@ -4,13 +4,12 @@ from collections.abc import Callable
 
 from kyvsim.compile.outcome import CompiledBody
 from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.manifests.body import compile_manifests
 from kyvsim.languages.classic.rule_type import NOT_CARRIED, RuleContext, RuleType
 from kyvsim.model.result import Phase
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    from kyvsim.languages.classic.manifests.body import compile_manifests  # noqa: PLC0415 — seldom needed
-
     return compile_manifests(context)
 
 

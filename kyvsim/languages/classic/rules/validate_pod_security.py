@@ -1,6 +1,7 @@
 """`validate.podSecurity`: Pods against the Pod Security Standards."""
 
 from kyvsim.compile.outcome import CompiledBody
+from kyvsim.languages.classic.pod_security.body import compile_pod_security
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import carried_check
 from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
@@ -11,9 +12,6 @@ def _compile(context: RuleContext) -> CompiledBody:
     if not context.rule.data["validate"]["podSecurity"]:
         # upstream takes a body without fields for none at all
         return lambda _: None
-    from kyvsim.languages.classic.pod_security.body import (  # noqa: PLC0415 — many modules, rarely needed
-        compile_pod_security,
-    )
 
     return compile_pod_security(context)
 

@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kyvsim.compile.outcome import CompiledBody
 from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.images.checks import compile_checked, compile_checks
+from kyvsim.languages.classic.images.matching import compile_concerns
+from kyvsim.languages.classic.images.verification import compile_verification
 from kyvsim.languages.classic.rule_type import (
     NOT_CARRIED,
     Autogen,
@@ -21,28 +24,18 @@ from kyvsim.model.result import Phase
 
 
 def _verify(context: RuleContext) -> CompiledBody:
-    from kyvsim.languages.classic.images.verification import (  # noqa: PLC0415 — seldom needed
-        compile_verification,
-    )
-
     return compile_verification(context)
 
 
 def _concerns(context: RuleContext) -> Callable[[Json], bool]:
-    from kyvsim.languages.classic.images.matching import compile_concerns  # noqa: PLC0415 — seldom needed
-
     return compile_concerns(context)
 
 
 def _check(context: RuleContext) -> CompiledBody:
-    from kyvsim.languages.classic.images.checks import compile_checks  # noqa: PLC0415 — seldom needed
-
     return compile_checks(context)
 
 
 def _checked(context: RuleContext) -> Callable[[Json], bool]:
-    from kyvsim.languages.classic.images.checks import compile_checked  # noqa: PLC0415 — seldom needed
-
     return compile_checked(context)
 
 
