@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import compile_wildcard
+from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
 from kyvsim.match.facts import MatchFacts
 from kyvsim.match.kinds import compile_kinds
 
@@ -53,18 +53,16 @@ def _namespaces(patterns: Iterable[str]) -> Criterion:
 
 
 def _annotations(wanted: Json) -> Criterion:
-    checks = tuple(
-        (compile_wildcard(key), compile_wildcard(value)) for key, value in wanted.items()
-    )
+    checks = tuple(_annotation(key, value) for key, value in wanted.items())
+    return lambda facts: all(check(facts.annotations) for check in checks)
 
-    def matches(facts: MatchFacts) -> bool:
-        held = facts.annotations.items()
-        return all(
-            any(is_key(key) and is_value(value) for key, value in held)
-            for is_key, is_value in checks
-        )
 
-    return matches
+def _annotation(key: str, value: str) -> Callable[[Mapping[str, str]], bool]:
+    fits_value = compile_wildcard(value)
+    if not has_wildcard(key):  # one look instead of one at each annotation
+        return lambda held: key in held and fits_value(held[key])
+    fits_key = compile_wildcard(key)
+    return lambda held: any(fits_key(name) and fits_value(text) for name, text in held.items())
 
 
 def _selector(selector: Json) -> Criterion:
