@@ -13,7 +13,7 @@ UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 # The same examples each time: a check before a commit fails for what was changed, not by luck.
 settings.register_profile("same", UNHURRIED, derandomize=True)
 # More of them, still the same: what .ci/run adds to the fast tests.
-settings.register_profile("thorough", UNHURRIED, derandomize=True, max_examples=500)
+settings.register_profile("thorough", UNHURRIED, derandomize=True, max_examples=300)
 # Others each time, and more of them: --hypothesis-profile search.
 settings.register_profile("search", UNHURRIED, max_examples=1000)
 settings.load_profile("same")

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from spread_inputs import ODD_STREAMS, POLICY, READS, STREAM, TEAM, pod, pods
 
-from kyvsim.api import apply_parts, apply_streamed, explain_rows, processes
+from kyvsim.api import apply, apply_parts, apply_streamed, explain_rows, processes
 from kyvsim.cli import apply_jobs
 from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.model.source import Document
@@ -211,7 +211,7 @@ def test_a_process_explains_what_is_alike_once(tmp_path, given, kyvsim, monkeypa
 
         return noted
 
-    monkeypatch.setattr(explain_rows, "compile_explain", noting)
+    monkeypatch.setattr(apply, "compile_explain", noting)
     refused = WORDY.replace("{{ request.object.metadata.labels.word }}", "no")
     kyvsim(*given(refused, "---\n".join(map(pod, range(60)))), "--jobs", "2")
     told = [file.read_text().split() for file in asked.iterdir()]
@@ -645,7 +645,7 @@ WHOLE = [
 ]
 
 
-LOOKS_UP = """
+LOOKS_UP_BESIDE = """
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
 metadata: {name: looking}
@@ -681,7 +681,7 @@ spec:
 def test_a_note_names_the_rule_that_looks_up_other_objects(given, kyvsim, notes, context, key, why):
     map_ = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m%d, namespace: a}\ndata: {a: b}\n"
     many = "---\n".join(map_ % number for number in range(90))
-    command = given("---".join((POLICY, LOOKS_UP % (context, key))), many)
+    command = given("---".join((POLICY, LOOKS_UP_BESIDE % (context, key))), many)
     assert kyvsim(*command, "-j", "1") == kyvsim(*command, "-j", "2")
     assert notes[0] == []
     (told,) = notes[1]

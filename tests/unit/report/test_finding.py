@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from kyvsim.api import ApplyInputs, explain_rows, open_application
+from kyvsim.api import ApplyInputs, apply, explain_rows, open_application
 from kyvsim.load.files import Source
 from kyvsim.report.look import Look, Show
 from kyvsim.report.run_formats import FORMATS
@@ -398,7 +398,7 @@ def test_several_formats_of_one_run_explain_a_failure_once(monkeypatch):
 
         return counted
 
-    monkeypatch.setattr(explain_rows, "compile_explain", counting)
+    monkeypatch.setattr(apply, "compile_explain", counting)
     names = ("json", "sarif", "csv", "github")
     alone = shown("sarif")
     once = sorted(explained)
