@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
-from kyvsim.report.log_commands import log_safe
-from kyvsim.testing import golden
-from kyvsim.testing.manifests import ManifestFile
-
 if TYPE_CHECKING:
     from kyvsim.testing.effects import Effect
+    from kyvsim.testing.manifests import ManifestFile
 
 _OPTION = "--update-golden"
 _MANIFESTS = "kyvsim_tests"
@@ -47,6 +44,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ManifestF
     if file_path.name != _MANIFEST_NAME and not is_named:
         return None
     # Slow to import, and not wanted where pytest only has the plugin by chance.
+    from kyvsim.testing.manifests import ManifestFile  # noqa: PLC0415 — see above
 
     return ManifestFile.from_parent(parent, path=file_path)
 
@@ -88,6 +86,8 @@ def assert_golden(request: pytest.FixtureRequest) -> AssertGolden:
     def check(effects: "Iterable[Effect]", path: str | Path) -> None:
         __tracebackhide__ = True
         # Slow to import, and not wanted where pytest only has the plugin by chance.
+        from kyvsim.report.log_commands import log_safe  # noqa: PLC0415 — see above
+        from kyvsim.testing import golden  # noqa: PLC0415 — see above
 
         file = request.path.parent / path
         found = tuple(effects)
