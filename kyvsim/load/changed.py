@@ -116,8 +116,13 @@ def _prepare(folder: str) -> None:
     copies |= {_path_of(f"info/{one}"): os.path.join("info", one) for one in _INFO}
     for source, name in copies.items():
         if os.path.isfile(source):
+            copy = os.path.join(folder, name)
             try:
-                shutil.copyfile(source, os.path.join(folder, name))
+                shutil.copyfile(source, copy)
+                # git reads files that were changed within the second in which the index was
+                # written, as their size and time may be those that it has noted: by this time.
+                status = os.stat(source)
+                os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
             except OSError as error:
                 raise ChangesError(f"{source} cannot be read: {error.strerror}") from None
 
