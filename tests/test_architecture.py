@@ -36,7 +36,7 @@ BROAD_EXCEPTS = {
     "kyvsim/engine/rule.py": 1,
     "kyvsim/migrate/convert.py": 1,
     "kyvsim/sim/server/server.py": 1,
-    "kyvsim/cli/program.py": 1,
+    "kyvsim/cli/main.py": 1,
     "kyvsim/fleet/remote_files.py": 1,
     "kyvsim/playground/evaluator.py": 1,
     "kyvsim/lsp/session.py": 1,

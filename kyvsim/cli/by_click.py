@@ -1,4 +1,4 @@
-"""The program as click sees it: help texts, errors, and arguments that are not plain to read."""
+"""The program as click sees it: command lines, help texts and errors."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

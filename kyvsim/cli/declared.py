@@ -1,6 +1,6 @@
-"""What commands take, as data that costs nothing: their names and options in click's words.
+"""What commands take, as data: their names and options in click's words.
 
-click's commands are made of it (`by_click.py`), and settings, variables and shells look it up.
+`by_click.py` makes click commands of it; settings and variables are checked against it.
 """
 
 from collections.abc import Callable, Iterable, Mapping

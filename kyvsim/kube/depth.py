@@ -1,7 +1,7 @@
 """How deep data may be nested: deeper than any manifest, and no deeper than all that reads it can.
 
 What comes after loading walks maps and lists by calls. Depth is therefore bounded here, by us, and
-the interpreter's own bound is set so that it is not met before (`kyvsim/cli/program.py`).
+the interpreter's own bound is set so that it is not met before (`kyvsim/cli/main.py`).
 """
 
 from kyvsim.kube.objects import Json

@@ -92,8 +92,12 @@ class ElementMerges:
         if not name or not items or name not in items or len(items) == 1:
             return None
         first = next(iter(items))
-        names = (first, next(islice(items, 1, None)) if first == name else name)
-        other = items[names[first == name]]
+        if name == first:
+            names = (first, next(islice(items, 1, None)))
+            other = items[names[1]]
+        else:
+            names = (first, name)
+            other = items[first]
         return name, other, _with_list(self._object, path, [items[one] for one in names])
 
     def _read(self, path: _Path) -> bool:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kyvsim.cli.program import ended_by
+from kyvsim.cli.main import ended_by
 
 SLOW = {"yaml", "rich", "jsonschema", "jmespath", "re2", "dataclasses", "importlib.metadata"}
 PROGRAM = (sys.executable, "-m", "kyvsim")
@@ -144,9 +144,9 @@ def test_a_lack_of_memory_is_no_defect(capsys):
 def test_a_signal_that_comes_while_a_text_is_evaluated_has_its_status(tmp_path):
     (tmp_path / "probe.py").write_text(
         "import os, signal, sys\n"
-        "from kyvsim.cli import program\n"
-        "program._run = lambda words: eval('os.kill(os.getpid(), signal.SIGTERM)')\n"
-        "sys.exit(program.run_command([], alone=True))\n"
+        "from kyvsim.cli import main\n"
+        "main._run = lambda words: eval('os.kill(os.getpid(), signal.SIGTERM)')\n"
+        "sys.exit(main.run([], alone=True))\n"
     )
     done = subprocess.run(
         [sys.executable, "-m", "probe"],
@@ -161,7 +161,7 @@ def test_a_signal_that_comes_while_a_text_is_evaluated_has_its_status(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     "module",
-    ["kyvsim.cli.main", "kyvsim.cli.program", "kyvsim.cli.apply_formats", "yaml"],
+    ["kyvsim.cli.main", "kyvsim.cli.apply_formats", "yaml"],
 )
 def test_a_signal_while_modules_are_loaded_ends_without_a_traceback(tmp_path, module, number):
     policy = tmp_path / "p.yaml"
