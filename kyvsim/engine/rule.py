@@ -46,14 +46,14 @@ def evaluate_rule(rule: CompiledRule, given: RuleInput, *, settled: bool = False
 
     `settled` says that it is known to apply, and that nothing stands between it and its body.
     """
-    if not (settled or rule.matches(given.facts)):
-        return rule.unmatched
     meter = rule.meter
     if meter is not None and meter.left != meter.given:
         meter.begin_rule()
     try:
         if settled:
             return rule.body(Evaluation(given.scope, given.request, given.object))
+        if not rule.matches(given.facts):
+            return rule.unmatched
         if rule.concerns is not None and not rule.concerns(given.object):
             return None
         if rule.phase is Phase.GENERATE:

@@ -7,25 +7,32 @@ from kyvsim.kube.objects import Json
 from kyvsim.match.facts import MatchFacts
 from kyvsim.match.resources import resource_criteria
 from kyvsim.match.subjects import names_users, user_criteria
+from kyvsim.model.budget import Meter
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import NO_PROBE, Probe
 
 Predicate = Callable[[MatchFacts], bool]
+_CompileFilter = Callable[[Json, Probe, Meter | None], Predicate]
 
 _OF_KIND: Final = frozenset({"kinds", "operations"})
 
 
 def compile_rule_match(
-    match: Json, exclude: Json, policy_namespace: str, probe: Probe = NO_PROBE
+    match: Json,
+    exclude: Json,
+    policy_namespace: str,
+    probe: Probe = NO_PROBE,
+    meter: Meter | None = None,
 ) -> Predicate:
     """Return whether a rule with these blocks applies to a request.
 
     `policy_namespace` is "" for a ClusterPolicy; a namespaced policy sees its own namespace only.
+    The predicate raises BudgetError where `meter` has no steps left.
     upstream: pkg/engine/utils/match.go, MatchesResourceDescription
     """
-    matches = compile_match(match or {}, probe.at("match"))
+    matches = compile_match(match or {}, probe.at("match"), meter)
     left_out = probe.at("exclude")
-    excludes = _compile_block(exclude, _probed_exclude_filter, left_out) if exclude else None
+    excludes = _compile_block(exclude, _probed_exclude_filter, left_out, meter) if exclude else None
     confined = _inside(policy_namespace) if policy_namespace else None
     if probe.follower is not None:
         from kyvsim.match.followed import followed_blocks  # noqa: PLC0415 — where somebody follows
@@ -62,40 +69,43 @@ def _asks_kind(block: Json) -> bool:
     return bool(resources.get("kinds")) and criteria <= _OF_KIND and not user_criteria(block)
 
 
-def compile_match(block: Json, probe: Probe = NO_PROBE) -> Predicate:
+def compile_match(block: Json, probe: Probe = NO_PROBE, meter: Meter | None = None) -> Predicate:
     """Return whether a match block applies to a request."""
-    return _compile_block(block, _probed_match_filter, probe)
+    return _compile_block(block, _probed_match_filter, probe, meter)
 
 
-def compile_exception_match(block: Json, probe: Probe = NO_PROBE) -> Predicate:
+def compile_exception_match(
+    block: Json, probe: Probe = NO_PROBE, meter: Meter | None = None
+) -> Predicate:
     """Return whether the match block of a policy exception covers a request.
 
     Unlike a rule's it knows no operations, and asks for the user also where none is given.
     upstream: pkg/engine/utils/exceptions.go
     """
-    return _compile_block(block, _exception_filter, probe)
+    return _compile_block(block, _exception_filter, probe, meter)
 
 
 def _compile_block(
-    block: Json, compile_filter: Callable[[Json, Probe], Predicate], probe: Probe
+    block: Json, compile_filter: _CompileFilter, probe: Probe, meter: Meter | None
 ) -> Predicate:
     if some := block.get("any"):
-        return _any_of(compile_filter(one, probe.at("any", n)) for n, one in enumerate(some))
+        return _any_of(compile_filter(one, probe.at("any", n), meter) for n, one in enumerate(some))
     if every := block.get("all"):
-        return _all_of(compile_filter(one, probe.at("all", n)) for n, one in enumerate(every))
-    return compile_filter(block, probe)
+        checks = (compile_filter(one, probe.at("all", n), meter) for n, one in enumerate(every))
+        return _all_of(checks)
+    return compile_filter(block, probe, meter)
 
 
-def _probed_match_filter(block: Json, probe: Probe) -> Predicate:
-    return probe.branch(PointKind.MATCH, "matched", _match_filter(block, probe))
+def _probed_match_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
+    return probe.branch(PointKind.MATCH, "matched", _match_filter(block, probe, meter))
 
 
-def _probed_exclude_filter(block: Json, probe: Probe) -> Predicate:
-    return probe.branch(PointKind.EXCLUDE, "excluded", _exclude_filter(block, probe))
+def _probed_exclude_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
+    return probe.branch(PointKind.EXCLUDE, "excluded", _exclude_filter(block, probe, meter))
 
 
-def _match_filter(block: Json, probe: Probe) -> Predicate:
-    resources, user = _criteria(block, probe)
+def _match_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
+    resources, user = _criteria(block, probe, meter)
     if not resources and not user:
         return _followed(lambda _: False, probe)
     holds_for_object, holds_for_user = _all_of(resources), _all_of(user)
@@ -114,17 +124,19 @@ def _match_filter(block: Json, probe: Probe) -> Predicate:
     return _followed(followed_user(matches, block, probe, absent=bool(resources)), probe)
 
 
-def _exclude_filter(block: Json, probe: Probe) -> Predicate:
-    resources, user = _criteria(block, probe)
+def _exclude_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
+    resources, user = _criteria(block, probe, meter)
     criteria = resources + user
     # upstream takes an empty list of users for something that is asked, and fulfilled.
     asks = bool(criteria) or names_users(block)
     return _followed(_all_of(criteria) if asks else lambda _: False, probe)
 
 
-def _criteria(block: Json, probe: Probe) -> tuple[list[Predicate], list[Predicate]]:
+def _criteria(
+    block: Json, probe: Probe, meter: Meter | None
+) -> tuple[list[Predicate], list[Predicate]]:
     """Return the criteria of a filter: on the object, and on the user."""
-    resources = resource_criteria(block.get("resources") or {})
+    resources = resource_criteria(block.get("resources") or {}, meter)
     user = user_criteria(block)
     if probe.follower is None:
         return resources, user
@@ -142,11 +154,11 @@ def _followed(matches: Predicate, probe: Probe) -> Predicate:
     return followed_filter(matches, probe)
 
 
-def _exception_filter(block: Json, probe: Probe) -> Predicate:
+def _exception_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
     asked = {name: value for name, value in block.items() if value}
     resources = asked.get("resources", {}).items()
     known = {name: value for name, value in resources if name != "operations"}
-    return _exclude_filter({**asked, "resources": known}, probe)
+    return _exclude_filter({**asked, "resources": known}, probe, meter)
 
 
 def _any_of(checks: Iterable[Predicate]) -> Predicate:

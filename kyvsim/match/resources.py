@@ -7,16 +7,40 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
 from kyvsim.match.facts import MatchFacts
 from kyvsim.match.kinds import compile_kinds
+from kyvsim.model.budget import FEW, Meter
 
 Criterion = Callable[[MatchFacts], bool]
 
 
-def resource_criteria(block: Json) -> list[Criterion]:
+def resource_criteria(block: Json, meter: Meter | None = None) -> list[Criterion]:
     """Return the criteria of a `resources` block; all of them have to hold.
 
+    They raise BudgetError where `meter` has no steps left.
     upstream: pkg/engine/utils/match.go, doesResourceMatchConditionBlock
     """
-    return [_FIELDS[field](block[field]) for field in resource_fields(block)]
+    return [
+        _metered(_FIELDS[field](block[field]), field, block[field], meter)
+        for field in resource_fields(block)
+    ]
+
+
+def _metered(criterion: Criterion, field: str, value: Json, meter: Meter | None) -> Criterion:
+    """Return a criterion that counts its steps where wildcards are compared with every label."""
+    if meter is None or field not in _LABELS:
+        return criterion
+    keys = value if field == "annotations" else value.get("matchLabels") or ()
+    wildcards = sum(map(has_wildcard, keys))
+    if not wildcards:
+        return criterion
+    held = _LABELS[field]
+
+    def metered(facts: MatchFacts) -> bool:
+        comparisons = wildcards * len(held(facts))
+        if comparisons > FEW:
+            meter.spend(comparisons)
+        return criterion(facts)
+
+    return metered
 
 
 def resource_fields(block: Json) -> list[str]:
@@ -92,6 +116,14 @@ def _label_check(selector: Json) -> Callable[[Json], bool]:
 
 
 _SELECTORS = ("selector", "namespaceSelector")
+_LABELS: Mapping[str, Callable[[MatchFacts], Mapping[str, Json]]] = MappingProxyType(
+    {
+        "annotations": lambda facts: facts.annotations,
+        "selector": lambda facts: facts.labels,
+        "namespaceSelector": lambda facts: facts.namespace_labels,
+    }
+)
+"""The criteria whose keys may have wildcards, and what these are compared with."""
 _FIELDS: Mapping[str, Callable[[Json], Criterion]] = MappingProxyType(
     {
         "operations": _operations,

@@ -45,7 +45,7 @@ def _compile(
     exception: PolicyException, entries: tuple[int, ...], rule: Rule, options: CompileOptions
 ) -> CompiledException:
     whole = Probe(_place(exception, (), exception.name, rule.name), None, options.follower)
-    covers = compile_exception_match(exception.match, whole.at("match"))
+    covers = compile_exception_match(exception.match, whole.at("match"), options.system.meter)
     conditions: CompiledConditions | None = (
         compile_exception_conditions(exception.conditions, options.system, whole.at("conditions"))
         if exception.conditions

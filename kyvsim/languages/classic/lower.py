@@ -94,7 +94,7 @@ def _lower(
         if settled
         else compiled(
             lambda: compile_rule_match(
-                data.get("match"), data.get("exclude"), _namespace_of(policy), probe
+                data.get("match"), data.get("exclude"), _namespace_of(policy), probe, system.meter
             )
         ),
         kinds=rule.facts.kinds,

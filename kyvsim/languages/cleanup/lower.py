@@ -19,6 +19,7 @@ from kyvsim.expr import QueryError, System
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, Predicate, compile_exception_match
 from kyvsim.match.followed import followed_block
+from kyvsim.model.budget import Meter
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Probe
@@ -35,7 +36,7 @@ def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     rule = CompiledRule(
         rule=policy.rules[0],
         stage=Stage.DELETE,
-        matches=_compile_match(policy, probe),
+        matches=_compile_match(policy, probe, options.system.meter),
         kinds=None,
         entries=(),
         preconditions=None,
@@ -54,11 +55,11 @@ def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     return CompiledPolicy(policy, (rule,))
 
 
-def _compile_match(policy: Policy, probe: Probe) -> Predicate:
+def _compile_match(policy: Policy, probe: Probe, meter: Meter) -> Predicate:
     match, exclude = policy.spec.get("match") or {}, policy.spec.get("exclude")
-    included = _compile_block(match, probe.at("match"), PointKind.MATCH, "matched")
+    included = _compile_block(match, probe.at("match"), meter, PointKind.MATCH, "matched")
     excluded = (
-        _compile_block(exclude, probe.at("exclude"), PointKind.EXCLUDE, "excluded")
+        _compile_block(exclude, probe.at("exclude"), meter, PointKind.EXCLUDE, "excluded")
         if exclude is not None
         else None
     )
@@ -72,7 +73,9 @@ def _compile_match(policy: Policy, probe: Probe) -> Predicate:
     return matches
 
 
-def _compile_block(block: Json, probe: Probe, kind: PointKind, outcome: str) -> Predicate:
+def _compile_block(
+    block: Json, probe: Probe, meter: Meter, kind: PointKind, outcome: str
+) -> Predicate:
     """Return the predicate of a block; one without any filter covers everything.
 
     Operations count for nothing, and namespace selectors for nothing on a Namespace.
@@ -81,7 +84,7 @@ def _compile_block(block: Json, probe: Probe, kind: PointKind, outcome: str) -> 
     def filters(quantifier: str) -> list[Predicate]:
         return [
             probe.at(quantifier, index).branch(
-                kind, outcome, _compile_filter(one, probe.at(quantifier, index))
+                kind, outcome, _compile_filter(one, probe.at(quantifier, index), meter)
             )
             for index, one in enumerate(block.get(quantifier) or ())
         ]
@@ -100,9 +103,9 @@ def _compile_block(block: Json, probe: Probe, kind: PointKind, outcome: str) -> 
     return followed_block(matches, kind.value, probe)
 
 
-def _compile_filter(written: Json, probe: Probe) -> Predicate:
-    on_namespaces = _compile_without(written, probe, "operations", "namespaceSelector")
-    on_others = _compile_without(written, probe, "operations")
+def _compile_filter(written: Json, probe: Probe, meter: Meter) -> Predicate:
+    on_namespaces = _compile_without(written, probe, meter, "operations", "namespaceSelector")
+    on_others = _compile_without(written, probe, meter, "operations")
 
     def fits(facts: MatchFacts) -> bool:
         return (on_namespaces if facts.object_kind == "Namespace" else on_others)(facts)
@@ -110,7 +113,7 @@ def _compile_filter(written: Json, probe: Probe) -> Predicate:
     return fits
 
 
-def _compile_without(written: Json, probe: Probe, *ignored: str) -> Predicate:
+def _compile_without(written: Json, probe: Probe, meter: Meter, *ignored: str) -> Predicate:
     """Return a filter's predicate; one that holds nothing but ignored fields covers everything."""
     resources = written.get("resources") or {}
     counted = {name: value for name, value in resources.items() if name not in ignored and value}
@@ -118,7 +121,7 @@ def _compile_without(written: Json, probe: Probe, *ignored: str) -> Predicate:
     if not counted and not users:
         empty = not any(resources.values())
         return lambda _: not empty
-    return compile_exception_match({**written, "resources": counted}, probe)
+    return compile_exception_match({**written, "resources": counted}, probe, meter)
 
 
 def _compile_body(

@@ -2,7 +2,9 @@
 
 import pytest
 
+from kyvsim.match import compile_exception_match, compile_rule_match
 from kyvsim.match.resources import resource_criteria
+from kyvsim.model.budget import Budget, BudgetError, Meter
 from kyvsim.model.request import Operation
 
 
@@ -101,3 +103,39 @@ def test_an_object_without_a_kind_passes_namespace_selectors(facts):
 def test_operations_are_those_of_the_request(facts):
     assert holds({"operations": ["DELETE"]}, facts(operation=Operation.DELETE))
     assert not holds({"operations": ["CREATE"]}, facts(operation=Operation.DELETE))
+
+
+_MANY = {f"*{n}*": "?*" for n in range(50)}
+_FILTERS = [{"resources": {"annotations": {f"*z{n}": "?*"}}} for n in range(50)]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"resources": {"annotations": _MANY}},
+        {"resources": {"selector": {"matchLabels": _MANY}}},
+        {"resources": {"kinds": ["Pod"], "namespaceSelector": {"matchLabels": _MANY}}},
+        {"any": _FILTERS},
+        {"all": [{"resources": {"kinds": ["Pod"]}}, {"resources": {"annotations": _MANY}}]},
+    ],
+)
+@pytest.mark.parametrize("role", ["match", "exclude", "exception"])
+def test_wildcard_keys_count_their_comparisons(facts, block, role):
+    held = {f"label-{n}": "v" for n in range(40)}
+    pod = facts(labels=held, metadata={"annotations": held}, given=held)
+    meter = Meter(Budget(rule=1000))
+    everything = {"resources": {"kinds": ["*"]}}
+    applies = {
+        "match": lambda: compile_rule_match(block, None, "", meter=meter),
+        "exclude": lambda: compile_rule_match(everything, block, "", meter=meter),
+        "exception": lambda: compile_exception_match(block, meter=meter),
+    }[role]()
+    with pytest.raises(BudgetError):
+        applies(pod)
+
+
+def test_few_wildcard_keys_and_plain_keys_cost_nothing(facts):
+    meter = Meter(Budget(rule=10))
+    block = {"resources": {"annotations": {"te*": "?", **{f"key-{n}": "v" for n in range(99)}}}}
+    compile_rule_match(block, None, "", meter=meter)(facts(metadata={"annotations": {"team": "a"}}))
+    assert meter.left == 10
