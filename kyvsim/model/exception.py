@@ -1,6 +1,8 @@
 """PolicyExceptions: what is let off which rules, or which policies in CEL."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.kube.objects import Json
@@ -18,7 +20,8 @@ class ExceptedRules(NamedTuple):
     rules: tuple[str, ...]
 
 
-class PolicyException(NamedTuple):
+@dataclass(frozen=True)
+class PolicyException:
     """A PolicyException (kyverno.io): shape checked, expressions still text."""
 
     name: str
@@ -28,6 +31,14 @@ class PolicyException(NamedTuple):
     conditions: Mapping[str, Json] | None
     pod_security: tuple[Mapping[str, Json], ...]
     document: Document
+
+    @cached_property
+    def entries(self) -> Mapping[str, tuple[int, ...]]:
+        """The numbers of the entries for each policy, by its key."""
+        found: dict[str, list[int]] = {}
+        for index, one in enumerate(self.exceptions):
+            found.setdefault(one.policy, []).append(index)
+        return {policy: tuple(numbers) for policy, numbers in found.items()}
 
     @property
     def kind(self) -> str:

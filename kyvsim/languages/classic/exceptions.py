@@ -30,7 +30,9 @@ def attach_exceptions(
 
 
 def declare_exceptions(options: CompileOptions) -> None:
-    """Tell who listens of every entry of the exceptions, also of those that name no rule."""
+    """Report every entry of the exceptions to the listener, also those that name no rule."""
+    if options.listener is None:
+        return
     for exception in options.exceptions:
         for index, one in enumerate(exception.exceptions):
             place = _place(exception, ("exceptions", index), one.policy, ", ".join(one.rules))
@@ -99,6 +101,6 @@ def _entries_for(exception: PolicyException, policy: Policy, rule: Rule) -> tupl
     """Return the numbers of the entries that name the rule."""
     return tuple(
         index
-        for index, one in enumerate(exception.exceptions)
-        if one.policy == policy.key and any(matches(pattern, rule.name) for pattern in one.rules)
+        for index in exception.entries.get(policy.key, ())
+        if any(matches(pattern, rule.name) for pattern in exception.exceptions[index].rules)
     )

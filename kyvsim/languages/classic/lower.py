@@ -86,7 +86,9 @@ def _lower(
     data = rule.data
     settled = options.settled
     preconditions = None if settled else data.get("preconditions")
-    exceptions = attach_exceptions(policy, rule, options)
+    # A rule that is known to apply was excepted by none, but for those its body weighs itself.
+    excepted = not settled or rule_type.weighs_exceptions
+    exceptions = attach_exceptions(policy, rule, options) if excepted else ()
     lowered = CompiledRule(
         rule=rule,
         stage=Stage[rule_type.phase.name],

@@ -22,13 +22,19 @@ def powerless_exceptions(
 ) -> Iterator[Diagnostic]:
     """KV226: an exception whose kinds the rules that it names never match."""
     by_key = {one.key: one for one in policies}
+    rules: dict[str, tuple[Rule, ...]] = {}
     for exception in exceptions:
         filters = exception.match.get("any") or exception.match.get("all") or (exception.match,)
         excepted = kinds_of_block(exception.match)
         if not excepted or not all((one.get("resources") or {}).get("kinds") for one in filters):
             continue
         for index, entry in enumerate(exception.exceptions):
-            looked_at = _kinds(entry, by_key.get(entry.policy), derive)
+            policy = by_key.get(entry.policy)
+            if policy is None:
+                continue
+            if entry.policy not in rules:
+                rules[entry.policy] = (*policy.rules, *derive(policy))
+            looked_at = _kinds(entry, rules[entry.policy])
             if looked_at and looked_at.isdisjoint(excepted):
                 text = (
                     f"the exception has no effect: it is for {listed(excepted)}, and the rules "
@@ -58,17 +64,12 @@ def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnos
             yield warn(document, "KV205", problem, ("spec", "conditions", *path))
 
 
-def _kinds(entry: ExceptedRules, policy: Policy | None, derive: Derive) -> frozenset[str]:
-    """Return the kinds that the named rules of a policy match; none where that is open."""
-    if policy is None:
-        return frozenset()
-    rules = (
-        rule
-        for rule in (*policy.rules, *derive(policy))
-        if any(matches(name, rule.name) for name in entry.rules)
-    )
+def _kinds(entry: ExceptedRules, rules: Iterable[Rule]) -> frozenset[str]:
+    """Return the kinds that those rules match that an entry names; none where that is open."""
     found: set[str] = set()
     for rule in rules:
+        if not any(matches(name, rule.name) for name in entry.rules):
+            continue
         if rule.facts.kinds is None:
             return frozenset()
         found |= rule.facts.kinds

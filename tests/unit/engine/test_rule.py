@@ -1,5 +1,7 @@
 """One rule: match, context, preconditions, exceptions, body, in this order."""
 
+from dataclasses import replace
+
 import pytest
 
 from kyvsim.engine import GivenObjects, World
@@ -125,7 +127,7 @@ def test_a_skipped_generate_rule_has_no_message_and_says_why_beside_it(run, pod,
 
 
 def test_an_exception_without_a_namespace_is_named_without_a_slash(run, pod, exception, verdicts):
-    given = exception("p", "r")._replace(namespace="")
+    given = replace(exception("p", "r"), namespace="")
     (message,) = (text for *_, text in verdicts(run(DENY, pod(), exceptions=[given])))
     assert message == "rule is skipped due to policy exceptionsx"
 

@@ -1,5 +1,7 @@
 """Which rules an exception names."""
 
+from dataclasses import replace
+
 import pytest
 
 DENY = {"validate": {"message": "no", "deny": {}}}
@@ -58,3 +60,22 @@ def test_an_exception_to_controls_lets_only_them_pass(run, pod, exception, verdi
         for spec in ({"hostPID": True}, {"hostPID": True, "volumes": [{"hostPath": {"path": "/"}}]})
     ]
     assert statuses == [["skip"], ["fail"]]
+
+
+def test_entries_are_found_by_the_key_of_their_policy(exception):
+    given = exception("p", "r")
+    entries = (given.exceptions[0], given.exceptions[0]._replace(policy="ns/q")) * 2
+    assert replace(given, exceptions=entries).entries == {"p": (0, 2), "ns/q": (1, 3)}
+
+
+@pytest.mark.parametrize(
+    ("body", "attached"),
+    [(DENY, []), ({"validate": {"podSecurity": {"level": "baseline"}}}, ["ex/x"])],
+)
+def test_a_rule_that_is_known_to_apply_has_only_exceptions_that_its_body_reads(
+    compiled, policy, exception, body, attached
+):
+    written = policy(body)
+    given = [exception("p", "r", podSecurity=[{"controlName": "Host Namespaces"}])]
+    found = compiled(written, exceptions=given, only=written.rules[0], settled=True)
+    assert [one.key for rule in found.policies[0].rules for one in rule.exceptions] == attached
