@@ -10,6 +10,8 @@ upstream: k8s.io/apimachinery pkg/apis/meta/v1/validation (owner references), pk
 k8s.io/kubernetes pkg/apis/*/validation
 """
 
+import base64
+import binascii
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,6 +20,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from kyvsim.kube.go_layout import TimeError
+from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.kube.objects import Json, metadata, object_key
 from kyvsim.kube.quantity import parse_quantity
 from kyvsim.kube.required_fields import required_problems
@@ -61,6 +65,12 @@ _QUANTITIES = frozenset(
     | {"sizeLimit", "used"}
 )
 """Fields that hold a quantity, or a map of them; the types only say that they are scalars."""
+_TIMES = ("Time", "Timestamp", "At", "time", "timeAdded")
+"""How fields end that hold a time; the types only say that they are scalars."""
+_BYTES: Mapping[tuple[str, str], str] = MappingProxyType(
+    {("v1", "Secret"): "data", ("v1", "ConfigMap"): "binaryData"}
+)
+"""The field of a kind that maps names to base64; the types only say that its values are texts."""
 _LONGEST_SHOWN = 60
 _WITHOUT_PARTS = frozenset({"apiVersion", "kind", "metadata", "status"})
 _WITH_PODS = frozenset(
@@ -165,7 +175,7 @@ def _faults_of(document: Document, *, is_final: bool) -> Iterator[_Fault]:
         misfits = _misfits(known, obj, ())
     elif obj.get("metadata").__class__ is dict:
         misfits = _misfits(_metadata_type(), obj["metadata"], ("metadata",))
-    unreadable = [*misfits, *_of_owners(obj)]
+    unreadable = [*misfits, *_of_owners(obj), *_of_bytes(obj)]
     yield from unreadable
     review = document.review or {}
     is_there = review.get("subResource") or review.get("oldObject")
@@ -230,6 +240,7 @@ def _is_ordinary(obj: Json) -> bool:
         and _accepting(version, kind)(obj)
         and _is_plain(obj)
         and ("ownerReferences" not in metadata(obj) or not any(_of_owners(obj)))
+        and ((version, kind) not in _BYTES or not any(_of_bytes(obj)))
         and (kind not in _WITH_PODS or _has_ordinary_pod(obj))
         and not any(required_problems(obj))
     )
@@ -288,7 +299,21 @@ def _is_quantity_text(value: Json) -> bool:
     return value.__class__ is str and parse_quantity(value) is not None
 
 
+@lru_cache(maxsize=1024)
+def _is_time_text(value: str) -> bool:
+    try:
+        parse_rfc3339(value)
+    except TimeError:
+        return False
+    return True
+
+
+def _is_time(value: Json) -> bool:
+    return value.__class__ is str and _is_time_text(value)
+
+
 _ANY_VALUE = _Accepted(_LEAVES, _accepts_anything)
+_TIME = _Accepted(_NO_LEAVES, _is_time)
 _QUANTITY = _Accepted(_LEAVES - {str, bool}, _is_quantity_text)
 
 
@@ -312,6 +337,8 @@ def _accepted(kind: Type, field: str) -> _Accepted:
         return _Accepted(_NO_LEAVES, _list_acceptor(kind.sequence, field))
     if kind.scalar == UNTYPED and field in _QUANTITIES:
         return _QUANTITY
+    if kind.scalar == UNTYPED and field.endswith(_TIMES):
+        return _TIME
     fitting = _FITTING.get(kind.scalar)
     if fitting is None:
         return _ANY_VALUE
@@ -440,6 +467,8 @@ def _misfits(kind: Type, value: Json, path: Path) -> Iterator[_Fault]:
             and not _is_quantity_text(value)
         ):
             yield _Fault(path, "must be a quantity such as 100m or 1Gi", _shown(value))
+        elif kind.scalar == UNTYPED and str(path[-1]).endswith(_TIMES) and not _is_time(value):
+            yield _Fault(path, "must be a time such as 2026-01-31T08:00:00Z", _shown(value))
 
 
 def _in_list(kind: ListType, value: list[Json], path: Path) -> Iterator[_Fault]:
@@ -486,3 +515,23 @@ def _of_owners(obj: Json) -> Iterator[_Fault]:
                 if owner.get(field) in (None, ""):
                     place = ("metadata", "ownerReferences", index)
                     yield _Fault(place, f"has an element without `{field}`")
+
+
+def _of_bytes(obj: Json) -> Iterator[_Fault]:
+    """Yield values that hold bytes and are not the base64 that Go's encoding/json decodes."""
+    key = object_key(obj)
+    field = _BYTES.get((key.api_version, key.kind), "")
+    held = obj.get(field)
+    for name, value in held.items() if held.__class__ is dict else ():
+        if value.__class__ is str and not _is_base64(value):
+            # The value may be a secret: it is not shown.
+            hint = " (`stringData` takes plain text)" if key.kind == "Secret" else ""
+            yield _Fault((field, name), f"must be base64{hint}")
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True

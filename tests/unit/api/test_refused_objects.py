@@ -127,6 +127,26 @@ def told(*objects):
             "spec/hard/cpu",
             'must be a quantity such as 100m or 1Gi: "four"',
         ),
+        *(
+            (
+                pod({"creationTimestamp": value}),
+                "metadata/creationTimestamp",
+                f"must be a time such as 2026-01-31T08:00:00Z: {shown}",
+            )
+            for value, shown in (("yesterday", '"yesterday"'), ("", '""'), (1.0, "1.0"))
+        ),
+        (
+            other("coordination.k8s.io/v1", "Lease", spec={"renewTime": "2026-01-31"}),
+            "spec/renewTime",
+            'must be a time such as 2026-01-31T08:00:00Z: "2026-01-31"',
+        ),
+        (
+            other("v1", "Secret", data={"password": "top secret!"}),
+            "data/password",
+            "must be base64 (`stringData` takes plain text)",
+        ),
+        (other("v1", "Secret", data={"a": "YQ"}), "data/a", "must be base64"),
+        (other("v1", "ConfigMap", binaryData={"a": "%"}), "binaryData/a", "must be base64"),
     ],
 )
 def test_what_no_request_gets_past(obj, path, what):
@@ -170,6 +190,12 @@ def test_what_no_request_gets_past(obj, path, what):
         other("batch/v1", "CronJob", spec={"schedule": "* * * * *"}),
         ingress(path="/", pathType="Prefix", backend=SERVICE),
         autoscaler(),
+        pod({"creationTimestamp": None}),
+        pod({"managedFields": [{"manager": "m", "time": "2024-01-01T00:00:00.5+02:00"}]}),
+        other("coordination.k8s.io/v1", "Lease", spec={"renewTime": "2024-01-01T00:00:00.000001Z"}),
+        other("v1", "Secret", data={"a": "YQ==", "b": "", "c": "YWJj\nZGVm\n", "d": None}),
+        other("v1", "Secret", stringData={"a": "top secret!"}),
+        other("v1", "ConfigMap", data={"a": "top secret!"}, binaryData={"a": "YWJj"}),
     ],
 )
 def test_what_is_left_out_or_unknown_is_no_fault(obj):
