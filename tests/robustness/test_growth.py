@@ -8,6 +8,7 @@ import json
 import pytest
 from growing import GROWING
 
+from kyvsim.api import migrate_evidence
 from kyvsim.cli.main import run
 
 pytestmark = pytest.mark.slow
@@ -40,6 +41,13 @@ def _calls(one, command, size, folder):
         status = counted.runcall(run, command)
     assert status in {0, 1}, said.buffer.getvalue()
     return sum(entry.callcount for entry in counted.getstats())
+
+
+@pytest.fixture(autouse=True)
+def few_cases(monkeypatch):
+    """Let `migrate` compare a few cases of each policy, however long they take here."""
+    monkeypatch.setattr(migrate_evidence, "_BRIEF_CASES", 8)
+    monkeypatch.setattr(migrate_evidence, "_BRIEF_SECONDS", 600.0)
 
 
 @pytest.mark.parametrize(("one", "command"), CASES)
