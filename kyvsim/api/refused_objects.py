@@ -10,8 +10,6 @@ upstream: k8s.io/apimachinery pkg/apis/meta/v1/validation (owner references), pk
 k8s.io/kubernetes pkg/apis/*/validation
 """
 
-import base64
-import binascii
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +18,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from kyvsim.go.base64 import Base64Error, decode_padded
 from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.kube.objects import Json, metadata, object_key
@@ -531,7 +530,7 @@ def _of_bytes(obj: Json) -> Iterator[_Fault]:
 
 def _is_base64(text: str) -> bool:
     try:
-        base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
-    except (binascii.Error, ValueError):
+        decode_padded(text)
+    except Base64Error:
         return False
     return True
