@@ -48,7 +48,7 @@ def known_by_now(run: Run) -> Mapping[Failure, int]:
     rest = run.rest()
     if rest is None:
         return run.course.met.failures
-    numbers = dict(rest.kept)
+    numbers = dict(rest.found)
     for failure, number in rest.aside.items():
         numbers[failure] = numbers.get(failure, 0) + number
     return numbers

@@ -16,7 +16,7 @@ from kyvsim.report.subject import key_title
 class Rest(NamedTuple):
     """A baseline after a run, each failure with how many of it there are."""
 
-    kept: Mapping[Failure, int]
+    found: Mapping[Failure, int]
     """What the run has met, as far as it is known."""
     stale: Mapping[Failure, int]
     """What occurs no more, though the run looked at the object by the policy."""
@@ -27,7 +27,7 @@ class Rest(NamedTuple):
 def rest_of(baseline: Baseline, met: Met, policies: Iterable[Policy]) -> Rest:
     """Return what a run that looked at some objects by some policies leaves of a baseline."""
     keys = {one.key for one in policies}
-    kept: dict[Failure, int] = {}
+    found: dict[Failure, int] = {}
     stale: dict[Failure, int] = {}
     aside: dict[Failure, int] = {}
     for failure, entry in baseline.entries.items():
@@ -35,10 +35,10 @@ def rest_of(baseline: Baseline, met: Met, policies: Iterable[Policy]) -> Rest:
         looked_at = failure.object in met.objects and failure.policy in keys
         missing = stale if looked_at else aside
         if there:
-            kept[failure] = there
+            found[failure] = there
         if there < entry.number:
             missing[failure] = entry.number - there
-    return Rest(kept, stale, aside)
+    return Rest(found, stale, aside)
 
 
 def stale_remarks(baseline: Baseline, rest: Rest) -> Iterator[Diagnostic]:

@@ -35,7 +35,7 @@ class Loop(NamedTuple):
     element: Value
     counter: Value
     """The place of the element in the list."""
-    kept: Test = TRUE
+    condition: Test = TRUE
     """Which of the elements count."""
     backwards: bool = False
 

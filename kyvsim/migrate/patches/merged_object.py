@@ -165,7 +165,7 @@ def _entries(data: Mapping[str, Json], place: _Place, loop: Loop) -> str:
     body = struct("", _fields(data, found))
     if not all(reads(loop, one.split(": ")[0]) for one in _fields(data, found)):
         raise no_twin("keys of which some change in a loop", "write two rules")
-    kept = "" if loop.kept == TRUE else f" {one_line(loop.kept)},"
+    kept = "" if loop.condition == TRUE else f" {one_line(loop.condition)},"
     names = f"{loop.counter.text}, {loop.element.text}"
     return f"{loop.source}.transformMapEntry({names},{kept}\n{indented(body)}\n)"
 
@@ -229,8 +229,8 @@ def _element(patch: Element, place: _Place) -> tuple[str, Test]:
     loop = place.around.loop
     if patch.is_loops and loop is not None:
         if patch.must_be and not loop.goes_over(place.value):
-            kept = every([_has_namesake(loop.element, place.value), loop.kept])
-            return _mapped(patch, place, loop._replace(kept=kept)), TRUE
+            kept = every([_has_namesake(loop.element, place.value), loop.condition])
+            return _mapped(patch, place, loop._replace(condition=kept)), TRUE
         return _mapped(patch, place, loop), TRUE
     if not patch.is_template:
         place.around.scope.desk.note(ORDER)
@@ -285,7 +285,7 @@ def _mapped(patch: Element, place: _Place, loop: Loop) -> str:
     if patch.adds:
         place.around.scope.desk.note(FIRST)
     fields = _fields(patch.rest, inner)
-    kept = every([*inner.guards, loop.kept])
+    kept = every([*inner.guards, loop.condition])
     if kept != TRUE:
         around.scope.desk.note(ORDER)
         source = f"{source}.filter({name}, {one_line(kept)})"

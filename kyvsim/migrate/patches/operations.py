@@ -78,14 +78,14 @@ def looped(loop: Loop, operations: Iterable[Operation]) -> list[Operation]:
 
 def any_kept(loop: Loop) -> Test:
     """Return the test that a loop has an element to go over."""
-    if loop.kept == TRUE and loop.listed.noun in _ALWAYS and not loop.listed.fallback:
+    if loop.condition == TRUE and loop.listed.noun in _ALWAYS and not loop.listed.fallback:
         return TRUE
-    return Each(loop.source, loop.element.text, loop.kept, "exists")
+    return Each(loop.source, loop.element.text, loop.condition, "exists")
 
 
 def _each(loop: Loop, operations: list[Operation]) -> str:
     single = len(operations) == 1 and not operations[0].is_list
-    kept = every([loop.kept, operations[0].test]) if single else loop.kept
+    kept = every([loop.condition, operations[0].test]) if single else loop.condition
     body = operations[0].text if single else listed(operations)
     counted = loop.counter.text in body or loop.counter.text in one_line(kept)
     macro = "transformList" if counted else "map"

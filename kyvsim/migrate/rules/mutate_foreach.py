@@ -89,7 +89,7 @@ def _without(place: Place, loop: Loop) -> Operation:
             "elements that are taken out from the front: each moves those behind it",
             "write `order: Descending`",
         )
-    kept = opposite(loop.kept)
+    kept = opposite(loop.condition)
     rest = f"{place.value.tight()}.filter({loop.element.text}, {one_line(kept)})"
     there = TRUE if not loop.listed.fallback else place.value.is_there()
     return Operation(operation("replace", place, rest), there)
