@@ -1,22 +1,25 @@
-"""KH017: a workload is let in, and its Pods are denied."""
+"""Hazards of a whole run: workloads without Pods, work that was given up, a run that was cut."""
 
 from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.request import Operation
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.simulation import Hazard, HazardLevel
-from kyvsim.sim.hazards.facts import Facts
+from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
+from kyvsim.sim.hazards.facts import Facts, rules_of
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.failure_action import enforces
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.filling import entries
 
+# KH017: a workload is let in, and its Pods are denied.
+
 _DENYING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _POD = ("v1", "Pod")
 
 
-def find(facts: Facts) -> Iterator[Hazard]:
+def denied_pods(facts: Facts) -> Iterator[Hazard]:
     """Yield the workloads whose last try to make a Pod was denied."""
     objects = facts.objects_by_uid()
     last: dict[str, Admission] = {}
@@ -36,7 +39,7 @@ def find(facts: Facts) -> Iterator[Hazard]:
         causes = _causes(admission, facts.parts.store)
         if (owner, tuple(causes)) not in told:
             told.add((owner, tuple(causes)))
-            yield _hazard(facts, owner, admission, causes)
+            yield _denied_pods_hazard(facts, owner, admission, causes)
 
 
 def _controller(obj: Json) -> str:
@@ -66,7 +69,9 @@ def _causes(admission: Admission, store: Store) -> dict[str, str]:
     }
 
 
-def _hazard(facts: Facts, owner: ObjectKey, admission: Admission, causes: dict[str, str]) -> Hazard:
+def _denied_pods_hazard(
+    facts: Facts, owner: ObjectKey, admission: Admission, causes: dict[str, str]
+) -> Hazard:
     said = "; ".join(
         f"`{rule}`{': ' if text else ''}{' '.join(text.split())}" for rule, text in causes.items()
     )
@@ -91,4 +96,79 @@ def _hazard(facts: Facts, owner: ObjectKey, admission: Admission, causes: dict[s
         policies=tuple(causes),
         events=tuple(denials[:1]),
         location=facts.place_of(next(iter(causes))) if causes else None,
+    )
+
+
+# KH014: the run was stopped before its end.
+
+
+def cut_run(facts: Facts) -> Iterator[Hazard]:
+    """Yield that a run was stopped, with the first step that was not played to its end."""
+    if facts.cut is None:
+        return
+    left = len(facts.cut.steps)
+    steps = f"{left} {'step was' if left == 1 else 'steps were'} not played"
+    hint = "; `--max-events` lets it go on, where it is no loop" if facts.cut.by_events else ""
+    yield Hazard(
+        "KH014",
+        HazardLevel.ERROR,
+        f"the run was stopped at {facts.cut.reason}, before its end"
+        f"{f': {steps}' if left else ''}; what would have come is not known{hint}",
+        location=facts.cut.steps[0] if left else None,
+    )
+
+
+# KH026: an UpdateRequest was given up for a reason that no other hazard tells of.
+
+_LOST = (
+    Reason.CONFLICT,
+    Reason.EXISTS,
+    Reason.NOT_FOUND,
+    Reason.NOT_MET,
+    Reason.NO_KIND,
+    Reason.OTHER,
+    Reason.RULE_GONE,
+    Reason.TRIGGER_DIFFERS,
+)
+_NOTHING_LOST = "nothing is lost, the controller's log has errors that are none"
+
+
+def given_up(facts: Facts) -> Iterator[Hazard]:
+    """Yield what was given up: an error where something is wanting, an info where nothing is."""
+    for event, obstacle in facts.hindered(*_LOST):
+        if event.given_up:
+            text = f"an UpdateRequest was given up after five attempts: {obstacle.message}"
+            yield _given_up_hazard(facts, event, obstacle, text)
+    for event, obstacle in facts.hindered(Reason.NAMESPACE_GOES):
+        text = f"nothing is written into a namespace that is being deleted: {_NOTHING_LOST}"
+        yield _given_up_hazard(facts, event, obstacle, text)._replace(level=HazardLevel.INFO)
+    for event, obstacle in facts.hindered(Reason.TRIGGER_MISSING, Reason.TRIGGER_STAYS):
+        text = _without_trigger(facts, event, obstacle)
+        if event.given_up and text:
+            yield _given_up_hazard(facts, event, obstacle, text)._replace(level=HazardLevel.INFO)
+
+
+def _without_trigger(facts: Facts, event: TimelineEvent, obstacle: Obstacle) -> str:
+    """Return why there was no trigger, "" where it was denied (KH002) or came late (KH013)."""
+    request = facts.request_of(event)
+    if request is not None and request.outcome == "denied":
+        return ""
+    if request is not None and request.outcome == "failed":
+        return f"the request for which the UpdateRequest was written failed: {_NOTHING_LOST}"
+    stored = facts.stored.get(obstacle.uid)
+    if stored is not None and stored.number > event.number:
+        return ""
+    return f"the trigger was gone when the UpdateRequest was worked on: {_NOTHING_LOST}"
+
+
+def _given_up_hazard(facts: Facts, event: TimelineEvent, obstacle: Obstacle, text: str) -> Hazard:
+    rules = rules_of(event, obstacle)
+    return Hazard(
+        "KH026",
+        HazardLevel.ERROR,
+        text,
+        objects=(obstacle.object,) if obstacle.object else (),
+        policies=rules,
+        events=(event.number,),
+        location=facts.place_of(rules[0]) if rules else None,
     )
