@@ -7,13 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError
-from kyvsim.chainsaw.expressions import (
-    Ask,
-    Bindings,
-    Expression,
-    ask_expression,
-    parse_expression,
-)
+from kyvsim.chainsaw.expressions import Ask, Bindings, Expression, ask_expression, parse_expression
 from kyvsim.kube.objects import Json
 
 _NUMBERS = (int, float)

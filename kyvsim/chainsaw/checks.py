@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from kyvsim.chainsaw.assertion import Mismatch, check_tree
 from kyvsim.chainsaw.ending import FailedError
+from kyvsim.chainsaw.expressions import fill
 from kyvsim.chainsaw.session import Situation
-from kyvsim.chainsaw.templates import fill
 from kyvsim.kube.objects import Json, text_field
 
 

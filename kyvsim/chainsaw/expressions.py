@@ -1,18 +1,92 @@
-"""Keys and texts that are expressions, and their evaluation.
+"""Keys and texts that are expressions: their functions, their evaluation, and templates.
 
-Source of the grammar: kyverno-json, pkg/core/expression.
+upstream: github.com/kyverno/chainsaw pkg/engine/functions,
+github.com/kyverno/kyverno-json pkg/core/templating
 """
 
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
-from kyvsim.chainsaw.functions import FUNCTIONS, NEEDING_A_CLUSTER, floated
 from kyvsim.expr import QueryError, QuerySyntaxError, System
 from kyvsim.expr.bound import bound_queries
+from kyvsim.expr.functions.encoding import parse_json
+from kyvsim.expr.functions.record import ANY, ARRAY, NUMBER, STRING, Function
 from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import matches
 from kyvsim.model.budget import BudgetError
+
+# The JMESPath functions that chainsaw adds to Kyverno's; `FUNCTIONS` has them by name.
+#
+# Source of the list: chainsaw's documentation, "Functions"; kyverno-json's.
+
+NEEDING_A_CLUSTER = (
+    "env",
+    "k8s_get",
+    "k8s_list",
+    "k8s_exists",
+    "k8s_resource_exists",
+    "k8s_server_version",
+    "metrics_decode",
+)
+"""Functions of chainsaw's that ask the world outside."""
+
+
+def floated(value: Json) -> Json:
+    """Return a value with every whole number as a float, which is what expressions count with."""
+    kind = value.__class__
+    if kind is dict:
+        return {key: floated(member) for key, member in value.items()}
+    if kind is list:
+        return [floated(member) for member in value]
+    return float(value) if kind is int else value
+
+
+def _trim_space(text: str) -> str:
+    return text.strip()
+
+
+def _as_string(value: Json) -> Json:
+    return value if value.__class__ is str else None
+
+
+def _at(items: list[Json], place: float) -> Json:
+    if not 0 <= place < len(items):
+        raise QueryError(f"index {int(place)} is outside of the list")
+    return items[int(place)]
+
+
+def _concat(first: str, second: str) -> str:
+    return first + second
+
+
+def _json_parse(text: str) -> Json:
+    return floated(parse_json(text))
+
+
+def _wildcard(pattern: str, text: str) -> bool:
+    return matches(pattern, text)
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            Function("as_string", (ANY,), STRING, "A text, or null of all else.", _as_string),
+            Function("at", (ARRAY, NUMBER), ANY, "An item of a list by its place.", _at),
+            Function("concat", (STRING, STRING), STRING, "Two texts as one.", _concat),
+            Function("json_parse", (STRING,), ANY, "What a JSON text says.", _json_parse),
+            Function("trim_space", (STRING,), STRING, "A text without blanks around.", _trim_space),
+            Function("wildcard", (STRING, STRING), ("boolean",), "Whether a text fits.", _wildcard),
+        )
+    }
+)
+
+# Keys and texts that are expressions, and their evaluation.
+#
+# Source of the grammar: kyverno-json, pkg/core/expression.
 
 _FOREACH = re.compile(r"~(\w+)?\.(.*)")
 _NAME = re.compile(r"\w+")
@@ -90,3 +164,39 @@ def ask_expression(expression: Expression, value: Json, bindings: Bindings, ask:
     if expression.engine != "jp":
         raise UnsupportedError(f"expressions of the language `{expression.engine}`")
     return ask(expression.text, value, bindings)
+
+
+# Scalars that are expressions, filled in: keys stay as they are.
+
+_LARGEST_WHOLE = 2**63
+_EMPTY: Json = MappingProxyType({})
+
+
+def fill(value: Json, bindings: Bindings, ask: Ask, *, data: Json = _EMPTY) -> Json:
+    """Return a value with every text that is an expression replaced by what it finds in `data`.
+
+    Without data there is an empty map, so that lists and maps can be made of bindings.
+    """
+    kind = value.__class__
+    if kind is dict:
+        return {key: fill(member, bindings, ask, data=data) for key, member in value.items()}
+    if kind is list:
+        return [fill(member, bindings, ask, data=data) for member in value]
+    if kind is not str or not value.startswith("(") or not value.endswith(")"):
+        return value
+    expression = parse_expression(value)
+    if not expression.engine or expression.foreach or expression.binding:
+        return value
+    return unfloated(ask_expression(expression, data, bindings, ask))
+
+
+def unfloated(value: Json) -> Json:
+    """Return what an expression found with whole numbers as such again."""
+    kind = value.__class__
+    if kind is dict:
+        return {key: unfloated(member) for key, member in value.items()}
+    if kind is list:
+        return [unfloated(member) for member in value]
+    if kind is float and value.is_integer() and abs(value) < _LARGEST_WHOLE:
+        return int(value)
+    return value

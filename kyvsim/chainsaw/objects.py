@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 
 from kyvsim.chainsaw.ending import HardError
-from kyvsim.chainsaw.reach import is_served, require_simulated, require_written
 from kyvsim.chainsaw.session import Situation
+from kyvsim.chainsaw.unsupported import is_served, require_simulated, require_written
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.chainsaw import UnreachableError
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from kyvsim.chainsaw.ending import FailedError, UnsupportedError
 from kyvsim.chainsaw.operations import OPERATIONS
 from kyvsim.chainsaw.operations.asserting import ASSERT
-from kyvsim.chainsaw.operations.delete import delete_one
+from kyvsim.chainsaw.operations.writing import delete_one
 from kyvsim.chainsaw.session import Files, Session, Situation
 from kyvsim.chainsaw.standing import deleted_too_soon
 from kyvsim.kube.objects import Json, ObjectKey, object_key

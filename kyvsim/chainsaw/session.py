@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
-from kyvsim.chainsaw.expressions import Ask, Bindings, asker
-from kyvsim.chainsaw.out_of_reach import watch_pods, watch_policies, watch_responses
+from kyvsim.chainsaw.expressions import Ask, Bindings, asker, fill
 from kyvsim.chainsaw.standing import Found
-from kyvsim.chainsaw.templates import fill
+from kyvsim.chainsaw.unsupported import watch_pods, watch_policies, watch_responses
 from kyvsim.chainsaw.usage import Usage
 from kyvsim.expr import System
 from kyvsim.kube.discovery import lies_in_namespace

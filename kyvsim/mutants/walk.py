@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.source import Path
-from kyvsim.mutants.site import Part, Site
+from kyvsim.mutants.change import Part, Site
 
 _Read: TypeAlias = Callable[[Json, Path], Iterator[Site]]
 

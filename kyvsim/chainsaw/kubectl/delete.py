@@ -3,7 +3,7 @@
 from kyvsim.chainsaw.kubectl.call import Call, failure, named_objects, together
 from kyvsim.chainsaw.kubectl.files import from_files
 from kyvsim.chainsaw.kubectl.kinds import shown_kind
-from kyvsim.chainsaw.kubectl.own_pods import restarted
+from kyvsim.chainsaw.kubectl.pods import restarted
 from kyvsim.chainsaw.kubectl.selecting import chosen
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.kube.objects import ObjectKey, metadata, object_key

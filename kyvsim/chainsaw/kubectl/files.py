@@ -3,7 +3,7 @@
 import json
 
 from kyvsim.chainsaw.kubectl.call import Call, KubectlError
-from kyvsim.chainsaw.reach import require_simulated
+from kyvsim.chainsaw.unsupported import require_simulated
 from kyvsim.kube.objects import Json, object_key, text_field
 
 _SHOWN = 1_000

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.chainsaw.kubectl import apply, create, delete, get, marks, patch, pods, scale, waiting
-from kyvsim.chainsaw.kubectl.arguments import Invocation, read_arguments
-from kyvsim.chainsaw.kubectl.call import Call, KubectlError
+from kyvsim.chainsaw.kubectl import apply, create, delete, edit, get, pods, waiting
+from kyvsim.chainsaw.kubectl.call import Call, Invocation, KubectlError, read_arguments
 from kyvsim.chainsaw.streams import Result, complaint
 from kyvsim.chainsaw.surroundings import Surroundings
 
@@ -43,10 +42,10 @@ VERBS: tuple[Verb, ...] = (
         (*_DELETING, *_PLACES),
     ),
     Verb("get", get.run, ("ignore-not-found", "no-headers", "output", *_PLACES)),
-    Verb("patch", patch.run, ("field-manager", "patch", "patch-file", "subresource", "type")),
-    Verb("label", marks.label, ("all", "field-manager", "overwrite", *_PLACES)),
-    Verb("annotate", marks.annotate, ("all", "field-manager", "overwrite", *_PLACES)),
-    Verb("scale", scale.run, ("replicas",)),
+    Verb("patch", edit.run_patch, ("field-manager", "patch", "patch-file", "subresource", "type")),
+    Verb("label", edit.label, ("all", "field-manager", "overwrite", *_PLACES)),
+    Verb("annotate", edit.annotate, ("all", "field-manager", "overwrite", *_PLACES)),
+    Verb("scale", edit.run_scale, ("replicas",)),
     Verb("run", pods.run, ("command", "dry-run", "image", "labels", "restart", *_TERMINAL)),
     Verb("exec", pods.execute, _TERMINAL),
     Verb("debug", pods.debug, ("image", "profile", "target", *_TERMINAL)),

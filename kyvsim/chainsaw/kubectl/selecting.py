@@ -3,7 +3,7 @@
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import Call
 from kyvsim.chainsaw.kubectl.kinds import NamedKind
-from kyvsim.chainsaw.reach import require_written
+from kyvsim.chainsaw.unsupported import require_written
 from kyvsim.kube.objects import Json, ObjectKey, labels
 
 

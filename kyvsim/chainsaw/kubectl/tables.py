@@ -1,23 +1,65 @@
-"""Tables as `kubectl get` prints them: columns by kind, and how they are set.
-
-Source of the columns: k8s.io/kubernetes pkg/printers/internalversion; for custom kinds
-`additionalPrinterColumns` of their definitions. Of the layout: k8s.io/cli-runtime pkg/printers.
-"""
+"""Tables as `kubectl get` prints them: columns by kind, ages, and how they are laid out."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.chainsaw.kubectl.ages import age
 from kyvsim.chainsaw.kubectl.jsonpath import find
-from kyvsim.chainsaw.kubectl.kyverno_columns import KYVERNO_COLUMNS
 from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.sim.server import Store
+
+# Times as kubectl shows them: how long ago, in one or two units.
+#
+# Source of the rules: k8s.io/apimachinery pkg/util/duration HumanDuration.
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_YEAR = 365 * _DAY
+_UNKNOWN = "<unknown>"
+_STEPS = (
+    (2 * _MINUTE, 1, "s", 0, ""),
+    (10 * _MINUTE, _MINUTE, "m", 1, "s"),
+    (3 * _HOUR, _MINUTE, "m", 0, ""),
+    (8 * _HOUR, _HOUR, "h", _MINUTE, "m"),
+    (2 * _DAY, _HOUR, "h", 0, ""),
+    (8 * _DAY, _DAY, "d", _HOUR, "h"),
+    (2 * _YEAR, _DAY, "d", 0, ""),
+    (8 * _YEAR, _YEAR, "y", _DAY, "d"),
+)
+"""Up to how many seconds there are which units: a greater one, and a lesser one or none."""
+
+
+def age(stamp: str, now: datetime) -> str:
+    """Return how long ago a time was, `<unknown>` for none."""
+    try:
+        then = datetime.fromisoformat(stamp)
+    except ValueError:
+        return _UNKNOWN
+    if then.tzinfo is None:
+        then = then.replace(tzinfo=UTC)
+    return shown_seconds(int((now - then).total_seconds()))
+
+
+def shown_seconds(seconds: int) -> str:
+    """Return a number of seconds in one or two units."""
+    if seconds < 0:
+        return "0s" if seconds == -1 else "<invalid>"
+    for limit, greater, unit, lesser, second in _STEPS:
+        if seconds >= limit:
+            continue
+        rest = seconds % greater // lesser if lesser else 0
+        return f"{seconds // greater}{unit}" + (f"{rest}{second}" if rest else "")
+    return f"{seconds // _YEAR}y"
+
+
+# Tables as `kubectl get` prints them: columns by kind, and how they are set.
+#
+# Source of the columns: k8s.io/kubernetes pkg/printers/internalversion; for custom kinds
+# `additionalPrinterColumns` of their definitions. Of the layout: k8s.io/cli-runtime pkg/printers.
 
 _LEAST_WIDTH = 6
 _GAP = 3
@@ -194,9 +236,9 @@ def _restarts(obj: Json, _now: datetime) -> str:
 
 
 _NAME = Column("NAME", lambda obj, _: object_key(obj).name)
-_AGE = Column("AGE", _age)
+_TABLES_AGE = Column("AGE", _age)
 _CREATED = Column("CREATED AT", _created)
-_BOUND = (_NAME, Column("ROLE", _role), _AGE)
+_BOUND = (_NAME, Column("ROLE", _role), _TABLES_AGE)
 _STATUS, _SPEC = "status", "spec"
 _EVENT = (
     Column("LAST SEEN", _last_seen),
@@ -207,22 +249,22 @@ _EVENT = (
 )
 _COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
     {
-        ("", "ConfigMap"): (_NAME, Column("DATA", _entries("data", "binaryData")), _AGE),
+        ("", "ConfigMap"): (_NAME, Column("DATA", _entries("data", "binaryData")), _TABLES_AGE),
         ("", "Event"): _EVENT,
         ("", "LimitRange"): (_NAME, _CREATED),
-        ("", "Namespace"): (_NAME, Column("STATUS", _field(_STATUS, "phase")), _AGE),
+        ("", "Namespace"): (_NAME, Column("STATUS", _field(_STATUS, "phase")), _TABLES_AGE),
         ("", "Pod"): (
             _NAME,
             Column("READY", _ready),
             Column("STATUS", _state),
             Column("RESTARTS", _restarts),
-            _AGE,
+            _TABLES_AGE,
         ),
         ("", "Secret"): (
             _NAME,
             Column("TYPE", _field("type")),
             Column("DATA", _entries("data")),
-            _AGE,
+            _TABLES_AGE,
         ),
         ("apiextensions.k8s.io", "CustomResourceDefinition"): (_NAME, _CREATED),
         ("apps", "Deployment"): (
@@ -230,21 +272,25 @@ _COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
             Column("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas"))),
             Column("UP-TO-DATE", _field(_STATUS, "updatedReplicas", default="0")),
             Column("AVAILABLE", _field(_STATUS, "availableReplicas", default="0")),
-            _AGE,
+            _TABLES_AGE,
         ),
         ("apps", "ReplicaSet"): (
             _NAME,
             Column("DESIRED", _field(_SPEC, "replicas", default="0")),
             Column("CURRENT", _field(_STATUS, "replicas", default="0")),
             Column("READY", _field(_STATUS, "readyReplicas", default="0")),
-            _AGE,
+            _TABLES_AGE,
         ),
         ("apps", "StatefulSet"): (
             _NAME,
             Column("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas"))),
-            _AGE,
+            _TABLES_AGE,
         ),
-        ("networking.k8s.io", "NetworkPolicy"): (_NAME, Column("POD-SELECTOR", _selector), _AGE),
+        ("networking.k8s.io", "NetworkPolicy"): (
+            _NAME,
+            Column("POD-SELECTOR", _selector),
+            _TABLES_AGE,
+        ),
         ("rbac.authorization.k8s.io", "ClusterRole"): (_NAME, _CREATED),
         ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _BOUND,
         ("rbac.authorization.k8s.io", "Role"): (_NAME, _CREATED),
@@ -252,3 +298,69 @@ _COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
     }
 )
 """The columns of Kubernetes' own kinds, by group and kind."""
+
+# The columns that `kubectl get` prints of Kyverno's kinds, in the versions that it asks for.
+#
+# Source of the columns: upstream config/crds, `additionalPrinterColumns` of priority 0.
+
+_Columns = tuple[tuple[str, str, str], ...]
+"""Heading, type and path of each."""
+
+_KYVERNO_COLUMNS_AGE = ("AGE", "date", ".metadata.creationTimestamp")
+_READY = ".status.conditions[?(@.type == 'Ready')]"
+_POLICY: _Columns = (
+    ("ADMISSION", "boolean", ".spec.admission"),
+    ("BACKGROUND", "boolean", ".spec.background"),
+    ("READY", "string", f"{_READY}.status"),
+    _KYVERNO_COLUMNS_AGE,
+    ("MESSAGE", "string", f"{_READY}.message"),
+)
+_COUNTS = ("pass", "fail", "warn", "error", "skip")
+_REPORT: _Columns = (
+    ("KIND", "string", ".scope.kind"),
+    ("NAME", "string", ".scope.name"),
+    *((one.upper(), "integer", f".summary.{one}") for one in _COUNTS),
+    _KYVERNO_COLUMNS_AGE,
+)
+_LABEL = ".metadata.labels['audit\\.kyverno\\.io/{}']"
+_EPHEMERAL: _Columns = (
+    ("SOURCE", "string", _LABEL.format("source")),
+    ("GROUP", "string", _LABEL.format("resource\\.group")),
+    ("KIND", "string", _LABEL.format("resource\\.kind")),
+    ("OWNER", "string", ".metadata.annotations['audit\\.kyverno\\.io/resource\\.name']"),
+    *((one.upper(), "integer", f".spec.summary.{one}") for one in _COUNTS),
+    _KYVERNO_COLUMNS_AGE,
+)
+_CLEANUP: _Columns = (("SCHEDULE", "string", ".spec.schedule"), _KYVERNO_COLUMNS_AGE)
+
+KYVERNO_COLUMNS: Mapping[tuple[str, str], _Columns] = MappingProxyType(
+    {
+        ("kyverno.io", "ClusterPolicy"): _POLICY,
+        ("kyverno.io", "Policy"): _POLICY,
+        ("kyverno.io", "CleanupPolicy"): _CLEANUP,
+        ("kyverno.io", "ClusterCleanupPolicy"): _CLEANUP,
+        ("kyverno.io", "PolicyException"): (_KYVERNO_COLUMNS_AGE,),
+        ("kyverno.io", "GlobalContextEntry"): (
+            _KYVERNO_COLUMNS_AGE,
+            ("REFRESH INTERVAL", "string", ".spec.apiCall.refreshInterval"),
+            ("LAST REFRESH", "date", ".status.lastRefreshTime"),
+        ),
+        ("kyverno.io", "UpdateRequest"): (
+            ("POLICY", "string", ".spec.policy"),
+            ("RULETYPE", "string", ".spec.requestType"),
+            ("RESOURCEKIND", "string", ".spec.resource.kind"),
+            ("RESOURCENAME", "string", ".spec.resource.name"),
+            ("RESOURCENAMESPACE", "string", ".spec.resource.namespace"),
+            ("STATUS", "string", ".status.state"),
+            _KYVERNO_COLUMNS_AGE,
+        ),
+        ("wgpolicyk8s.io", "ClusterPolicyReport"): _REPORT,
+        ("wgpolicyk8s.io", "PolicyReport"): _REPORT,
+        ("reports.kyverno.io", "EphemeralReport"): _EPHEMERAL,
+        ("reports.kyverno.io", "ClusterEphemeralReport"): (
+            *_EPHEMERAL,
+            ("UID", "string", _LABEL.format("resource\\.uid")),
+        ),
+    }
+)
+"""What follows the name, by group and kind."""

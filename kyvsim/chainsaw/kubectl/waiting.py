@@ -6,7 +6,7 @@ from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import Call, KubectlError, failure, named_objects
 from kyvsim.chainsaw.kubectl.jsonpath import JsonPathError, find
 from kyvsim.chainsaw.kubectl.kinds import shown_kind
-from kyvsim.chainsaw.kubectl.own_pods import awaited
+from kyvsim.chainsaw.kubectl.pods import awaited
 from kyvsim.chainsaw.kubectl.selecting import chosen
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.kube.objects import Json, ObjectKey, object_key

@@ -1,31 +1,20 @@
 """The operations of steps; `OPERATIONS` lists them."""
 
-from kyvsim.chainsaw.operations import (
-    apply,
-    asserting,
-    create,
-    delete,
-    patch,
-    scripting,
-    sleep,
-    update,
-    wait,
-    watching,
-)
+from kyvsim.chainsaw.operations import asserting, scripting, waiting, writing
 from kyvsim.chainsaw.operations.protocol import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
-    apply.OPERATION,
-    create.OPERATION,
-    update.OPERATION,
-    patch.OPERATION,
-    delete.OPERATION,
+    writing.APPLY,
+    writing.CREATE,
+    writing.UPDATE,
+    writing.PATCH,
+    writing.DELETE,
     asserting.ASSERT,
     asserting.ERROR,
-    sleep.OPERATION,
-    wait.OPERATION,
+    waiting.SLEEP,
+    waiting.WAIT,
     scripting.SCRIPT,
     scripting.COMMAND,
-    *watching.OPERATIONS,
+    *waiting.SHOWING,
 )
 """Every operation that the simulation performs."""

@@ -9,15 +9,15 @@ from kyvsim.chainsaw.ending import FailedError, HardError
 from kyvsim.chainsaw.expressions import parse_expression
 from kyvsim.chainsaw.objects import candidates, in_namespace, require_usable, written_objects
 from kyvsim.chainsaw.operations.protocol import Operation
-from kyvsim.chainsaw.reach import (
+from kyvsim.chainsaw.session import POLL, Situation
+from kyvsim.chainsaw.standing import found
+from kyvsim.chainsaw.unsupported import (
     is_served,
     require_filled_in,
     require_installed_so,
     require_release,
     require_written,
 )
-from kyvsim.chainsaw.session import POLL, Situation
-from kyvsim.chainsaw.standing import found
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 
 _IDENTITY = ("apiVersion", "kind")

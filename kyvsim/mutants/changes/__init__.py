@@ -1,28 +1,17 @@
-"""The kinds of changes, one file each; which comes first decides nothing."""
+"""The kinds of changes; their order has no effect."""
 
 from kyvsim.mutants.change import Kind
-from kyvsim.mutants.changes import (
-    anchors,
-    any_or_all,
-    cel_constants,
-    cel_operators,
-    condition_operators,
-    constants,
-    left_out,
-    pattern_operators,
-    pattern_values,
-    pod_security_levels,
-)
+from kyvsim.mutants.changes import cel, conditions, constants, patterns
 
 KINDS: tuple[Kind, ...] = (
-    left_out.KIND,
-    any_or_all.KIND,
-    condition_operators.KIND,
-    constants.KIND,
-    anchors.KIND,
-    pattern_operators.KIND,
-    pattern_values.KIND,
-    pod_security_levels.KIND,
-    cel_operators.KIND,
-    cel_constants.KIND,
+    conditions.LEFT_OUT,
+    conditions.ANY_OR_ALL,
+    conditions.CONDITION_OPERATORS,
+    constants.CONSTANTS,
+    patterns.ANCHORS,
+    patterns.PATTERN_OPERATORS,
+    patterns.PATTERN_VALUES,
+    constants.POD_SECURITY_LEVELS,
+    cel.CEL_OPERATORS,
+    cel.CEL_CONSTANTS,
 )

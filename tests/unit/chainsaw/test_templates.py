@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.chainsaw.ending import HardError
-from kyvsim.chainsaw.templates import fill
+from kyvsim.chainsaw.expressions import fill
 
 
 def test_texts_that_are_expressions_are_filled_in_and_keys_are_not(ask):
