@@ -15,8 +15,7 @@ from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.budget import SIMULATED, Meter
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
 from kyvsim.sim.cluster import Cluster
-from kyvsim.sim.crowd import Crowd
-from kyvsim.sim.idleness import Idleness
+from kyvsim.sim.latency import Crowd, Idleness
 from kyvsim.sim.server import Client
 from kyvsim.sim.server.client import ADMIN
 

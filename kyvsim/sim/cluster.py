@@ -8,7 +8,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.schema.kinds import kyverno_kinds
 from kyvsim.sim.admission_policies.plugin import AdmissionPolicies, refuse_uncompiled
-from kyvsim.sim.cleanup.time_to_live_webhook import TimeToLiveWebhook
+from kyvsim.sim.cleanup.time_to_live import TimeToLiveWebhook
 from kyvsim.sim.controllers import CONTROLLERS
 from kyvsim.sim.inquirer import Inquirer, Surroundings
 from kyvsim.sim.installation import installed_objects
@@ -40,8 +40,7 @@ from kyvsim.sim.server.metadata import with_metadata
 from kyvsim.sim.server.plugins import pod_plugin
 from kyvsim.sim.server.validation import refuse_invalid
 from kyvsim.sim.time import Scheduler, VirtualClock
-from kyvsim.sim.time.clock import START
-from kyvsim.sim.time.scheduler import Choose, earliest
+from kyvsim.sim.time.scheduler import START, Choose, earliest
 from kyvsim.sim.timeline import Timeline
 
 

@@ -13,13 +13,11 @@ from kyvsim.sim.background.generating_policies import start_generating_policies
 from kyvsim.sim.background.mutating_policies import start_mutating_policies
 from kyvsim.sim.background.policy_events import start_policy_controller
 from kyvsim.sim.background.restart import restart_background_controller
-from kyvsim.sim.cleanup.cleanup_controller import start_cleanup
-from kyvsim.sim.cleanup.restart import restart_cleanup_controller
-from kyvsim.sim.cleanup.ttl_controller import start_ttl
+from kyvsim.sim.cleanup.cleanup_controller import restart_cleanup_controller, start_cleanup
+from kyvsim.sim.cleanup.time_to_live import start_ttl
 from kyvsim.sim.generated_policies.controller import start_generated_policies
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.reports.admission_events import start_admission_events
-from kyvsim.sim.reports.admission_reports import start_admission_reports
+from kyvsim.sim.reports.admission_reports import start_admission_events, start_admission_reports
 from kyvsim.sim.reports.background_scan import start_scans
 from kyvsim.sim.webhooks.configurations import write_webhooks
 

@@ -1,4 +1,10 @@
-"""How long things take, in virtual seconds; what upstream leaves to the network is a guess."""
+"""Latencies in virtual seconds, and limits on idle time and on the Pods of one object."""
+
+from kyvsim.kube.objects import Json
+from kyvsim.sim.time import Scheduler
+from kyvsim.sim.timeline import Timeline
+
+# How long things take, in virtual seconds; what upstream leaves to the network is a guess.
 
 WEBHOOK = 0.005
 """From a request's arrival to the verdict on it, and again to its storage."""
@@ -30,3 +36,60 @@ REPORT_DELAY = 10.0
 """From an ephemeral report to a look at it."""
 REPORT_GIVEN_UP = 120.0
 """How long an ephemeral report waits for the object that it tells of."""
+
+# How long nothing may happen: what comes every hour comes often in a thousand years.
+
+MOST_STEPS = 200_000
+
+
+class Idleness:
+    """Watches whether what is done still has any effect."""
+
+    def __init__(self, timeline: Timeline, scheduler: Scheduler) -> None:
+        self._timeline = timeline
+        self._scheduler = scheduler
+        self._events = 0
+        self._since = 0
+
+    def lasts(self) -> bool:
+        """Return whether so many steps were done since the last event that none is waited for."""
+        events, done = len(self._timeline.events), self._scheduler.done
+        if events != self._events:
+            self._events, self._since = events, done
+        return done - self._since > MOST_STEPS
+
+
+# How many Pods one object may want: a simulation makes each of them, step by step.
+
+MOST_PODS = 1_000
+_WANTS = ("replicas", "parallelism")
+
+
+class Crowd:
+    """Watches a timeline for objects that want more Pods than are simulated."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._seen = 0
+        self.wanted = ""
+        """What wants them, in words; "" for nothing so far."""
+
+    def is_wanted(self) -> bool:
+        """Return whether any object that was written until now wants so many."""
+        events = self._timeline.events
+        while self._seen < len(events) and not self.wanted:
+            event = events[self._seen]
+            self._seen += 1
+            count = _pods_of(event.after)
+            if count > MOST_PODS:
+                self.wanted = (
+                    f"{count:,} Pods for {event.object.kind} {event.object.namespace}/"
+                    f"{event.object.name} (no more than {MOST_PODS:,} are simulated)"
+                )
+        return bool(self.wanted)
+
+
+def _pods_of(obj: Json) -> int:
+    spec = obj.get("spec") if obj.__class__ is dict else None
+    found = [spec.get(name) for name in _WANTS] if spec.__class__ is dict else []
+    return max((int(one) for one in found if one.__class__ in {int, float}), default=0)

@@ -16,20 +16,18 @@ from kyvsim.model.simulation import Cut, Simulation
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
 from kyvsim.sim.cluster import Cluster, open_cluster
-from kyvsim.sim.crowd import Crowd
 from kyvsim.sim.expectations import Expectations
 from kyvsim.sim.hazards import find_hazards
 from kyvsim.sim.hazards.facts import Facts, first_stored, last_policies
-from kyvsim.sim.idleness import MOST_STEPS, Idleness
 from kyvsim.sim.inquirer import Inquirer
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.admission_notes import result_counts
 from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, is_asked_policy
+from kyvsim.sim.latency import MOST_STEPS, Crowd, Idleness
 from kyvsim.sim.parts import Parts, Readers, Settings
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.client import ADMIN
-from kyvsim.sim.time.clock import START
-from kyvsim.sim.time.scheduler import Choose, earliest
+from kyvsim.sim.time.scheduler import START, Choose, earliest
 from kyvsim.sim.timeline import OF_EVERY_NAMESPACE
 from kyvsim.sim.user import UserSteps, placed
 

@@ -22,11 +22,13 @@ from kyvsim.sim.admission_policies.bound import (
     Invocation,
     invocations,
 )
-from kyvsim.sim.admission_policies.mutating import Failure, mutated, mutating_problems
-from kyvsim.sim.admission_policies.validating import (
+from kyvsim.sim.admission_policies.evaluation import (
     INVALID,
     Decision,
+    Failure,
     decisions,
+    mutated,
+    mutating_problems,
     validating_problems,
 )
 from kyvsim.sim.kyverno.admission_notes import Note

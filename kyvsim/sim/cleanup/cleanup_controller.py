@@ -1,11 +1,8 @@
-"""The cleanup controller: it deletes what cleanup policies match, when their schedules say so.
-
-Source of the rules: upstream pkg/controllers/cleanup/controller.go, api/kyverno/v2; for
-DeletingPolicies pkg/controllers/deleting/controller.go.
-"""
+"""The cleanup controller: it deletes what cleanup policies match, by their schedules."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from typing import Final
 
 from kyvsim.compile import CompiledPolicy, Turn
 from kyvsim.engine import World, creation_of, open_request, run_turn
@@ -24,10 +21,16 @@ from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
 from kyvsim.sim.kyverno.event_notes import cleaned_up
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS, is_asked_policy, is_cel_policy
+from kyvsim.sim.kyverno.restart import Process, restart
 from kyvsim.sim.kyverno.users import CLEANUP
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.server import Change, Purpose
 from kyvsim.sim.server.authorizer import denial
+
+# The cleanup controller: it deletes what cleanup policies match, when their schedules say so.
+#
+# Source of the rules: upstream pkg/controllers/cleanup/controller.go, api/kyverno/v2; for
+# DeletingPolicies pkg/controllers/deleting/controller.go.
 
 _ACTOR = "cleanup"
 _ANY = "*"
@@ -202,3 +205,21 @@ def _selectors(policy: Policy) -> Iterator[KindSelector]:
 def _selects(selector: KindSelector, api_version: str, kind: str) -> bool:
     named = (*split_api_version(api_version), kind)
     return all(matches(pattern, value) for pattern, value in zip(selector, named, strict=False))
+
+
+# The cleanup controller started anew: schedules are made again of what is stored.
+
+_PROCESS: Final = Process("kyverno-cleanup-controller", frozenset({"cleanup", "ttl"}), "cleanup")
+
+
+def restart_cleanup_controller(kyverno: Kyverno) -> None:
+    """Let the cleanup controller end, and be at work again some time later.
+
+    A policy's last execution stands in its status, so a time that was missed is made up for.
+    """
+
+    def relist() -> None:
+        for each in kyverno.cleaning:
+            each()
+
+    restart(kyverno.parts, _PROCESS, relist)

@@ -1,7 +1,12 @@
 """Races on purpose: one scenario in many orders of its steps."""
 
-from kyvsim.sim.exploration.orders import Order, Player, explore
-from kyvsim.sim.exploration.outcomes import interleavings_of, with_interleavings
+from kyvsim.sim.exploration.orders import (
+    Order,
+    Player,
+    explore,
+    interleavings_of,
+    with_interleavings,
+)
 from kyvsim.sim.exploration.run import Directions, Played, play_directed
 
 __all__ = [

@@ -1,25 +1,59 @@
-"""The orders of steps that are worth trying.
-
-Dynamic partial-order reduction (Flanagan and Godefroid, 2005; Abdulla and others, 2014): where two
-steps of a run touch the same things and neither follows from the other, the later one is tried
-before the earlier one, together with what it needs. Orders that differ only where nobody could
-tell are tried once. Steps fall into stories that share nothing: in a run whose order was changed in
-one story the others are left as they are, for their orders are tried by themselves. Of stories
-that each end otherwise in some order, these are tried together. Runs with the fewest changes of
-order come first, and among them races of a sort that was seldom tried.
-"""
+"""The orders of steps that are worth trying, and which runs end alike."""
 
 import heapq
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.model.simulation import Simulation
-from kyvsim.sim.exploration.causality import Causality, Race
-from kyvsim.sim.exploration.endings import text_of
-from kyvsim.sim.exploration.run import Choice, Directions, Played
+from kyvsim.kube.lasting import lasting
+from kyvsim.kube.objects import metadata, text_field
+from kyvsim.model.simulation import Ending, Hazard, HazardLevel, Interleavings, Simulation
+from kyvsim.sim.exploration.run import FOLLOWING, Causality, Choice, Directions, Played, Race
 from kyvsim.sim.server.identity import Identities
+
+# How a run ends, as a text that two runs share where a user could tell no difference.
+
+_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def text_of(simulation: Simulation) -> str:
+    """Return what a user would compare: objects, hazards, what was expected."""
+    told = [
+        *(lasting(obj) for obj in simulation.objects if obj["kind"] not in FOLLOWING),
+        *sorted({hazard.code for hazard in simulation.hazards}),
+        *((one.text, one.met) for one in simulation.expectations),
+    ]
+    lines = "\n".join(json.dumps(one, sort_keys=True) for one in told)
+    text = _UID.sub("UID", lines)
+    for name, base in sorted(_generated_names(simulation).items()):
+        text = text.replace(name, f"{base}*")
+    return "\n".join(sorted(text.splitlines()))
+
+
+def _generated_names(simulation: Simulation) -> dict[str, str]:
+    """Return names that chance has completed, and what they begin with."""
+    every = [metadata(obj) for obj in simulation.objects]
+    return {
+        text_field(meta, "name"): text_field(meta, "generateName")
+        for meta in every
+        if text_field(meta, "generateName")
+    }
+
+
+# The orders of steps that are worth trying.
+#
+# Dynamic partial-order reduction (Flanagan and Godefroid, 2005; Abdulla and others, 2014): where
+# two
+# steps of a run touch the same things and neither follows from the other, the later one is tried
+# before the earlier one, together with what it needs. Orders that differ only where nobody could
+# tell are tried once. Steps fall into stories that share nothing: in a run whose order was
+# changed in
+# one story the others are left as they are, for their orders are tried by themselves. Of stories
+# that each end otherwise in some order, these are tried together. Runs with the fewest changes of
+# order come first, and among them races of a sort that was seldom tried.
 
 Player: TypeAlias = Callable[[Directions, Callable[[int], Iterable[Directions]]], Played]
 """Plays everything anew in an order, and may ask for those that are likely to come next."""
@@ -229,3 +263,50 @@ def _hashes(actors: Sequence[str]) -> list[int]:
     for actor in actors:
         found.append(hash((found[-1], actor)))
     return found
+
+
+# Runs that end alike, and those that do not.
+
+
+def interleavings_of(orders: Iterable[Order]) -> Interleavings:
+    """Return the ways in which runs end, the usual order's first; there is at least one run."""
+    found: dict[str, Ending] = {}
+    complete = True
+    for order in orders:
+        ending = Ending(order.simulation, order.changes, 1)
+        known = found.setdefault(text_of(order.simulation), ending)
+        if known is not ending:
+            shortest = min(known, ending, key=_length)
+            found[text_of(order.simulation)] = shortest._replace(runs=known.runs + 1)
+        complete = order.waiting == 0
+    endings = tuple(found.values())
+    return Interleavings(sum(one.runs for one in endings), complete, MOST_CHANGES, endings)
+
+
+def with_interleavings(found: Interleavings) -> Simulation:
+    """Return the usual run with what other orders lead to, as a hazard where they end otherwise.
+
+    KH012: an error where another order meets fewer expectations or more hazards that are errors.
+    """
+    usual, *others = found.endings
+    simulation = usual.simulation._replace(interleavings=found)
+    if not others:
+        return simulation
+    worse = any(_failures(one.simulation) > _failures(usual.simulation) for one in others)
+    runs = sum(one.runs for one in others)
+    hazard = Hazard(
+        "KH012",
+        HazardLevel.ERROR if worse else HazardLevel.WARNING,
+        f"how it ends depends on which of two steps comes first: {runs} of {found.runs} orders of "
+        f"steps end otherwise, in {len(others)} {'way' if len(others) == 1 else 'ways'}",
+    )
+    return simulation._replace(hazards=(*simulation.hazards, hazard))
+
+
+def _failures(simulation: Simulation) -> int:
+    unmet = sum(not one.met for one in simulation.expectations)
+    return unmet + sum(one.level is HazardLevel.ERROR for one in simulation.hazards)
+
+
+def _length(ending: Ending) -> tuple[int, int]:
+    return ending.changes, len(ending.simulation.events)

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kyvsim.kube.objects import ObjectKey, labels, object_key
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
-from kyvsim.sim.cleanup.time_to_live import TTL_LABEL
-from kyvsim.sim.cleanup.ttl_controller import missing_verbs
+from kyvsim.sim.cleanup.time_to_live import TTL_LABEL, missing_verbs
 from kyvsim.sim.hazards.facts import Facts
 from kyvsim.sim.server.metadata import is_terminating
 

@@ -15,7 +15,7 @@ from kyvsim.schema.facts import CEL_GROUP
 from kyvsim.sim.hazards.facts import Facts, rules_of
 from kyvsim.sim.kyverno.cel_limits import not_done
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS, POLICY_KINDS
-from kyvsim.sim.policy_admission.needed_rights import lacking_needs, roles_for
+from kyvsim.sim.policy_admission.permissions import lacking_needs, roles_for
 
 # KH007: the background controller may not do what a rule needs.
 

@@ -1,15 +1,17 @@
-"""ClusterPolicies and Policies: what is refused, and what is warned of.
-
-The checks that need no cluster are those of `kyvsim.languages.classic.checks`; here they stand in
-upstream's order beside those that need one.
-Source of the rules: upstream pkg/validation/policy/validate.go.
-"""
+"""ClusterPolicies, Policies and policies in CEL: what is refused, and what is warned of."""
 
 from collections.abc import Iterable, Iterator
+from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.cel import CompileError, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
+from kyvsim.compile import CompileOptions
+from kyvsim.kube.cron import next_times
+from kyvsim.kube.go_text import quote
+from kyvsim.languages.cel import expression_problems, resources_of
+from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.classic import admission_remarks as remarks
 from kyvsim.languages.classic import checks
 from kyvsim.languages.classic.checks.kinds import check_wildcard_kinds
@@ -21,11 +23,111 @@ from kyvsim.languages.classic.generate_changes import (
     changed_generation,
 )
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Policy
-from kyvsim.sim.policy_admission.matched_kinds import cluster_wide_kinds, kind_problem
+from kyvsim.model.facts import Filter
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.source import Path
 from kyvsim.sim.policy_admission.permissions import missing_rights, unreported
 from kyvsim.sim.server import Store
-from kyvsim.sim.server.served_kinds import is_cluster_wide
+from kyvsim.sim.server.served_kinds import find_kinds, is_cluster_wide
+from kyvsim.sim.time.scheduler import START
+
+# Kinds of Kyverno's that are on their way out.
+#
+# Source of the texts: upstream pkg/deprecations.
+
+_REPLACEMENTS = MappingProxyType(
+    {
+        "ClusterPolicy": "ValidatingPolicy, MutatingPolicy, GeneratingPolicy or"
+        " ImageValidatingPolicy",
+        "Policy": "NamespacedValidatingPolicy, NamespacedMutatingPolicy,"
+        " NamespacedGeneratingPolicy or NamespacedImageValidatingPolicy",
+        "ClusterCleanupPolicy": "DeletingPolicy",
+        "CleanupPolicy": "NamespacedDeletingPolicy",
+        "PolicyException": "PolicyException",
+    }
+)
+_GUIDE = "https://kyverno.io/docs/guides/migration-to-cel/"
+
+
+def deprecation(kind: str) -> str:
+    """Return that a kind is on its way out, "" where it is not."""
+    replacement = _REPLACEMENTS.get(kind)
+    if replacement is None:
+        return ""
+    return (
+        f"{kind} (kyverno.io) is deprecated and will be removed in a future release; migrate to"
+        f" {replacement} (policies.kyverno.io), see {_GUIDE}"
+    )
+
+
+# Kinds in match and exclude blocks: whether the cluster serves them.
+#
+# Source of the rules and texts: upstream pkg/validation/policy/validate.go (validKinds). That one
+# unknown kind beside known ones is let pass with a warning, and nothing but unknown kinds is not,
+# is
+# what upstream's end-to-end tests `policy-validation/cluster-policy/crd-non-exist` and
+# `webhooks/unknown-kind` show.
+
+
+class KindProblem(NamedTuple):
+    """What is wrong with the kinds of a policy."""
+
+    refusal: str = ""
+    """Why the policy is refused."""
+    warning: str = ""
+    """What is said of a policy that is let pass, without a look at anything else."""
+
+
+def kind_problem(policy: Policy, store: Store) -> KindProblem | None:
+    """Return the first problem with a policy's kinds, or None."""
+    for position, rule in enumerate(policy.rules):
+        for entry in _filters(rule):
+            problem = _problem(policy, rule, entry, store)
+            if problem is None:
+                continue
+            place = f"path: spec.rules[{position}].{entry.text_path}.kinds: "
+            refusal = place + problem.refusal if problem.refusal else ""
+            return problem._replace(refusal=refusal)
+    return None
+
+
+def cluster_wide_kinds(rule: Rule, position: int) -> Iterator[tuple[str, str]]:
+    """Yield every kind that a rule names, with its path."""
+    for entry in _filters(rule):
+        for index, kind in enumerate(entry.kinds):
+            yield kind, f"spec.rules[{position}].{entry.text_path}.kinds[{index}]"
+
+
+def _filters(rule: Rule) -> Iterator[Filter]:
+    yield from rule.facts.match
+    yield from rule.facts.exclude
+
+
+def _problem(policy: Policy, rule: Rule, entry: Filter, store: Store) -> KindProblem | None:
+    if "*" in entry.kinds:
+        return None
+    scans = policy.background and rule.facts.section == "validate"
+    unknown = []
+    for kind in entry.kinds:
+        found = find_kinds(kind, store)
+        if not found:
+            unknown.append(kind)
+        elif scans and any(part for *_, part in found):
+            return KindProblem(refusal=f"background scan enabled with subresource {kind}")
+    if not unknown:
+        return None
+    told = f"unable to convert GVK to GVR for kinds {unknown[0]}, err: resource not found"
+    if len(unknown) == len(entry.kinds):
+        return KindProblem(refusal=told)
+    return KindProblem(warning=f"the kind defined in the all match resource is invalid: {told}")
+
+
+# ClusterPolicies and Policies: what is refused, and what is warned of.
+#
+# The checks that need no cluster are those of `kyvsim.languages.classic.checks`; here they stand
+# in
+# upstream's order beside those that need one.
+# Source of the rules: upstream pkg/validation/policy/validate.go.
 
 
 def policy_problem(policy: Policy, old: Policy | None, store: Store, warnings: list[str]) -> str:
@@ -123,3 +225,43 @@ def _first(policy: Policy, some: Iterable[PolicyCheck]) -> str:
 def _said(found: Iterator[Diagnostic]) -> str:
     first = next(found, None)
     return first.message if first else ""
+
+
+# Policies in CEL: what is refused.
+#
+# Source of the rules: upstream pkg/cel/policies/vpol/validate.go.
+
+_IDLE = (
+    "spec.evaluation: Forbidden: "
+    "disabling both admission and mutateExisting evaluation modes is not allowed"
+)
+_UNMATCHED = (
+    "spec.matchConstraints: Required value: "
+    "a matchConstraints with at least one resource rule is required"
+)
+
+
+def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str]:
+    """Yield what is wrong with a policy, each as `field: what: why`."""
+    for problem in expression_problems(policy, options):
+        text = f"Invalid value: {quote(problem.text)}: {problem.message}"
+        yield f"{_field(problem.path)}: {text}"
+    if not resources_of(policy):
+        yield _UNMATCHED
+    if not policy.facts.admission and policy.kind.endswith("MutatingPolicy"):
+        yield from () if mutating_facts(policy).changes_existing else (_IDLE,)
+    if policy.facts.schedule is not None:
+        yield from _schedule_problems(policy.facts.schedule)
+
+
+def _schedule_problems(schedule: str) -> Iterator[str]:
+    try:
+        next(iter(next_times(schedule, START, 1)), None)
+    except ValueError as error:
+        why = "schedule spec in the deletingPolicy is not in proper cron format"
+        yield f"spec.schedule: Invalid value: {quote(schedule)}: {why}: {error}"
+
+
+def _field(path: Path) -> str:
+    shown = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path)
+    return shown.removeprefix(".")

@@ -16,18 +16,21 @@ from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
 from kyvsim.sim.kyverno.denial import denial
 from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
 from kyvsim.sim.parts import Parts, Settings
-from kyvsim.sim.policy_admission.cel_policies import cel_policy_problems
-from kyvsim.sim.policy_admission.cleanup import missing_cleanup_rights
-from kyvsim.sim.policy_admission.deprecation import deprecation
-from kyvsim.sim.policy_admission.exceptions import (
+from kyvsim.sim.policy_admission.other_kinds import (
     DISABLED,
     NO_NAMESPACE,
     OTHER_NAMESPACE,
     cel_exception_problems,
+    entry_problems,
     exception_problems,
+    missing_cleanup_rights,
 )
-from kyvsim.sim.policy_admission.global_context import entry_problems
-from kyvsim.sim.policy_admission.policies import combined, policy_problem
+from kyvsim.sim.policy_admission.policies import (
+    cel_policy_problems,
+    combined,
+    deprecation,
+    policy_problem,
+)
 from kyvsim.sim.server import Review, Verdict
 from kyvsim.sim.server.request import ALLOWED, written
 

@@ -1,16 +1,24 @@
-"""Reports on what policies said at admission.
+"""Reports and events on what policies said at admission."""
 
-Source of the rules: upstream pkg/webhooks/resource/validation (validation.go, utils.go),
-pkg/webhooks/resource/mutation.
-"""
+from collections.abc import Iterable, Iterator
 
-from kyvsim.kube.objects import metadata, text_field
+from kyvsim.kube.objects import metadata, object_key, text_field
 from kyvsim.model.request import Operation
+from kyvsim.model.result import Phase, PolicyResponse
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.ephemeral_reports import write_report
+from kyvsim.sim.kyverno.event_notes import of_response
+from kyvsim.sim.kyverno.events import Event, Source
+from kyvsim.sim.kyverno.failure_action import enforces
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.report_collector import EPHEMERAL
 from kyvsim.sim.latency import NOTICE
+from kyvsim.sim.parts import Parts
+
+# Reports on what policies said at admission.
+#
+# Source of the rules: upstream pkg/webhooks/resource/validation (validation.go, utils.go),
+# pkg/webhooks/resource/mutation.
 
 _ACTOR = "admission-reports"
 
@@ -44,3 +52,39 @@ def _is_reported(admission: Admission) -> bool:
     named = bool(text_field(metadata(admission.request.object), "uid"))
     # What has no uid is new where it is mutated, and no object of its own where it is validated.
     return named or admission.mutating
+
+
+# Events on what admission found.
+#
+# Source of the rules: upstream pkg/webhooks/utils/event.go, pkg/webhooks/resource/handlers.go.
+
+
+def start_admission_events(kyverno: Kyverno) -> None:
+    """Let events tell what policies said at admission."""
+
+    def tell(admission: Admission) -> None:
+        if admission.responses:
+            kyverno.events.record(*_events(kyverno.parts, admission))
+
+    kyverno.admission.listeners.append(tell)
+
+
+def _events(parts: Parts, admission: Admission) -> Iterator[Event]:
+    blocked = admission.blocked
+    for response in _told(parts, admission):
+        if response.results and object_key(response.object).name:
+            yield from of_response(parts, Source.ADMISSION, response, blocked=blocked)
+
+
+def _told(parts: Parts, admission: Admission) -> Iterable[PolicyResponse]:
+    """Return the responses that are told: of a denied request only those that could deny it."""
+    if not admission.blocked:
+        return admission.responses
+    if admission.mutating:
+        return [one for one in admission.responses if one.phase is Phase.VERIFY_IMAGES]
+    namespace = parts.store.get("v1", "Namespace", "", admission.request.namespace)
+    return [
+        response
+        for response in admission.responses
+        if any(enforces(response.policy, one.rule, namespace) for one in response.results)
+    ]

@@ -1,6 +1,5 @@
 """Virtual time: nothing sleeps."""
 
-from kyvsim.sim.time.clock import VirtualClock
-from kyvsim.sim.time.scheduler import Scheduler, Task
+from kyvsim.sim.time.scheduler import Scheduler, Task, VirtualClock
 
 __all__ = ["Scheduler", "Task", "VirtualClock"]

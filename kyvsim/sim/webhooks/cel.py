@@ -16,8 +16,7 @@ from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
 from kyvsim.model.policy import Policy
 from kyvsim.sim.kyverno.cel_admission import own_webhook_name
-from kyvsim.sim.webhooks.rules import in_order
-from kyvsim.sim.webhooks.settings import Selectors, merged_selector, webhook
+from kyvsim.sim.webhooks.rules import Selectors, in_order, merged_selector, webhook
 
 
 class _Asked(NamedTuple):

@@ -15,8 +15,16 @@ from kyvsim.model.facts import Filter, Generation
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.served_kinds import find_resources
-from kyvsim.sim.webhooks.rules import ALL_SCOPES, NAMESPACED, Entry, rules_of
-from kyvsim.sim.webhooks.settings import TIMEOUT, Selectors, capped, webhook
+from kyvsim.sim.webhooks.rules import (
+    ALL_SCOPES,
+    NAMESPACED,
+    TIMEOUT,
+    Entry,
+    Selectors,
+    capped,
+    rules_of,
+    webhook,
+)
 
 _ANY = "*"
 _EVERY = ("CREATE", "UPDATE", "DELETE", "CONNECT")

@@ -20,7 +20,7 @@ from kyvsim.sim.server.defaults import with_defaults
 from kyvsim.sim.server.metadata import with_metadata
 from kyvsim.sim.webhooks.cel import cel_webhooks
 from kyvsim.sim.webhooks.classic import Entries, classic_webhooks
-from kyvsim.sim.webhooks.settings import installed_selectors
+from kyvsim.sim.webhooks.rules import installed_selectors
 
 _ACTOR = "admission-controller"
 _API = "admissionregistration.k8s.io/v1"

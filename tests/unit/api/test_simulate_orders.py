@@ -10,7 +10,7 @@ from kyvsim.api.simulate_orders import player
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.scenario import load_scenario
 from kyvsim.sim.exploration import explore, interleavings_of
-from kyvsim.sim.exploration.endings import text_of
+from kyvsim.sim.exploration.orders import text_of
 
 pytestmark = pytest.mark.slow
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.sim.crowd import MOST_PODS, Crowd
+from kyvsim.sim.latency import MOST_PODS, Crowd
 from kyvsim.sim.time import VirtualClock
 from kyvsim.sim.timeline import Timeline
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.sim.fit import closest_misfit, misfit
+from kyvsim.sim.expectations import closest_misfit, misfit
 
 POD = {
     "kind": "Pod",

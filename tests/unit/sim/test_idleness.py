@@ -3,8 +3,8 @@
 import pytest
 
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.sim import idleness
-from kyvsim.sim.idleness import Idleness
+from kyvsim.sim import latency
+from kyvsim.sim.latency import Idleness
 from kyvsim.sim.time import Scheduler, VirtualClock
 from kyvsim.sim.timeline import Timeline
 
@@ -12,7 +12,7 @@ from kyvsim.sim.timeline import Timeline
 @pytest.fixture
 def story(monkeypatch):
     """A timeline and a scheduler with a timer that comes every hour, and what watches them."""
-    monkeypatch.setattr(idleness, "MOST_STEPS", 10)
+    monkeypatch.setattr(latency, "MOST_STEPS", 10)
     clock = VirtualClock()
     timeline, scheduler = Timeline(clock), Scheduler(clock)
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kyvsim.kube.objects import object_key
-from kyvsim.sim.cleanup.restart import restart_cleanup_controller
+from kyvsim.sim.cleanup.cleanup_controller import restart_cleanup_controller
 from kyvsim.sim.cleanup.time_to_live import TtlError, end_of_life
 
 RBAC = "rbac.authorization.k8s.io/v1"

@@ -9,7 +9,7 @@ import pytest
 from kyvsim.api.simulate import SimulateInputs, simulate
 from kyvsim.model.simulation import Simulation
 from kyvsim.sim.exploration import explore, play_directed
-from kyvsim.sim.exploration.endings import text_of
+from kyvsim.sim.exploration.orders import text_of
 from kyvsim.sim.exploration.run import DirectedRun
 from kyvsim.sim.server import Store
 from kyvsim.sim.time import Scheduler, VirtualClock

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.kube.objects import ObjectKey, object_key
-from kyvsim.sim.kubernetes.owners import owner_reference
+from kyvsim.sim.kubernetes.ownership import owner_reference
 
 
 @pytest.fixture
