@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules
 from kyvsim.migrate.desk import Desk
-from kyvsim.migrate.layout import laid_out
+from kyvsim.migrate.expressions import laid_out
 from kyvsim.migrate.names import object_name
 from kyvsim.migrate.part import Part
 from kyvsim.migrate.rules import (

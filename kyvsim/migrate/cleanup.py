@@ -11,10 +11,9 @@ from kyvsim.migrate.matching import matching_at_rest
 from kyvsim.migrate.named_conditions import named_conditions, written_conditions
 from kyvsim.migrate.queries import Scope
 from kyvsim.migrate.queries.read import read
-from kyvsim.migrate.refusal import NotConvertible, within
+from kyvsim.migrate.refusal import NotConvertible, refused, told, within
 from kyvsim.migrate.settings import API_VERSION, metadata_of
 from kyvsim.migrate.subject import without_unread
-from kyvsim.migrate.told import refused, told
 from kyvsim.migrate.values import Value
 from kyvsim.model.migration import Conversion, Made
 from kyvsim.model.policy import Policy

@@ -17,12 +17,11 @@ from kyvsim.migrate.expressions import TRUE, Test, chosen, every, one_line
 from kyvsim.migrate.levels import RULES, derived_levels
 from kyvsim.migrate.matching import WRITES, Matching, Operations, matching_of, without_operations
 from kyvsim.migrate.named_conditions import named_conditions, written_conditions
-from kyvsim.migrate.overrides import Variant, variants_of
 from kyvsim.migrate.part import Part
 from kyvsim.migrate.patterns import guarded
 from kyvsim.migrate.queries import Scope
 from kyvsim.migrate.queries.read import read
-from kyvsim.migrate.refusal import NotConvertible, within
+from kyvsim.migrate.refusal import NotConvertible, refused, told, within
 from kyvsim.migrate.rules import (
     DERIVED,
     GENERATING,
@@ -35,9 +34,8 @@ from kyvsim.migrate.rules import (
     operations_of,
     rule_type_of,
 )
-from kyvsim.migrate.settings import asked_before, controllers_of, settings_of
+from kyvsim.migrate.settings import Variant, asked_before, controllers_of, settings_of, variants_of
 from kyvsim.migrate.subject import inlined, subject_of, without_unread
-from kyvsim.migrate.told import refused, told
 from kyvsim.migrate.values import Value
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.fault import fault_text

@@ -14,11 +14,10 @@ from kyvsim.migrate.matching import block_kinds, block_test
 from kyvsim.migrate.named_conditions import named_conditions, written_conditions
 from kyvsim.migrate.queries import Scope
 from kyvsim.migrate.queries.read import read
-from kyvsim.migrate.refusal import NotConvertible, within
+from kyvsim.migrate.refusal import NotConvertible, refused, told, within
+from kyvsim.migrate.scalars import like_one
 from kyvsim.migrate.settings import API_VERSION, metadata_of
-from kyvsim.migrate.told import refused, told
 from kyvsim.migrate.values import Value
-from kyvsim.migrate.wildcards import like_one
 from kyvsim.model.exception import ExceptedRules, PolicyException
 from kyvsim.model.migration import Condition, Conversion, Made, Outcome, RuleOutcome
 from kyvsim.model.policy import Policy

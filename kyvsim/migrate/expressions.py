@@ -1,7 +1,4 @@
-"""Tests in CEL as small trees, so that they can be turned round, joined and laid out.
-
-Values stay text: only what joins tests matters to how an expression is read.
-"""
+"""Tests in CEL as small trees, so that they can be negated, joined and laid out in lines."""
 
 import json
 import re
@@ -10,6 +7,10 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
+
+# Tests in CEL as small trees, so that they can be turned round, joined and laid out.
+#
+# Values stay text: only what joins tests matters to how an expression is read.
 
 CHOICE, OR, AND, RELATION, SUM, PRODUCT, UNARY, TIGHT = range(1, 9)
 """How tightly a text binds, loosest first."""
@@ -119,15 +120,15 @@ def is_name(key: str) -> bool:
 
 def every(parts: Iterable[Test]) -> Test:
     """Return the test that all of some hold."""
-    return _joined(parts, All, idle=TRUE, decides=FALSE)
+    return _expressions_joined(parts, All, idle=TRUE, decides=FALSE)
 
 
 def some(parts: Iterable[Test]) -> Test:
     """Return the test that one of some holds."""
-    return _joined(parts, Some, idle=FALSE, decides=TRUE)
+    return _expressions_joined(parts, Some, idle=FALSE, decides=TRUE)
 
 
-def _joined(
+def _expressions_joined(
     parts: Iterable[Test], kind: type[All] | type[Some], idle: Plain, decides: Plain
 ) -> Test:
     """Return one test of many: `idle` ones change nothing, one that `decides` is the answer."""
@@ -244,3 +245,64 @@ def _enclosed(test: Test, least: int) -> list[Test | str]:
 def wrapped(text: str, level: int, least: int) -> str:
     """Return a value's text, in parentheses where it binds less tightly than `least`."""
     return text if level >= least else f"({text})"
+
+
+# Tests → text of several lines: one idea a line.
+
+_WIDTH: Final = 84
+_STEP: Final = 2
+
+
+def laid_out(test: Test) -> str:
+    """Return a test as text, on several lines where one would be too long."""
+    return "\n".join(_lines(test, _WIDTH))
+
+
+def _lines(test: Test, width: int) -> list[str]:
+    text = short_line(test, width)
+    if text is not None:
+        return [text]
+    if isinstance(test, All | Some):
+        return _layout_joined(test, width)
+    if isinstance(test, Each):
+        body = _indented(_lines(test.body, width - _STEP))
+        return [f"{head_of(test)},", *body, ")"]
+    if isinstance(test, Not) and level_of(test.test) >= UNARY:
+        first, *rest = _lines(test.test, width)
+        return [f"!{first}", *rest]
+    if isinstance(test, Not):
+        return ["!(", *_indented(_lines(test.test, width - _STEP)), ")"]
+    if isinstance(test, Choice):
+        question = enclosed(test.question, AND)
+        yes = _part(test.yes, width - _STEP, OR)
+        no = _lines(test.no, width - _STEP)
+        return [question, *_led("? ", yes), *_led(": ", no)]
+    return [one_line(test)]
+
+
+def _layout_joined(test: All | Some, width: int) -> list[str]:
+    sign = " &&" if isinstance(test, All) else " ||"
+    lines: list[str] = []
+    for one in test.parts:
+        part = _part(one, width, RELATION)
+        if lines:
+            lines[-1] += sign
+        lines += part
+    return lines
+
+
+def _part(test: Test, width: int, least: int) -> list[str]:
+    if level_of(test) >= least:
+        return _lines(test, width)
+    text = short_line(test, width - 2)
+    if text is not None:
+        return [f"({text})"]
+    return ["(", *_indented(_lines(test, width - _STEP)), ")"]
+
+
+def _led(sign: str, lines: list[str]) -> list[str]:
+    return [f"{sign}{lines[0]}", *_indented(lines[1:])]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"{' ' * _STEP}{one}" for one in lines]

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from kyvsim.migrate.expressions import TRUE, All, Test
-from kyvsim.migrate.layout import laid_out
+from kyvsim.migrate.expressions import TRUE, All, Test, laid_out
 
 
 def named_conditions(name: str, test: Test) -> list[tuple[str, Test]]:

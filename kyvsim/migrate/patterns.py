@@ -13,20 +13,11 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.migrate.container_loops import joined_loops
 from kyvsim.migrate.desk import Desk, name_for_element
-from kyvsim.migrate.expressions import (
-    TRUE,
-    Each,
-    Relation,
-    Test,
-    every,
-    opposite,
-    some,
-)
+from kyvsim.migrate.expressions import TRUE, Each, Relation, Test, every, opposite, some
 from kyvsim.migrate.known_types import element_of, values_of
 from kyvsim.migrate.refusal import NotConvertible
-from kyvsim.migrate.scalars import fits_null, scalar_test
+from kyvsim.migrate.scalars import fits_null, like, scalar_test
 from kyvsim.migrate.values import Value
-from kyvsim.migrate.wildcards import like
 from kyvsim.model.migration import Condition
 from kyvsim.pattern.anchors import (
     CONDITION,

@@ -6,17 +6,19 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.migrate.conditions.equality import READ_TEXTS, equals, not_equals
-from kyvsim.migrate.conditions.membership import (
+from kyvsim.migrate.conditions.operators import (
+    READ_TEXTS,
     all_in,
     all_not_in,
     any_in,
     any_not_in,
+    compared,
+    equals,
     may_be_wild,
+    not_equals,
     not_in,
     takes_wildcards,
 )
-from kyvsim.migrate.conditions.ordering import compared
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import FALSE, TRUE, Test, chosen, every, some
 from kyvsim.migrate.known_types import is_list, is_number, list_of

@@ -5,11 +5,13 @@ from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.migrate.entries.api_call import api_call
-from kyvsim.migrate.entries.config_map import config_map
-from kyvsim.migrate.entries.global_reference import global_reference
-from kyvsim.migrate.entries.image_registry import image_registry
-from kyvsim.migrate.entries.variable import variable
+from kyvsim.migrate.entries.sources import (
+    api_call,
+    config_map,
+    global_reference,
+    image_registry,
+    variable,
+)
 from kyvsim.migrate.expressions import CHOICE, TIGHT, every, one_line, quoted
 from kyvsim.migrate.queries.paths import variable_name
 from kyvsim.migrate.queries.scope import Scope, no_twin

@@ -1,15 +1,22 @@
-"""What a generate rule calls its object, and how policies make objects of that name."""
+"""What a generate rule calls its object, and copies of objects of the cluster."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from kyvsim.kube.discovery import is_namespaced
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_namespaced, plural
+from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, metadata
-from kyvsim.migrate.expressions import quoted
+from kyvsim.migrate.entries.sources import LOOK_UP, within_place
+from kyvsim.migrate.expressions import FALSE, TRUE, Relation, Test, every, one_line, quoted
+from kyvsim.migrate.generated.templates import object_text
+from kyvsim.migrate.known_types import field_names, types_of
+from kyvsim.migrate.matching.filters import selector_test
 from kyvsim.migrate.patches.draft import struct
 from kyvsim.migrate.queries import Scope, text_value
 from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.model.migration import Condition
+
+# What a generate rule calls its object, and how policies make objects of that name.
 
 
 class Target(NamedTuple):
@@ -83,3 +90,131 @@ def applied(objects: str, namespace: str, scope: Scope) -> str:
 def no_twin(what: str, advice: str) -> NotConvertible:
     """Return that a part of a generate rule has no twin."""
     return NotConvertible(f"{what} has no twin in a GeneratingPolicy", advice)
+
+
+# `clone` and `cloneList` → objects of the cluster, made again elsewhere.
+
+_RENAMED: Final = Condition(
+    "renamed copies",
+    "a copy with another name is made of the fields of the source: Kyverno does not follow changes"
+    " of the source",
+)
+_WRITTEN: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
+
+
+def copied(pattern: Mapping[str, Json], scope: Scope) -> str:
+    """Return the expression that copies the object which `clone` names.
+
+    Raises NotConvertible with the path from the pattern.
+    """
+    target, clone = target_of(pattern), pattern["clone"]
+    source = Target(
+        target.api_version, target.kind, str(clone.get("namespace") or ""), str(clone["name"])
+    )
+    if "{{" in target.api_version + target.kind:
+        raise no_twin("a copy of a kind that is chosen at run time", "write a rule for each kind")
+    scope.desk.note(LOOK_UP)
+    held = _got(source, scope)
+    if not scope.taken or "{{" not in source.namespace + source.name:
+        held = scope.desk.variable(source.kind[0].lower() + source.kind[1:], held)
+    same_name = source.name == target.name
+    one = held if same_name else _renamed(held, target, scope)
+    call = applied(f"[{one}]", target.namespace, scope)
+    return _unless(_itself(source, target, scope), call)
+
+
+def copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
+    """Return the expressions that copy what `cloneList` selects, one for each kind.
+
+    Raises NotConvertible with the path from the pattern.
+    """
+    clones, namespace = pattern["cloneList"], str(pattern.get("namespace") or "")
+    scope.desk.note(LOOK_UP)
+    found = []
+    for text in clones["kinds"]:
+        kind = parse_kind_selector(text)
+        group = "" if kind.group == "*" else kind.group
+        if "*" in kind.version or kind.subresource:
+            raise no_twin(f"copies of `{text}`", "name version and kind").below("cloneList")
+        version = f"{group}/{kind.version}".lstrip("/")
+        place = str(clones.get("namespace") or "")
+        source = Target(version, kind.kind, place, "")
+        listed = _listed(source, clones.get("selector"), scope)
+        call = applied(listed, namespace, scope)
+        same_place = _same(place, namespace, scope)
+        found.append(_unless(same_place, call))
+    return found
+
+
+def _got(source: Target, scope: Scope) -> str:
+    group = split_api_version(source.api_version)[0]
+    resource = plural(group, source.kind)
+    name = text_value(source.name, scope).text
+    place = within_place(source.namespace, scope)
+    return f"resource.Get({', '.join([*_kind(source, resource), *place, name])})"
+
+
+def _listed(source: Target, selector: Json, scope: Scope) -> str:
+    """Return the list of objects that carry labels."""
+    resource = plural(split_api_version(source.api_version)[0], source.kind)
+    rest = dict(selector or {})
+    labels = rest.get("matchLabels") or {}
+    asked = [*_kind(source, resource), *within_place(source.namespace, scope)]
+    if labels:
+        asked.append(object_text(labels, scope).replace("\n", " "))
+        del rest["matchLabels"]
+    text = f"resource.List({', '.join(asked)})"
+    if not any(rest.values()):
+        return f"{text}.items"
+    if "{{" in str(rest):
+        raise no_twin("a selector with variables", "name the labels as `matchLabels`")
+    test = selector_test(rest, "source")
+    return f"dyn({text}).items.filter(source, {one_line(test)})"
+
+
+def _kind(source: Target, resource: str) -> list[str]:
+    return [quoted(source.api_version), quoted(resource)]
+
+
+def _renamed(held: str, target: Target, scope: Scope) -> str:
+    """Return a copy under another name: what the source has in each field of its kind."""
+    fields = field_names(types_of([(target.api_version, target.kind)]))
+    if not fields:
+        raise no_twin(
+            "a copy with another name of an object whose fields are not known",
+            "name the copy as its source, or write its fields as `data`",
+        ).below("name")
+    scope.desk.note(_RENAMED)
+    place = [f"'namespace': {text_value(target.namespace, scope).text}"] if target.namespace else []
+    name = f"'name': {text_value(target.name, scope).text}"
+    kept = [f"?{quoted(one)}: {held}.metadata.?{one}" for one in ("labels", "annotations")]
+    return struct(
+        "",
+        [
+            f"'apiVersion': {quoted(target.api_version)}",
+            f"'kind': {quoted(target.kind)}",
+            f"'metadata': {struct('', [name, *place, *kept])}",
+            *(f"?{quoted(one)}: {held}.?{one}" for one in fields if one not in _WRITTEN),
+        ],
+    )
+
+
+def _itself(source: Target, target: Target, scope: Scope) -> Test:
+    """Return the test that a source is its own copy."""
+    pairs = ((source.name, target.name), (source.namespace, target.namespace))
+    return every(_same(one, other, scope) for one, other in pairs)
+
+
+def _same(one: str, other: str, scope: Scope) -> Test:
+    if one == other:
+        return TRUE
+    if "{{" not in one + other:
+        return FALSE
+    return Relation(text_value(other, scope).text, "==", text_value(one, scope).text)
+
+
+def _unless(test: Test, call: str) -> str:
+    """Return a call that is not made where a test holds."""
+    if test == TRUE:
+        raise no_twin("a copy of an object in its own place", "leave the rule out")
+    return call if test == FALSE else f"{one_line(test)} || {call}"

@@ -11,7 +11,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import Test, some
-from kyvsim.migrate.wildcards import like_one
+from kyvsim.migrate.scalars import like_one
 from kyvsim.model.migration import Condition
 
 _WRITTEN: Final = Condition(

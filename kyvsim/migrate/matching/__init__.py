@@ -9,7 +9,7 @@ from kyvsim.migrate.matching.blocks import (
     names_operations,
 )
 from kyvsim.migrate.matching.filters import namespaces_test
-from kyvsim.migrate.matching.operations import EVERY, WRITES, Operations, without_operations
+from kyvsim.migrate.matching.kinds import EVERY, WRITES, Operations, without_operations
 
 __all__ = [
     "EVERY",

@@ -13,15 +13,15 @@ from kyvsim.migrate.known_types import Types
 from kyvsim.migrate.matching.filters import ADMITTED, AT_REST, DELETED, EITHER, Names, filter_tests
 from kyvsim.migrate.matching.kinds import (
     Named,
+    Operations,
     guessed_kinds,
     known_merges,
     known_types,
     named_kinds,
     resource_rules,
 )
-from kyvsim.migrate.matching.operations import Operations
 from kyvsim.migrate.refusal import NotConvertible, within
-from kyvsim.migrate.wildcards import like_one
+from kyvsim.migrate.scalars import like_one
 from kyvsim.patch.merge_keys import Field
 
 _CONSTRAINED: Final = frozenset({"kinds", "operations", "namespaceSelector"})

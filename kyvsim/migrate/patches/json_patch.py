@@ -1,26 +1,317 @@
-"""JSON patches of rules → those of a MutatingPolicy, with what Kyverno makes of missing places.
+"""JSON patches of rules → those of a MutatingPolicy, with what Kyverno makes of missing places."""
 
-In rules `add` makes what is missing on the way to its place, `remove` passes over what is not
-there and `replace` does not; in a MutatingPolicy `add` and `remove` fail, and `replace` adds.
-
-upstream: `pkg/engine/mutate/patch/patchJSON6902.go`; gopkg.in/evanphx/json-patch.v4
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.expr.variables import find_variables
 from kyvsim.kube.objects import Json
-from kyvsim.migrate.expressions import FALSE, OR, TRUE, Test, enclosed, opposite, quoted
-from kyvsim.migrate.known_types import is_number
-from kyvsim.migrate.patches.draft import Around, Quoted, no_twin, value_text
-from kyvsim.migrate.patches.operations import Operation, operation
-from kyvsim.migrate.patches.places import END, LAST, Place, Step, is_index
+from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.migrate.expressions import (
+    FALSE,
+    OR,
+    SUM,
+    TRUE,
+    Each,
+    Test,
+    enclosed,
+    every,
+    one_line,
+    opposite,
+    quoted,
+)
+from kyvsim.migrate.known_types import NUMBER, TEXT, element_of, is_number, is_text, values_of
+from kyvsim.migrate.patches.draft import (
+    WIDTH,
+    Around,
+    Loop,
+    Quoted,
+    indented,
+    no_twin,
+    struct,
+    value_text,
+)
 from kyvsim.migrate.queries import text_value
+from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.values import Value
 from kyvsim.model.migration import Condition
+
+# The text of `patchesJson6902` with its variables → operations as data.
+#
+# Variables are filled into the text before it is read: one that stands alone and without quotes
+# is a
+# value of any type, within quotes it is part of a text.
+
+_BARE: Final = Condition(
+    "texts in JSON patches",
+    "a variable without quotes is never a text that YAML would read as something else",
+)
+_MARK: Final = "KYVSIM{}MARK"
+_MARKS: Final = re.compile(r"KYVSIM(\d+)MARK")
+_NEEDED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "add": ("path",),
+        "replace": ("path",),
+        "remove": ("path",),
+        "test": ("path",),
+        "move": ("from", "path"),
+        "copy": ("from", "path"),
+    }
+)
+"""What an operation must have; a value that it lacks is null."""
+
+
+def operations_of(text: Json, scope: Scope) -> list[Mapping[str, Json]]:
+    """Return the operations that a patch lists; raises NotConvertible for what is no such list.
+
+    Texts in them keep their variables.
+    """
+    if not isinstance(text, str):
+        raise no_twin("a JSON patch that is no text")
+    variables = find_variables(text)
+    marked, quotes = text, []
+    for number, one in reversed(list(enumerate(variables))):
+        end = one.start + len(one.text)
+        quotes.append(marked[one.start - 1 : one.start] + marked[end : end + 1] in {"''", '""'})
+        marked = marked[: one.start] + _MARK.format(number) + marked[end:]
+    if _MARKS.fullmatch(marked.strip()):
+        raise no_twin("a JSON patch that an expression makes as a whole", "list its operations")
+    if "{{" in marked:
+        raise no_twin("a variable inside of a variable", "give the inner one a context entry")
+    try:
+        found = load_one(marked)
+    except YamlError as error:
+        raise no_twin(f"a text that cannot be read as operations ({error})") from None
+    texts = [one.text for one in variables]
+    operations = _filled(found, texts, quotes[::-1], scope)
+    if not isinstance(operations, list):
+        raise no_twin("a JSON patch that is no list of operations")
+    for one in operations:
+        _check(one)
+    return operations
+
+
+def _check(operation: Json) -> None:
+    name = operation.get("op") if isinstance(operation, dict) else None
+    if not isinstance(name, str) or name not in _NEEDED:
+        raise no_twin(f"the operation `{name}`", "use one of RFC 6902")
+    missing = next((one for one in _NEEDED[name] if one not in operation), "")
+    if missing:
+        raise no_twin(f"`{name}` without `{missing}`", "say where it is made")
+
+
+def _filled(value: Json, texts: list[str], quoted: list[bool], scope: Scope) -> Json:
+    """Return what was read with the variables where they stood."""
+    if isinstance(value, dict):
+        return {_text(key, texts): _filled(one, texts, quoted, scope) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_filled(one, texts, quoted, scope) for one in value]
+    if not isinstance(value, str):
+        return value
+    alone = _MARKS.fullmatch(value)
+    if alone is None:
+        return _text(value, texts)
+    if quoted[int(alone[1])]:
+        return Quoted(texts[int(alone[1])])
+    scope.desk.note(_BARE)
+    return texts[int(alone[1])]
+
+
+def _text(value: str, texts: list[str]) -> str:
+    return _MARKS.sub(lambda found: texts[int(found[1])], value)
+
+
+# Where JSON patches point: what stands there, and the pointer to it as an expression.
+
+Step: TypeAlias = "str | Value"
+"""A key, a place in a list, or an expression that gives one of them."""
+
+_ESCAPES: Final = str.maketrans({"~": "~0", "/": "~1"})
+_INDEX: Final = re.compile(r"0|[1-9][0-9]*")
+LAST: Final = "-1"
+"""The last element of a list that is there."""
+END: Final = "-"
+"""Behind the last element of a list."""
+
+
+class Place(NamedTuple):
+    """A place in the object that is patched."""
+
+    value: Value
+    """What stands there."""
+    way: tuple[Step, ...] = ()
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it is the same place for every element of a loop."""
+        return all(isinstance(step, str) for step in self.way)
+
+    @property
+    def path(self) -> str:
+        """The expression that gives the JSON pointer."""
+        pieces: list[str] = []
+        fixed = ""
+        for step in self.way:
+            fixed += "/"
+            if isinstance(step, str):
+                fixed += step.translate(_ESCAPES)
+                continue
+            pieces += [quoted(fixed), _shown(step)]
+            fixed = ""
+        return " + ".join([*pieces, quoted(fixed)] if fixed or not pieces else pieces)
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The way, as texts: to tell places apart."""
+        return tuple(step if isinstance(step, str) else f"={step.text}" for step in self.way)
+
+    def below(self, step: Step) -> "Place":
+        """Return the place of a field, of a key of a map, or of an element of a list."""
+        return Place(below(self.value, step), (*self.way, step))
+
+    def below_key(self, key: Value) -> "Place":
+        """Return the place of a key that an expression gives as it is, not as a part of a path."""
+        escaped = Value(f"jsonpatch.escapeKey({key.text})", TEXT)
+        return Place(below(self.value, key), (*self.way, escaped))
+
+    def element(self, index: Value, element: Value) -> "Place":
+        """Return the place of the element of a list that a loop is at."""
+        return Place(element, (*self.way, index))
+
+
+def is_index(step: Step) -> bool:
+    """Return whether a step leads to a place in a list."""
+    if isinstance(step, str):
+        return step in {LAST, END} or _INDEX.fullmatch(step) is not None
+    return is_number(step.types)
+
+
+def _shown(step: Value) -> str:
+    return step.tight(SUM) if is_text(step.types) else f"string({step.text})"
+
+
+def below(value: Value, step: Step) -> Value:
+    """Return what stands at a step below a value."""
+    if isinstance(step, str):
+        if step == END:
+            return Value(value.text, element_of(value.types), optional="optional.none()")
+        if step == LAST:
+            return _last(value)
+        if not is_index(step):
+            return value.child(step)
+        if step == "0" and value.noun == "containers" and not value.may_miss:
+            return Value(f"{value.tight()}[0]", element_of(value.types), noun=value.noun)
+    key = step if isinstance(step, str) else step.text
+    types = element_of(value.types) if is_index(step) else values_of(value.types)
+    start = value.optional or value.tight()
+    return Value(f"{value.tight()}[{key}]", types, optional=f"{start}[?{key}]", noun=value.noun)
+
+
+def _last(value: Value) -> Value:
+    listed = value.or_else([]) if value.may_miss else value.tight()
+    optional = f"{listed}.last()"
+    return Value(f"{optional}.value()", element_of(value.types), optional=optional, noun=value.noun)
+
+
+def counter(name: str) -> Value:
+    """Return the place in its list of the element that a loop is at."""
+    return Value(name, NUMBER, noun="index")
+
+
+# JSON patches as expressions: single ones, lists of them, one or more for each element.
+
+_ALWAYS: Final = ("containers",)
+"""Lists that are never empty."""
+
+
+class Operation(NamedTuple):
+    """One JSON patch, or an expression that is a list of them."""
+
+    text: str
+    test: Test = TRUE
+    """What has to hold for it."""
+    is_list: bool = False
+    once: bool = False
+    """Whether it is made once for all elements of the loops around it, before they begin."""
+
+
+def operation(name: str, place: Place, value: str = "", source: Place | None = None) -> str:
+    """Return a JSON patch as an expression; `value` and `source` where it has them."""
+    fields = [f"op: {quoted(name)}"]
+    if source is not None:
+        fields.append(f"from: {source.path}")
+    fields.append(f"path: {place.path}")
+    if value:
+        fields.append(f"value: {value}")
+    return struct("JSONPatch", fields)
+
+
+def listed(operations: Sequence[Operation]) -> str:
+    """Return the expression of a list of JSON patches; neighbours share a condition."""
+    parts: list[str] = []
+    at = 0
+    while at < len(operations):
+        one = operations[at]
+        end = at + 1
+        while end < len(operations) and _alike(one, operations[end]):
+            end += 1
+        text = one.text if one.is_list else _list([some.text for some in operations[at:end]])
+        if one.test != TRUE:
+            text = f"({enclosed(one.test, OR)} ? {text} : [])"
+        parts.append(text)
+        at = end
+    return " +\n".join(parts) if parts else "[]"
+
+
+def _alike(one: Operation, other: Operation) -> bool:
+    return not one.is_list and not other.is_list and one.test == other.test
+
+
+def _list(texts: list[str]) -> str:
+    return struct("", texts, opening="[", closing="]")
+
+
+def looped(loop: Loop, operations: Iterable[Operation]) -> list[Operation]:
+    """Return the operations of a loop: those that are made once, and those for each element."""
+    found = list(operations)
+    once = [one for one in found if one.once]
+    each = [one for one in found if not one.once]
+    before = [one._replace(test=every([any_kept(loop), one.test])) for one in once]
+    return [*before, Operation(_each(loop, each), is_list=True)] if each else before
+
+
+def any_kept(loop: Loop) -> Test:
+    """Return the test that a loop has an element to go over."""
+    if loop.condition == TRUE and loop.listed.noun in _ALWAYS and not loop.listed.fallback:
+        return TRUE
+    return Each(loop.source, loop.element.text, loop.condition, "exists")
+
+
+def _each(loop: Loop, operations: list[Operation]) -> str:
+    single = len(operations) == 1 and not operations[0].is_list
+    kept = every([loop.condition, operations[0].test]) if single else loop.condition
+    body = operations[0].text if single else listed(operations)
+    counted = loop.counter.text in body or loop.counter.text in one_line(kept)
+    macro = "transformList" if counted else "map"
+    names = [loop.counter.text, loop.element.text] if counted else [loop.element.text]
+    asked = [] if kept == TRUE else [one_line(kept)]
+    head = f"{loop.source}.{macro}({', '.join([*names, *asked])}"
+    text = f"{head}, {body})"
+    if len(text) > WIDTH or "\n" in text:
+        text = f"{head},\n{indented(body)}\n)"
+    if loop.backwards:
+        text += ".reverse()"
+    return text if single else f"{text}.flatten()"
+
+
+# JSON patches of rules → those of a MutatingPolicy, with what Kyverno makes of missing places.
+#
+# In rules `add` makes what is missing on the way to its place, `remove` passes over what is not
+# there and `replace` does not; in a MutatingPolicy `add` and `remove` fail, and `replace` adds.
+#
+# upstream: `pkg/engine/mutate/patch/patchJSON6902.go`; gopkg.in/evanphx/json-patch.v4
 
 _TESTS: Final = Condition(
     "failed tests",

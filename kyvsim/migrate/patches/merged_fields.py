@@ -1,24 +1,14 @@
-"""Strategic merges → JSON patches.
-
-For fields that are replaced as a whole, for what is taken away, and for unknown kinds.
-"""
+"""Strategic merges → JSON patches, with the conditions of the merge and elements of lists."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.migrate.expressions import (
-    FALSE,
-    TRUE,
-    Each,
-    Relation,
-    Test,
-    every,
-    one_line,
-    opposite,
-)
+from kyvsim.kube.text_pattern import split_operator
+from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.migrate.conditions.operators import READ_TEXTS
+from kyvsim.migrate.expressions import FALSE, TRUE, Each, Relation, Test, every, one_line, opposite
 from kyvsim.migrate.known_types import element_of
-from kyvsim.migrate.patches.asked import adds, asked_of, key_of
 from kyvsim.migrate.patches.draft import (
     FIRST,
     ORDER,
@@ -29,15 +19,171 @@ from kyvsim.migrate.patches.draft import (
     reads,
     value_text,
 )
-from kyvsim.migrate.patches.elements import Element, element_patch
-from kyvsim.migrate.patches.operations import Operation, listed, looped, operation
-from kyvsim.migrate.patches.places import END, Place, counter
+from kyvsim.migrate.patches.json_patch import (
+    END,
+    Operation,
+    Place,
+    counter,
+    listed,
+    looped,
+    operation,
+)
+from kyvsim.migrate.patterns import Surroundings, pattern_tests
 from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.migrate.scalars import scalar_test
 from kyvsim.migrate.values import Value
 from kyvsim.patch.directives import DIRECTIVE
 from kyvsim.patch.merge_keys import NOTHING_MERGES, Field
-from kyvsim.pattern.anchors import ADDITION
+from kyvsim.pattern.anchors import ADDITION, CONDITION, GLOBAL, parse_anchor
+
+# What the conditions of a merge ask: `(key)` and `<(key)`.
+
+CONDITIONS: Final = frozenset({CONDITION, GLOBAL})
+
+
+class Key(NamedTuple):
+    """A key of a merge."""
+
+    sign: str | None
+    """The anchor's sign, None where it is no anchor."""
+    name: str
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a condition."""
+        return self.sign in CONDITIONS
+
+
+def key_of(text: str) -> Key:
+    """Return what a key of a merge is; raises NotConvertible for anchors that do nothing there."""
+    anchor = parse_anchor(text)
+    if anchor is None:
+        return Key(None, text)
+    if anchor.sign not in CONDITIONS | {ADDITION}:
+        raise no_twin(f"the anchor `{text}`", "ask in a precondition")
+    return Key(anchor.sign, anchor.key)
+
+
+def adds(patch: Json) -> bool:
+    """Return whether a map adds something where it is missing."""
+    return isinstance(patch, dict) and any(
+        (anchor := parse_anchor(key)) is not None and anchor.sign == ADDITION for key in patch
+    )
+
+
+def asked_of(data: Json, value: Value, around: Around) -> Test:
+    """Return the test that a value is there and fits what a condition asks for.
+
+    Raises NotConvertible for what has no twin.
+    """
+    if isinstance(data, str) and "{{" in data:
+        around.scope.desk.note(READ_TEXTS)
+        wanted = text_value(data, around.scope)
+        return every([value.is_there(), Relation(value.text, "==", wanted.tight(5))])
+    if isinstance(data, list):
+        raise no_twin("a condition on a list", "ask in a precondition")
+    if not isinstance(data, dict):
+        return scalar_test(data, value, if_missing=False)
+    if adds(data) or not data:
+        return value.is_there()
+    if any(parse_anchor(key) for key in data) or not all(map(_is_fixed, data.values())):
+        # What stands below the condition is merged, too, with its wildcards.
+        raise no_twin("a condition on a map with anchors or wildcards", "ask in a precondition")
+    surroundings = Surroundings(around.scope.desk, lambda *_: None, around.scope.taken)
+    return every(pattern_tests(data, value, surroundings))
+
+
+def _is_fixed(value: Json) -> bool:
+    if not isinstance(value, str):
+        return not isinstance(value, dict | list)
+    return split_operator(value)[0] == "" and not has_wildcard(value) and "{{" not in value
+
+
+# Elements of lists in merges: those that are named, and templates for all that fit.
+
+_NAME: Final = "name"
+_OF_LOOP: Final = "{{element.name}}"
+
+
+class Element(NamedTuple):
+    """An element of a list in a merge."""
+
+    data: Mapping[str, Json]
+    names: Mapping[str, Json]
+    """What tells it from others, by key."""
+    rest: Mapping[str, Json]
+    """What is merged, with conditions on elements."""
+    everywhere: Mapping[str, Json]
+    """What one element has to fit for anything to be merged at all, by key."""
+    is_template: bool
+    """Whether it is for each element of the object that has a name and meets its conditions."""
+    is_loops: bool
+    """Whether it is for the element that a loop is at."""
+    must_be: bool
+    """Whether it changes what is there only: its name is a condition."""
+    is_deleted: bool
+
+    @property
+    def adds(self) -> bool:
+        """Whether something is added where it is missing, and not for one element alone."""
+        return _adds(self.rest, alone=self.is_loops and self.must_be)
+
+
+def _adds(patch: Json, *, alone: bool) -> bool:
+    if not isinstance(patch, dict):
+        return False
+    found = (key_of(text).sign == ADDITION for text in patch)
+    return any(found) or (not alone and any(_adds(one, alone=False) for one in patch.values()))
+
+
+def _is_of_loop(name: Json) -> bool:
+    return isinstance(name, str) and name.replace(" ", "") == _OF_LOOP
+
+
+def element_patch(patch: Json, keys: tuple[str, ...]) -> Element:
+    """Return an element of a list that merges by keys.
+
+    Raises NotConvertible for what has no twin.
+    """
+    if not isinstance(patch, dict):
+        raise no_twin("an element without a name in a list that merges by names")
+    signs = {text: key_of(text) for text in patch}
+    names = {one.name: patch[text] for text, one in signs.items() if one.name in keys}
+    is_loops = keys == (_NAME,) and _is_of_loop(names.get(_NAME))
+    asks = any(one.sign is not None for one in signs.values())
+    if asks and not is_loops and keys != (_NAME,):
+        raise no_twin("anchors in an element that has no name", "name what is meant")
+    everywhere = {one.name: patch[text] for text, one in signs.items() if one.sign == GLOBAL}
+    if everywhere and len(everywhere) < len(patch):
+        # Kyverno merges nothing into such elements.
+        raise no_twin("an element with a global condition and more", "ask in a precondition")
+    rest = {
+        text: data
+        for text, data in patch.items()
+        if text not in keys
+        and text != DIRECTIVE
+        and signs[text].sign != GLOBAL
+        and not (is_loops and signs[text].name == _NAME)
+        and not (signs[text].asks and data == "*" and signs[text].name == _NAME)
+    }
+    if not asks and not is_loops and not names:
+        raise no_twin("an element without a name in a list that merges by names")
+    return Element(
+        patch,
+        names,
+        rest,
+        everywhere,
+        is_template=asks and not is_loops,
+        is_loops=is_loops,
+        must_be=_NAME not in patch,
+        is_deleted=patch.get(DIRECTIVE) == "delete",
+    )
+
+
+# Strategic merges → JSON patches.
+#
+# For fields that are replaced as a whole, for what is taken away, and for unknown kinds.
 
 _MERGE: Final = "merge"
 

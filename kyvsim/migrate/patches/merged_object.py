@@ -17,7 +17,6 @@ from kyvsim.migrate.expressions import (
     quoted,
 )
 from kyvsim.migrate.known_types import Types, element_of, is_list, is_map
-from kyvsim.migrate.patches.asked import adds, asked_of, key_of
 from kyvsim.migrate.patches.draft import (
     FIRST,
     ORDER,
@@ -33,9 +32,8 @@ from kyvsim.migrate.patches.draft import (
     struct,
     value_text,
 )
-from kyvsim.migrate.patches.elements import Element, element_patch
-from kyvsim.migrate.patches.operations import any_kept
-from kyvsim.migrate.patches.places import below, counter
+from kyvsim.migrate.patches.json_patch import any_kept, below, counter
+from kyvsim.migrate.patches.merged_fields import Element, adds, asked_of, element_patch, key_of
 from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.values import Value

@@ -9,17 +9,7 @@ from typing import Final, TypeAlias
 
 from kyvsim.languages.classic.pod_security import ActiveCheck
 from kyvsim.migrate.expressions import Plain, Test, some
-from kyvsim.migrate.pod_security import (
-    app_armor,
-    capabilities,
-    host,
-    privileges,
-    seccomp,
-    selinux,
-    sysctls,
-    users,
-    volumes,
-)
+from kyvsim.migrate.pod_security import host, privileges, profiles
 from kyvsim.migrate.pod_security.pod import Pod
 
 _Emit: TypeAlias = Callable[[Pod], Test]
@@ -27,22 +17,22 @@ _Emit: TypeAlias = Callable[[Pod], Test]
 CONTROLS: Final[Mapping[str, _Emit]] = MappingProxyType(
     {
         "allowPrivilegeEscalation": privileges.escalation,
-        "appArmorProfile": app_armor.app_armor,
-        "capabilities_baseline": capabilities.baseline,
-        "capabilities_restricted": capabilities.restricted,
+        "appArmorProfile": profiles.app_armor,
+        "capabilities_baseline": privileges.baseline,
+        "capabilities_restricted": privileges.restricted,
         "hostNamespaces": host.namespaces,
         "hostPathVolumes": host.path_volumes,
         "hostPorts": host.ports,
         "hostProbesAndHostLifecycle": host.probes,
         "privileged": privileges.privileged,
         "procMount": privileges.proc_mount,
-        "restrictedVolumes": volumes.restricted,
-        "runAsNonRoot": users.non_root,
-        "runAsUser": users.root_user,
-        "seLinuxOptions": selinux.selinux,
-        "seccompProfile_baseline": seccomp.baseline,
-        "seccompProfile_restricted": seccomp.restricted,
-        "sysctls": sysctls.sysctls,
+        "restrictedVolumes": host.restricted,
+        "runAsNonRoot": privileges.non_root,
+        "runAsUser": privileges.root_user,
+        "seLinuxOptions": profiles.selinux,
+        "seccompProfile_baseline": profiles.baseline,
+        "seccompProfile_restricted": profiles.restricted,
+        "sysctls": host.sysctls,
         "windowsHostProcess": privileges.windows_host_process,
     }
 )

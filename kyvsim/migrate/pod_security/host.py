@@ -1,11 +1,14 @@
-"""What the node shares: namespaces, ports, paths, and hosts that probes call."""
+"""What a node shares with a Pod: namespaces, ports, paths, kernel parameters, volumes."""
 
 from kyvsim.languages.classic.pod_security.host import LIFECYCLE, NAMESPACES, PROBES, WAYS
-from kyvsim.migrate.expressions import Not, Relation, Test, every
+from kyvsim.languages.classic.pod_security.volumes import ALLOWED, OTHERS
+from kyvsim.migrate.expressions import Each, Not, Relation, Test, every, some
 from kyvsim.migrate.known_types import element_of
-from kyvsim.migrate.pod_security.pod import Container, Pod, each, fixed, read
+from kyvsim.migrate.pod_security.pod import Container, Pod, each, fixed, nothing, read
 from kyvsim.migrate.pod_security.privileges import is_set
 from kyvsim.migrate.values import Value
+
+# What the node shares: namespaces, ports, paths, and hosts that probes call.
 
 
 def namespaces(pod: Pod) -> Test:
@@ -51,3 +54,32 @@ def probes(pod: Pod) -> Test:
         return each(listed, "handler", every(Relation(host, "==", "''") for host in hosts))
 
     return pod.containers(of_container)
+
+
+# Kernel parameters: only those that a Pod has for itself.
+
+
+def sysctls(pod: Pod) -> Test:
+    """No parameters but the safe ones."""
+    listed = pod.setting("sysctls")
+    safe = Relation("sysctl.name", "in", pod.words("safeSysctls", pod.variant.allowed))
+    field = "spec.securityContext.sysctls[*].name"
+    return each(listed.or_else([]), "sysctl", pod.unless_excused(safe, field, read("sysctl.name")))
+
+
+# Volumes of the kinds that a restricted Pod may have.
+
+
+def restricted(pod: Pod) -> Test:
+    """No volumes of other kinds, nor of no kind."""
+    listed = pod.spec.child("volumes")
+    volume = Value("volume", element_of(listed.types))
+    kinds = pod.words("volumeTypes", ALLOWED)
+    allowed = Each(kinds, "kind", Relation("kind", "in", volume.text), "exists")
+    test = pod.unless_excused(allowed, "", nothing)
+    excused = (
+        volume.child(kind).is_there()
+        for kind in OTHERS
+        if any(one.field == f"spec.volumes[*].{kind}" for one in pod.own)
+    )
+    return each(listed.or_else([]), volume.text, some([test, *excused]))

@@ -27,8 +27,8 @@ from kyvsim.migrate.expressions import (
     some,
 )
 from kyvsim.migrate.known_types import element_of
+from kyvsim.migrate.scalars import like_one
 from kyvsim.migrate.values import Value
-from kyvsim.migrate.wildcards import like_one
 from kyvsim.model.migration import Condition
 
 _WHICH_ONE = Condition(

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from kyvsim.expr.functions.table import FUNCTIONS as JMESPATH
-from kyvsim.migrate.expressions import Each, Plain, Relation, Test, quoted
+from kyvsim.migrate.expressions import Each, Plain, Relation, Test, every, quoted
 from kyvsim.migrate.known_types import (
     NUMBER,
     TEXT,
@@ -19,13 +19,92 @@ from kyvsim.migrate.known_types import (
     list_of,
     values_of,
 )
+from kyvsim.migrate.queries.logic import as_value
 from kyvsim.migrate.queries.scope import Scope, Tree, no_twin
-from kyvsim.migrate.queries.times import TIMES
-from kyvsim.migrate.queries.truths import as_value
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.values import Value
 
-_Converter: TypeAlias = Callable[[list[Value], Scope], Value]
+# JMESPath functions of times and durations → CEL, which has types for both.
+
+_TimesConverter: TypeAlias = Callable[[list[Value], Scope], Value]
+_NOW: Final = "time.now()"
+
+
+def _moment(value: Value) -> str:
+    """Return the time that a text tells."""
+    return value.moment or f"timestamp({value.text})"
+
+
+def _at(moment: str) -> Value:
+    return Value(f"string({moment})", TEXT, moment=moment)
+
+
+def _lasting(duration: str) -> Value:
+    return Value(f"string({duration})", TEXT, duration=duration)
+
+
+def _now(_given: list[Value], _: Scope) -> Value:
+    return _at(_NOW)
+
+
+def _since(given: list[Value], _: Scope) -> Value:
+    layout, start, end = given
+    if layout.constant != ("",):
+        raise no_twin("a time in another layout than that of RFC 3339")
+    last = _NOW if end.constant == ("",) else _moment(end)
+    return _lasting(f"{last} - {_moment(start)}")
+
+
+def _difference(given: list[Value], _: Scope) -> Value:
+    start, end = given
+    return _lasting(f"{_moment(end)} - {_moment(start)}")
+
+
+def _sum(given: list[Value], _: Scope) -> Value:
+    start, added = given
+    duration = added.duration or f"duration({added.text})"
+    return _at(f"{_moment(start)} + {duration}")
+
+
+def _same_moment(given: list[Value], _: Scope) -> Value:
+    return _at(_moment(given[0]))
+
+
+def _compared(sign: str) -> _TimesConverter:
+    def convert(given: list[Value], _: Scope) -> Value:
+        left, right = given
+        return as_value(Relation(_moment(left), sign, _moment(right)))
+
+    return convert
+
+
+def _between(given: list[Value], _: Scope) -> Value:
+    time, start, end = map(_moment, given)
+    return as_value(every([Relation(time, ">", start), Relation(time, "<", end)]))
+
+
+def _cron(given: list[Value], _: Scope) -> Value:
+    return Value(f"time.toCron({_moment(given[0])})", TEXT)
+
+
+TIMES: Final[Mapping[str, _TimesConverter]] = MappingProxyType(
+    {
+        "time_now": _now,
+        "time_now_utc": _now,
+        "time_utc": _same_moment,
+        "time_since": _since,
+        "time_diff": _difference,
+        "time_add": _sum,
+        "time_before": _compared("<"),
+        "time_after": _compared(">"),
+        "time_between": _between,
+        "time_to_cron": _cron,
+    }
+)
+
+# JMESPath functions → CEL, one converter for each.
+
+_FunctionsConverter: TypeAlias = Callable[[list[Value], Scope], Value]
 
 
 def call(tree: Tree, scope: Scope) -> Value:
@@ -88,7 +167,7 @@ def _values(given: list[Value], _: Scope) -> Value:
     return Value(text, types, noun="values", needs=value.needed())
 
 
-def _method(name: str, types: Types = TEXT) -> _Converter:
+def _method(name: str, types: Types = TEXT) -> _FunctionsConverter:
     def convert(given: list[Value], _: Scope) -> Value:
         first, *rest = given
         arguments = ", ".join(one.text for one in rest)
@@ -97,7 +176,7 @@ def _method(name: str, types: Types = TEXT) -> _Converter:
     return convert
 
 
-def _test_method(name: str) -> _Converter:
+def _test_method(name: str) -> _FunctionsConverter:
     def convert(given: list[Value], _: Scope) -> Value:
         first, second = given
         found = as_value(Plain(f"{first.tight()}.{name}({second.text})"))
@@ -153,7 +232,7 @@ def _to_number(given: list[Value], _: Scope) -> Value:
     return Value(f"double({value.text})", NUMBER, is_double=True, needs=value.needed())
 
 
-def _numbers(name: str) -> _Converter:
+def _numbers(name: str) -> _FunctionsConverter:
     def convert(given: list[Value], _: Scope) -> Value:
         (value,) = given
         return Value(f"{value.tight()}.{name}()", element_of(value.types) or NUMBER, is_double=True)
@@ -189,7 +268,7 @@ def _label_match(given: list[Value], _: Scope) -> Value:
     return as_value(Each(wanted.or_else({}), "key", body))
 
 
-def _parse(function: str) -> _Converter:
+def _parse(function: str) -> _FunctionsConverter:
     def convert(given: list[Value], _: Scope) -> Value:
         return Value(f"{function}({given[0].text})", UNKNOWN)
 
@@ -208,7 +287,7 @@ def _random(given: list[Value], _: Scope) -> Value:
     return Value(f"random({given[0].text})", TEXT)
 
 
-def _arithmetic(sign: str, level: int) -> _Converter:
+def _arithmetic(sign: str, level: int) -> _FunctionsConverter:
     def convert(given: list[Value], _: Scope) -> Value:
         left, right = given
         numbers = (f"double({one.text})" for one in (left, right))
@@ -217,7 +296,7 @@ def _arithmetic(sign: str, level: int) -> _Converter:
     return convert
 
 
-FUNCTIONS: Final[Mapping[str, _Converter]] = MappingProxyType(
+FUNCTIONS: Final[Mapping[str, _FunctionsConverter]] = MappingProxyType(
     {
         "length": _length,
         "contains": _contains,

@@ -7,9 +7,9 @@ from typing import Final
 from kyvsim.migrate.expressions import every, is_name
 from kyvsim.migrate.known_types import TEXT, UNKNOWN, element_of, is_list, list_of
 from kyvsim.migrate.queries.constants import constant
+from kyvsim.migrate.queries.logic import as_value
 from kyvsim.migrate.queries.nested import is_marked, marked_text
 from kyvsim.migrate.queries.scope import USER_KNOWN, Scope, Tree, no_twin
-from kyvsim.migrate.queries.truths import as_value
 from kyvsim.migrate.values import Value
 
 _REQUEST: Final = "request"

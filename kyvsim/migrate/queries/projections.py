@@ -13,8 +13,8 @@ from kyvsim.migrate.known_types import (
     list_of,
     values_of,
 )
+from kyvsim.migrate.queries.logic import truth_of
 from kyvsim.migrate.queries.scope import Scope, Tree, no_twin
-from kyvsim.migrate.queries.truths import truth_of
 from kyvsim.migrate.values import Value
 
 

@@ -1,4 +1,4 @@
-"""Rule types → validations, one file for each; the table says which field is whose."""
+"""Rule types → validations; the table names the field of each."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,15 +6,12 @@ from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.migrate.matching import WRITES
-from kyvsim.migrate.rules import mutate_foreach, validate_foreach
+from kyvsim.migrate.rules import mutate, validate_conditions
 from kyvsim.migrate.rules.draft import Entry, Generation, Given, Mutation, RuleType, Validation
 from kyvsim.migrate.rules.generate import evaluation_of, generate
-from kyvsim.migrate.rules.mutate_existing import existing
-from kyvsim.migrate.rules.mutate_resource import by_json_patch, strategic_merge
-from kyvsim.migrate.rules.validate_any_pattern import any_pattern
-from kyvsim.migrate.rules.validate_cel import cel, reads_object
-from kyvsim.migrate.rules.validate_deny import deny
-from kyvsim.migrate.rules.validate_pattern import pattern
+from kyvsim.migrate.rules.mutate import by_json_patch, existing, strategic_merge
+from kyvsim.migrate.rules.validate_conditions import cel, deny, reads_object
+from kyvsim.migrate.rules.validate_pattern import any_pattern, pattern
 from kyvsim.migrate.rules.validate_pod_security import pod_security
 from kyvsim.migrate.rules.verify_images import image_fields, verify_images
 from kyvsim.migrate.settings import actions_of
@@ -35,7 +32,9 @@ RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
         ("validate", "deny"): RuleType(deny, VALIDATING, WRITES, actions_of),
         ("validate", "pattern"): RuleType(pattern, VALIDATING, _WITHOUT_DELETE, actions_of),
         ("validate", "anyPattern"): RuleType(any_pattern, VALIDATING, _WITHOUT_DELETE, actions_of),
-        ("validate", "foreach"): RuleType(validate_foreach.foreach, VALIDATING, WRITES, actions_of),
+        ("validate", "foreach"): RuleType(
+            validate_conditions.foreach, VALIDATING, WRITES, actions_of
+        ),
         ("validate", "podSecurity"): RuleType(
             pod_security, VALIDATING, _WITHOUT_DELETE, actions_of
         ),
@@ -43,7 +42,7 @@ RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
         ("generate",): RuleType(generate, GENERATING, _WITHOUT_DELETE, evaluation_of),
         ("verifyImages",): RuleType(verify_images, IMAGES, _WITHOUT_DELETE, image_fields),
         _WHOLE: RuleType(existing, MUTATING, _WITHOUT_DELETE),
-        ("mutate", "foreach"): RuleType(mutate_foreach.foreach, MUTATING, _WITHOUT_DELETE),
+        ("mutate", "foreach"): RuleType(mutate.foreach, MUTATING, _WITHOUT_DELETE),
         ("mutate", "patchStrategicMerge"): RuleType(strategic_merge, MUTATING, _WITHOUT_DELETE),
         ("mutate", "patchesJson6902"): RuleType(by_json_patch, MUTATING, _WITHOUT_DELETE),
     }
@@ -58,7 +57,7 @@ def operations_of(rule_type: RuleType, body: Json) -> tuple[str, ...]:
     """
     if rule_type.emit is cel and not reads_object(body):
         return WRITES
-    if rule_type.emit is validate_foreach.foreach and all(map(_sees_no_deletion, body)):
+    if rule_type.emit is validate_conditions.foreach and all(map(_sees_no_deletion, body)):
         return _WITHOUT_DELETE
     return rule_type.operations
 

@@ -8,8 +8,15 @@ from kyvsim.kube.pod_spec import POD_SPEC_PATHS
 from kyvsim.languages.classic.images.entries import entries_of
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.expressions import Each, Test, opposite, some
-from kyvsim.migrate.images.attestations import IMAGE, Statement, agreed, says, statement_of
-from kyvsim.migrate.images.attestors import Register, Wanted
+from kyvsim.migrate.images.attestors import (
+    IMAGE,
+    Register,
+    Statement,
+    Wanted,
+    agreed,
+    says,
+    statement_of,
+)
 from kyvsim.migrate.images.references import is_skipped, references_of
 from kyvsim.migrate.messages import Message
 from kyvsim.migrate.queries import Scope

@@ -13,11 +13,11 @@ from kyvsim.migrate.expressions import (
     Relation,
     Test,
     every,
+    laid_out,
     one_line,
     short_line,
     some,
 )
-from kyvsim.migrate.layout import laid_out
 
 WORDS = st.sampled_from(["a", "b.c", "object.metadata.labels", "variables.aRatherLongName"])
 PARTS = st.one_of(

@@ -3,8 +3,8 @@
 import pytest
 
 from kyvsim.kube.objects import labels
-from kyvsim.migrate.overrides import variants_of
 from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.migrate.settings import variants_of
 from kyvsim.sim.kyverno.failure_action import enforces
 
 RULE = {"validate": {"message": "no", "pattern": {"spec": {"=(hostNetwork)": False}}}}

@@ -1,11 +1,13 @@
-"""`validate.foreach`: every element of a list has to pass."""
+"""`validate.deny`, `validate.cel` and `validate.foreach`."""
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries import with_entries
-from kyvsim.migrate.expressions import FALSE, TRUE, Each, Test, every, opposite
+from kyvsim.migrate.expressions import CHOICE, FALSE, TRUE, Each, Plain, Test, every, opposite
 from kyvsim.migrate.known_types import (
     NUMBER,
     element_of,
@@ -15,15 +17,75 @@ from kyvsim.migrate.known_types import (
     is_scalar,
     is_text,
 )
-from kyvsim.migrate.messages import message_of
+from kyvsim.migrate.matching import names_operations
+from kyvsim.migrate.messages import Message, message_of
 from kyvsim.migrate.patterns import guarded
 from kyvsim.migrate.queries import Scope, query_value
 from kyvsim.migrate.queries.scope import no_twin
 from kyvsim.migrate.refusal import NotConvertible, list_of
 from kyvsim.migrate.rules.draft import Given, Validation
-from kyvsim.migrate.rules.validate_any_pattern import one_fits
-from kyvsim.migrate.rules.validate_pattern import fits
+from kyvsim.migrate.rules.validate_pattern import fits, one_fits
 from kyvsim.migrate.values import Value
+from kyvsim.model.migration import Condition
+
+# `validate.deny`: the conditions must not hold.
+
+
+def deny(given: Given) -> Sequence[Validation]:
+    """Return the validation of a deny block."""
+    message = message_of(given.rule["validate"].get("message") or "", given.scope)
+    conditions = given.body.get("conditions")
+    if not conditions:
+        return [Validation(FALSE, message)]
+    try:
+        denied = conditions_test(conditions, given.scope, denies=True)
+    except NotConvertible as refusal:
+        raise refusal.below("conditions") from None
+    return [Validation(opposite(denied), message)]
+
+
+# `validate.cel`: expressions that are CEL already.
+
+_DELETIONS: Final = Condition(
+    "deletions",
+    "they are not asked: expressions that read the object fail there, and with them the rule",
+)
+
+
+_OBJECT: Final = re.compile(r"\bobject\b")
+
+
+def reads_object(body: Json) -> bool:
+    """Return whether an expression of a rule looks at the object, which a deletion has none of."""
+    entries = (*(body.get("variables") or ()), *(body.get("expressions") or ()))
+    return any(_OBJECT.search(one["expression"]) for one in entries)
+
+
+def cel(given: Given) -> Sequence[Validation]:
+    """Return the validations as they are written."""
+    body = given.body
+    if body.get("paramKind"):
+        raise NotConvertible(
+            "parameters have no twin in a ValidatingPolicy",
+            "read the object with `resource.Get` in a variable",
+            ("paramKind",),
+        )
+    for one in body.get("variables") or ():
+        given.scope.desk.keep(one["name"], one["expression"])
+    asks_more = given.rule.get("celPreconditions") or not names_operations(given.rule)
+    if asks_more and not given.matching.deletes:
+        given.scope.desk.note(_DELETIONS)
+    usual = given.rule["validate"].get("message") or ""
+    return [
+        Validation(
+            Plain(one["expression"], CHOICE),
+            Message(one.get("message") or usual, one.get("messageExpression") or ""),
+        )
+        for one in body.get("expressions") or ()
+    ]
+
+
+# `validate.foreach`: every element of a list has to pass.
 
 
 def foreach(given: Given) -> Sequence[Validation]:

@@ -1,10 +1,4 @@
-"""`mutate.targets`: objects that are there are patched for another one, the trigger.
-
-An expression names them for each trigger. To the patches they are `object`; of the trigger they
-know what its request tells, or look it up.
-
-upstream: pkg/background/mpol/processor.go
-"""
+"""`mutate` rules: the object of the request is patched, or existing objects."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -16,23 +10,193 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries import with_entries
-from kyvsim.migrate.entries.config_map import LOOK_UP
-from kyvsim.migrate.expressions import TRUE, Relation, Test, every, quoted
-from kyvsim.migrate.known_types import TEXT, types_of
-from kyvsim.migrate.layout import laid_out
+from kyvsim.migrate.entries.sources import LOOK_UP
+from kyvsim.migrate.expressions import (
+    OR,
+    TRUE,
+    Relation,
+    Test,
+    enclosed,
+    every,
+    laid_out,
+    one_line,
+    opposite,
+    quoted,
+)
+from kyvsim.migrate.known_types import TEXT, element_of, is_list, types_of
 from kyvsim.migrate.matching import Matching
 from kyvsim.migrate.matching.filters import selector_test
-from kyvsim.migrate.patches import Around
+from kyvsim.migrate.patches import (
+    Around,
+    Atomic,
+    Loop,
+    Operation,
+    Patched,
+    Place,
+    counter,
+    json_patch,
+    listed,
+    looped,
+    merged_fields,
+    merged_object,
+    operation,
+    operations_of,
+    removed_element,
+)
 from kyvsim.migrate.patches.draft import no_twin
-from kyvsim.migrate.queries import Scope, text_value
-from kyvsim.migrate.refusal import within
+from kyvsim.migrate.queries import Scope, query_value, text_value
+from kyvsim.migrate.refusal import NotConvertible, list_of, within
 from kyvsim.migrate.rules.draft import Given, Mutation, Root
-from kyvsim.migrate.rules.mutate_foreach import loops
-from kyvsim.migrate.rules.mutate_resource import merge, patch
+from kyvsim.migrate.scalars import like
 from kyvsim.migrate.values import Value
-from kyvsim.migrate.wildcards import like
 from kyvsim.model.migration import Condition
 from kyvsim.patch.merge_keys import find_type
+
+# `mutate.patchStrategicMerge` and `mutate.patchesJson6902`: the object is patched.
+
+
+def strategic_merge(given: Given) -> list[Mutation]:
+    """Return the mutation of a strategic merge."""
+    return [merge(given.body, given.root, Around(given.scope, merges=given.root.merges))]
+
+
+def by_json_patch(given: Given) -> list[Mutation]:
+    """Return the mutation of a JSON patch."""
+    return [patch(given.body, given.root, Around(given.scope))]
+
+
+def patch(text: Json, root: Root, around: Around) -> Mutation:
+    """Return a JSON patch as JSON patches of a MutatingPolicy."""
+    operations = operations_of(text, around.scope)
+    return Mutation("JSONPatch", listed(json_patch(operations, root.value, around)))
+
+
+def merge(patch: Mapping[str, Json], root: Root, around: Around) -> Mutation:
+    """Return a patch as what is applied, or as JSON patches where types do not merge so."""
+    if not isinstance(patch, Mapping):
+        raise no_twin("a merge that is no map")
+    try:
+        return _mutate_resource_mutation(
+            "ApplyConfiguration", merged_object(patch, root.value, around)
+        )
+    except Atomic:
+        return _mutate_resource_mutation("JSONPatch", merged_fields(patch, root.value, around))
+
+
+def _mutate_resource_mutation(form: str, patched: Patched) -> Mutation:
+    return Mutation(form, patched.text, patched.guards)
+
+
+# `mutate.foreach`: the object is patched for each element of a list.
+
+_JOINED: Final = Condition(
+    "places in joined lists",
+    "no element of the later lists is patched: its place is none of the list that is patched",
+)
+
+
+def foreach(given: Given) -> list[Mutation]:
+    """Return the mutation of each loop: the next one sees what it made."""
+    return loops(given.body, given.root, Around(given.scope, merges=given.root.merges))
+
+
+def loops(blocks: Json, root: Root, around: Around) -> list[Mutation]:
+    """Return the mutation of each of several loops."""
+    found = [
+        within((n,), _mutate_foreach_mutation, one, root, around) for n, one in enumerate(blocks)
+    ]
+    return found if len(found) == 1 else [_on_its_own(one) for one in found]
+
+
+def _on_its_own(one: Mutation) -> Mutation:
+    """Return one of several mutations, which asks its conditions itself."""
+    if not one.guards:
+        return one
+    nothing = "Object{}" if one.form == "ApplyConfiguration" else "[]"
+    text = f"{enclosed(every(one.guards), OR)}\n? {one.text}\n: {nothing}"
+    return one._replace(text=text, guards=())
+
+
+def _mutate_foreach_mutation(block: Json, root: Root, around: Around) -> Mutation:
+    if block.get("patchStrategicMerge") is None:
+        return Mutation("JSONPatch", listed(_operations(block, root.value, around)))
+    patch = block["patchStrategicMerge"]
+    return within(("patchStrategicMerge",), merge, patch, root, _inside(block, around))
+
+
+def _operations(block: Json, root: Value, around: Around) -> list[Operation]:
+    """Return the operations of a loop with JSON patches, or with loops in it."""
+    inside = _inside(block, around)
+    (loop,) = inside.loops[-1:]
+    if block.get("foreach"):
+        blocks = block["foreach"]
+        if len(blocks) > 1:
+            raise no_twin("several loops in a loop", "write a loop for each").below("foreach")
+        if blocks[0].get("patchStrategicMerge") is not None:
+            raise no_twin("a merge in a nested loop", "write a JSON patch").below("foreach", 0)
+        return looped(loop, within(("foreach", 0), _operations, blocks[0], root, inside))
+    try:
+        patch = operations_of(block.get("patchesJson6902"), inside.scope)
+        taken_from = removed_element(patch, root, inside)
+        if taken_from is not None:
+            return [_without(taken_from, loop)]
+        return looped(loop, json_patch(patch, root, inside))
+    except NotConvertible as refusal:
+        raise refusal.below("patchesJson6902") from None
+
+
+def _without(place: Place, loop: Loop) -> Operation:
+    """Return what takes the elements out of a list that a loop goes over."""
+    if not loop.backwards:
+        raise no_twin(
+            "elements that are taken out from the front: each moves those behind it",
+            "write `order: Descending`",
+        )
+    kept = opposite(loop.condition)
+    rest = f"{place.value.tight()}.filter({loop.element.text}, {one_line(kept)})"
+    there = TRUE if not loop.listed.fallback else place.value.is_there()
+    return Operation(operation("replace", place, rest), there)
+
+
+def _inside(block: Json, around: Around) -> Around:
+    """Return what a patch in a loop knows: its element, and the place of that."""
+    elements = _list(block, around.scope)
+    name = around.scope.element(elements.noun)
+    taken = around.scope.taken | {name}
+    depth = len(around.loops)
+    index = counter("index" if not depth else f"index{depth + 1}")
+    element = Value(name, element_of(elements.types), noun=elements.noun)
+    names = {
+        **around.scope.names,
+        "element": element,
+        f"element{depth}": element,
+        "elementIndex": index,
+        f"elementIndex{depth}": index,
+    }
+    scope = around.scope._replace(names=names, taken=taken | {index.text})
+    scope = within(("context",), with_entries, block.get("context"), scope, inline=True)
+    kept: Test = TRUE
+    if block.get("preconditions"):
+        kept = within(("preconditions",), conditions_test, block["preconditions"], scope)
+    if " + " in elements.text and "elementIndex" in str(block.get("patchesJson6902")):
+        around.scope.desk.note(_JOINED)
+    loop = Loop(elements, element, index, kept, backwards=block.get("order") == "Descending")
+    return around._replace(scope=scope, loops=(*around.loops, loop))
+
+
+def _list(block: Json, scope: Scope) -> Value:
+    found = within(("list",), query_value, list_of(block).strip(), scope)
+    if found.types and not is_list(found.types):
+        raise no_twin("a loop over what is no list").below("list")
+    return found
+
+
+# `mutate.targets`: objects that are there are patched for another one, the trigger.
+#
+# An expression names them for each trigger. To the patches they are `object`; of the trigger they
+# know what its request tells, or look it up.
+#
+# Source of the rule: upstream pkg/background/mpol/processor.go
 
 _EVENTS: Final = Condition(
     "existing objects",
