@@ -1,4 +1,4 @@
-"""Conditions of preconditions and deny blocks → tests, one file for each family of operators."""
+"""Conditions of preconditions and deny blocks → tests."""
 
 from kyvsim.migrate.conditions.block import Asked, conditions_asked, conditions_test
 

@@ -1,4 +1,4 @@
-"""Context entries of rules → variables of the new policy, one file for each source."""
+"""Context entries of rules → variables of the new policy."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Controls of the Pod Security Standards → tests, one file for each idea as in the language.
+"""Controls of the Pod Security Standards → tests.
 
 The controls, and the values that they allow, are those of `kyvsim.languages.classic.pod_security`.
 """
