@@ -1,19 +1,19 @@
 """Expressions as values: their text, the names they may read, and the closure that evaluates."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.expr.closures import Run
 from kyvsim.expr.errors import NotFoundError, QuerySyntaxError
 from kyvsim.expr.functions.record import Function
-from kyvsim.expr.functions.standard import STANDARD
+from kyvsim.expr.functions.table import FUNCTIONS
 from kyvsim.expr.lower import Surroundings, lower
 from kyvsim.expr.names import names_in
 from kyvsim.expr.parse import Spans, Tree, parse
 from kyvsim.expr.semantics import Missing
 from kyvsim.kube.objects import Json
 from kyvsim.model.ports import System
+from kyvsim.model.wording import likely
 
 
 class Query(NamedTuple):
@@ -28,16 +28,39 @@ class Query(NamedTuple):
 
 _PLAIN: Final = frozenset({"literal", "identity", "current", "variable", "expref", "empty"})
 """Parts of which nobody asks what they came to."""
-_AT_HAND: Mapping[str, Function] = MappingProxyType({one.name: one for one in STANDARD})
 
 
 def function_named(name: str) -> Function | None:
     """Return the function of a name, or None."""
-    if name in _AT_HAND:
-        return _AT_HAND[name]
-    from kyvsim.expr.functions.table import FUNCTIONS  # noqa: PLC0415 — slow, not often needed
-
     return FUNCTIONS.get(name)
+
+
+def impossible_calls(expression: str) -> Iterator[str]:
+    """Yield why calls of functions in an expression can only fail, whatever their arguments are.
+
+    upstream: kyverno/go-jmespath `functions.go`, CallFunction
+    """
+    try:
+        tree = parse(expression)
+    except QuerySyntaxError:
+        return
+    for name, count in _calls(tree):
+        function = FUNCTIONS.get(name)
+        if function is None:
+            yield f"there is no function `{name}`{likely(name, FUNCTIONS)}"
+        elif refusal := function.refusal(count):
+            yield refusal
+
+
+def _calls(tree: Tree) -> Iterator[tuple[str, int]]:
+    """Yield name and number of arguments of every call in a tree."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        children = [child for child in node["children"] if child.__class__ is dict]
+        if node["type"] == "function_expression":
+            yield node["value"], len(children)
+        pending += reversed(children)
 
 
 Hear: TypeAlias = Callable[[tuple[int, int], Run], Run]

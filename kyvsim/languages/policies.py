@@ -1,8 +1,10 @@
 """Policies of all languages → what the engine runs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Any, Final, NamedTuple
 
 from kyvsim.compile import (
     CompiledPolicy,
@@ -11,37 +13,117 @@ from kyvsim.compile import (
     index_policies,
 )
 from kyvsim.compile.remark import uncompiled
-from kyvsim.languages import cel, classic, cleanup, native
+from kyvsim.kube.objects import Json, text_field
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.model.budget import BudgetError
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.exception import PolicyException
+from kyvsim.model.fault import fault_text
+from kyvsim.model.mention import About, Mention
+from kyvsim.model.payload import Payload, PayloadMode
 from kyvsim.model.policy import Policy, PolicyReaders, Rule
 from kyvsim.model.ports import System
+from kyvsim.model.source import Document
+from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
+from kyvsim.schema.native import NATIVE_GROUP
 
-if TYPE_CHECKING:
-    from kyvsim.model.exception import PolicyException
-    from kyvsim.model.mention import Mention
 
-LANGUAGES: tuple[Language, ...] = (
-    classic.LANGUAGE,
-    cleanup.LANGUAGE,
-    cel.LANGUAGE,
-    native.LANGUAGE,
+class PolicyKinds(NamedTuple):
+    """The kinds of policies of one language, and the modules that know them.
+
+    A module is imported with the first policy that needs it: CEL takes as long to load as
+    everything else that a run needs, and most runs have no policy in it.
+    """
+
+    group: str
+    kinds: frozenset[str]
+    """They are read in all versions that are served."""
+    language: str
+    """The module of the `LANGUAGE`, below this package, as the others are."""
+    lint: str
+    """The module of `lint_policy`, which returns all diagnostics about a policy by itself: what
+    the language says, and advice. A language decides how much of it, for there is none on what is
+    wrong."""
+    mentions: str
+    """The module of `mentions`, which yields where a policy looks and what it looks for there."""
+
+
+def _with_namespaced(*kinds: str) -> frozenset[str]:
+    return frozenset((*kinds, *(f"Namespaced{kind}" for kind in kinds)))
+
+
+CLASSIC_POLICIES: Final = PolicyKinds(
+    RULES_GROUP,
+    frozenset({"ClusterPolicy", "Policy"}),
+    language="classic",
+    lint="classic.lint",
+    mentions="classic.mentions",
+)
+CLEANUP_POLICIES: Final = PolicyKinds(
+    RULES_GROUP,
+    frozenset({"ClusterCleanupPolicy", "CleanupPolicy"}),
+    language="cleanup",
+    lint="cleanup.lint",
+    mentions="classic.mentions",
+)
+CEL_POLICIES: Final = PolicyKinds(
+    CEL_GROUP,
+    _with_namespaced(
+        "ValidatingPolicy",
+        "MutatingPolicy",
+        "GeneratingPolicy",
+        "DeletingPolicy",
+        "ImageValidatingPolicy",
+    ),
+    language="cel",
+    lint="cel.lint",
+    mentions="cel.mentions",
+)
+NATIVE_POLICIES: Final = PolicyKinds(
+    NATIVE_GROUP,
+    frozenset({"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"}),
+    language="native",
+    lint="native.lint",
+    mentions="native.mentions",
 )
 
-_BY_KIND: Mapping[str, Language] = MappingProxyType(
+LANGUAGES: Final = (CLASSIC_POLICIES, CLEANUP_POLICIES, CEL_POLICIES, NATIVE_POLICIES)
+
+_BY_KIND: Mapping[str, PolicyKinds] = MappingProxyType(
     {kind: one for one in LANGUAGES for kind in one.kinds}
 )
 
-READERS: PolicyReaders = MappingProxyType(
-    {(one.group, kind): one.read for one in LANGUAGES for kind in one.kinds}
-)
-"""What reads policies of any language."""
+
+def _module(name: str) -> Any:
+    """Return a module of the table; mypy knows nothing of what is in it."""
+    return import_module(f"kyvsim.languages.{name}")
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def language_at(name: str) -> Language:
+    """Return the language of a module of the table."""
+    language: Language = _module(name).LANGUAGE
+    return language
 
 
 def language_of(policy: Policy) -> Language:
     """Return the language of a policy."""
-    return _BY_KIND[policy.kind]
+    return language_at(_BY_KIND[policy.kind].language)
+
+
+def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
+    return language_at(_BY_KIND[text_field(data, "kind")].language).read(data, document)
+
+
+READERS: PolicyReaders = MappingProxyType(
+    {(one.group, kind): _read for one in LANGUAGES for kind in one.kinds}
+)
+"""What reads policies of any language."""
+
+
+def is_cel_policy(policy: Policy) -> bool:
+    """Return whether a policy is of one of Kyverno's kinds in CEL."""
+    return policy.kind in CEL_POLICIES.kinds
 
 
 def compile_policies(
@@ -51,8 +133,8 @@ def compile_policies(
 
     Of the sound ones it is told what cannot be meant, unless a cluster has let them in.
     """
-    for one in LANGUAGES:
-        one.declare(options)
+    for language in _languages_with_exceptions(options):
+        language.declare(options)
     compiled: list[CompiledPolicy] = []
     diagnostics: list[Diagnostic] = []
     for policy in policies:
@@ -61,6 +143,14 @@ def compile_policies(
         if found is not None:
             compiled.append(found)
     return index_policies(compiled, options.system.meter), tuple(diagnostics)
+
+
+def _languages_with_exceptions(options: CompileOptions) -> Iterator[Language]:
+    """Yield the languages for whose policies exceptions are given, whether or not there are any."""
+    if options.exceptions:
+        yield language_at(CLASSIC_POLICIES.language)
+    if options.cel_exceptions:
+        yield language_at(CEL_POLICIES.language)
 
 
 def _compile(
@@ -77,7 +167,7 @@ def _compile(
             return compiled, problems
         return compiled, language.doubt(policy)
     except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is that policy's error
-        return None, (_faulted(policy, error),)
+        return None, (uncompiled(policy, fault_text(error)),)
 
 
 def derived_rules(policy: Policy) -> tuple[Rule, ...]:
@@ -90,35 +180,37 @@ def needs_request(policy: Policy) -> bool:
     return language_of(policy).needs_request(policy)
 
 
+def usable_payloads(payloads: tuple[Payload, ...]) -> tuple[tuple[Payload, ...], Diagnostics]:
+    """Return the payloads that are what their mode says, and what is to be reported about all.
+
+    Anything may be a payload of mode JSON; the other modes are requests, which policies in CEL
+    decide on.
+    """
+    if all(one.mode is PayloadMode.JSON for one in payloads):
+        return payloads, ()
+    return language_at(CEL_POLICIES.language).check_payloads(payloads)
+
+
 def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
     """Return everything that can be said of a policy by itself."""
     options.system.meter.begin_resource()
     try:
-        return language_of(policy).lint(policy, options)
+        found: Diagnostics = _module(_BY_KIND[policy.kind].lint).lint_policy(policy, options)
     except BudgetError as error:
         return (uncompiled(policy, error.cause),)  # `lint` has no option that sets a budget
     except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is that policy's error
-        return (_faulted(policy, error),)
+        return (uncompiled(policy, fault_text(error)),)
+    return found
 
 
-def _faulted(policy: Policy, error: Exception) -> Diagnostic:
-    from kyvsim.model.fault import fault_text  # noqa: PLC0415 — seldom needed
-
-    return uncompiled(policy, fault_text(error))
-
-
-def mentions_of_exception(exception: "PolicyException") -> "tuple[Mention, ...]":
+def mentions_of_exception(exception: PolicyException) -> tuple[Mention, ...]:
     """Return where an exception from rules looks, and what it looks for there."""
-    from kyvsim.languages.classic.mentions import exception_mentions  # noqa: PLC0415 — for `equal` only
-
-    return tuple(exception_mentions(exception))
+    return tuple(_module(CLASSIC_POLICIES.mentions).exception_mentions(exception))
 
 
-def mentions_of(policy: Policy, system: System) -> "tuple[Mention, ...]":
+def mentions_of(policy: Policy, system: System) -> tuple[Mention, ...]:
     """Return where a policy looks, and what it looks for there; one of a namespace looks there."""
-    told = tuple(language_of(policy).mentions(policy, system))
+    told = tuple(_module(_BY_KIND[policy.kind].mentions).mentions(policy, system))
     if not policy.namespace:
         return told
-    from kyvsim.model.mention import About, Mention  # noqa: PLC0415 — for `equal` only
-
     return (Mention(About.OBJECT, ("metadata", "namespace"), (policy.namespace,)), *told)

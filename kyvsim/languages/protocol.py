@@ -3,16 +3,13 @@
 Everything behind knows compiled policies and facts (`kyvsim.model.facts`), and no language.
 """
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.payload import Payload
 from kyvsim.model.policy import Policy, PolicyReader, Rule
-from kyvsim.model.ports import System
-
-if TYPE_CHECKING:
-    from kyvsim.model.mention import Mention
 
 Diagnostics: TypeAlias = tuple[Diagnostic, ...]
 
@@ -20,16 +17,10 @@ Diagnostics: TypeAlias = tuple[Diagnostic, ...]
 class Language(NamedTuple):
     """One policy language."""
 
-    group: str
-    kinds: frozenset[str]
-    """The kinds of its policies; they are read in all versions that are served."""
     read: PolicyReader
     """Makes a policy, with its facts, of data whose shape is right."""
     lower: Callable[[Policy, CompileOptions], tuple[CompiledPolicy | None, Diagnostics]]
     """Compiles a policy; None where it cannot be used, with what is wrong with it."""
-    lint: Callable[[Policy, CompileOptions], Diagnostics]
-    """Returns everything that can be said of a policy by itself: what the others say, and advice.
-    A language says here how much of it, for there is none on what is wrong."""
     check: Callable[[Policy, CompileOptions], Diagnostics] = lambda _policy, _options: ()
     """Returns what a cluster refuses in a policy; not asked where a cluster has let it in."""
     doubt: Callable[[Policy], Diagnostics] = lambda _: ()
@@ -40,5 +31,7 @@ class Language(NamedTuple):
     """Returns whether something of a policy is only known where there is a request."""
     derive: Callable[[Policy], tuple[Rule, ...]] = lambda policy: policy.rules
     """Returns the rules of a policy with those that are derived from them."""
-    mentions: "Callable[[Policy, System], Iterable[Mention]]" = lambda _policy, _system: ()
-    """Returns where a policy looks and what it looks for there."""
+    check_payloads: Callable[[tuple[Payload, ...]], tuple[tuple[Payload, ...], Diagnostics]] = (
+        lambda payloads: (payloads, ())
+    )
+    """Returns the payloads that its policies can judge, and what is to be reported about all."""

@@ -12,7 +12,7 @@ from recorded import recorded
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
 from kyvsim.languages import READERS
-from kyvsim.languages.cel import expression_problems
+from kyvsim.languages.cel.compile import problems_of
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.policy import load_policies
 
@@ -30,7 +30,7 @@ def refused(tmp_path_factory):
         file.write_text(json.dumps(recorder.policy(kind, EXPRESSIONS)))
         documents, _ = read_documents([str(file)], None, STRICT)
         (policy,), _ = load_policies(documents, READERS)
-        problems = expression_problems(policy, CompileOptions(own_system()))
+        problems = problems_of(policy, CompileOptions(own_system()))
         told = (one for one in problems if one.path[1] == "variables")
         return {one.path[2]: recorder.first_error(one.message) for one in told}
 

@@ -16,7 +16,7 @@ _DERIVED = frozenset({"ValidatingPolicy", "ImageValidatingPolicy"})
 """Kinds whose texts are all changed in what is derived from them."""
 
 
-def lint_cel_policy(policy: Policy, options: CompileOptions) -> tuple[Diagnostic, ...]:
+def lint_policy(policy: Policy, options: CompileOptions) -> tuple[Diagnostic, ...]:
     """Return all remarks about a policy whose shape is right.
 
     Of one that cannot be compiled in full, or does nothing, there is no advice: what is wrong comes

@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/controllers/admissionpolicygenerator (generate
 generate-map.go).
 """
 
-from kyvsim.languages.cel import derived_specs
+from kyvsim.languages.cel.compile import variants_of
 from kyvsim.model.policy import Policy
 
 _MUTATING = "MutatingAdmissionPolicy"
@@ -28,6 +28,6 @@ def why_no_native_twin(policy: Policy, kind: str) -> str:
     evaluation = policy.spec.get("evaluation") or {}
     if kind == _MUTATING and evaluation.get("useServerSideApply"):
         return f"{skipped} {_IN_WHOLE}"
-    if derived_specs(policy):
+    if variants_of(policy):
         return f"{skipped} pod controllers autogen is enabled."
     return ""

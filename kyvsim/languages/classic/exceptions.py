@@ -10,6 +10,7 @@ from kyvsim.compile.outcome import Exclusion
 from kyvsim.conditions import ConditionsResult, compile_exception_conditions
 from kyvsim.context import JSONContext
 from kyvsim.kube.wildcard import matches
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.match import compile_exception_match
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.exception import PolicyException
@@ -19,11 +20,14 @@ from kyvsim.model.source import Path
 
 
 def attach_exceptions(
-    policy: Policy, rule: Rule, options: CompileOptions
+    context: RuleContext, rule_type: RuleType, options: CompileOptions
 ) -> tuple[CompiledException, ...]:
     """Return the compiled exceptions that name the rule, in the order in which they were given."""
+    policy, rule = context.policy, context.rule
     return tuple(
-        _compile(exception, entries, rule, options)
+        _compile(exception, entries, rule, options)._replace(
+            controls=_controls(exception, rule_type)
+        )
         for exception in options.exceptions
         if (entries := _entries_for(exception, policy, rule))
     )
@@ -68,7 +72,7 @@ def _compile(
         key=exception.key,
         matches=covers,
         conditions=conditions,
-        controls=_controls(exception),
+        controls=(),
         written=exception.match,
     )
 
@@ -87,14 +91,9 @@ def _told(conditions: CompiledConditions, probe: Probe) -> CompiledConditions:
     return told
 
 
-def _controls(exception: PolicyException) -> tuple[Exclusion, ...]:
-    if not exception.pod_security:
-        return ()
-    from kyvsim.languages.classic.pod_security.exclusions import (  # noqa: PLC0415 — many modules, rarely needed
-        compile_exclusions,
-    )
-
-    return compile_exclusions(exception.pod_security)
+def _controls(exception: PolicyException, rule_type: RuleType) -> tuple[Exclusion, ...]:
+    """Return the controls that an exception lets pass; a rule of another type is skipped whole."""
+    return rule_type.exclusions(exception.pod_security) if rule_type.exclusions else ()
 
 
 def _entries_for(exception: PolicyException, policy: Policy, rule: Rule) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias, TypeVar
 
 from kyvsim.compile.compiled import CompiledException, CompiledRule, FindExceptions, Properties
+from kyvsim.compile.exception_index import index_exceptions
 from kyvsim.compile.followed import followed_rule
 from kyvsim.compile.options import CompileOptions, Model
 from kyvsim.compile.outcome import CompiledBody, skipped
@@ -87,8 +88,8 @@ def _lower(
     settled = options.settled
     preconditions = None if settled else data.get("preconditions")
     # A rule that is known to apply was excepted by none, but for those its body weighs itself.
-    excepted = not settled or rule_type.weighs_exceptions
-    exceptions = attach_exceptions(policy, rule, options) if excepted else ()
+    excepted = not settled or rule_type.exclusions is not None
+    exceptions = attach_exceptions(context, rule_type, options) if excepted else ()
     lowered = CompiledRule(
         rule=rule,
         stage=Stage[rule_type.phase.name],
@@ -106,7 +107,7 @@ def _lower(
         else compiled(lambda: compile_conditions(preconditions, system, probe.at("preconditions"))),
         exceptions=exceptions,
         find_exceptions=_index(exceptions, options) if exceptions else None,
-        weighs_exceptions=rule_type.weighs_exceptions,
+        weighs_exceptions=rule_type.exclusions is not None,
         concerns=rule_type.concerns(context) if rule_type.concerns else None,
         body=compiled(lambda: _compile_body(rule_type, context, options)),
         meter=system.meter,
@@ -132,8 +133,6 @@ def _index(
 ) -> FindExceptions | None:
     if options.is_heard:  # who listens hears of those that do not apply, too
         return None
-    from kyvsim.compile.exception_index import index_exceptions  # noqa: PLC0415 — where there are any
-
     return index_exceptions(exceptions)
 
 

@@ -28,6 +28,7 @@ from kyvsim.model.exception import PolicyException
 from kyvsim.model.facts import Filter
 from kyvsim.model.mention import About, Hole, Mention, Way
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import System
 from kyvsim.pattern.anchors import parse_anchor
 
 _FILTERS = frozenset({"match", "exclude", "name"})
@@ -38,7 +39,7 @@ _SELECTED = re.compile(r"([^,=!]+)==?([^,=]+)")
 _ASKING = ("configMap", "apiCall", "imageRegistry", "globalReference")
 
 
-def mentions(policy: Policy) -> Iterator[Mention]:
+def mentions(policy: Policy, _: System) -> Iterator[Mention]:
     """Yield what the rules of a policy mention."""
     notes = Notebook()
     for rule in policy.rules:

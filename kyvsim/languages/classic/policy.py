@@ -16,6 +16,7 @@ from kyvsim.languages.classic.autogen import (
 )
 from kyvsim.languages.classic.checks.refusal import refuse
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
+from kyvsim.languages.classic.probed_rules import probe_rules
 from kyvsim.model.budget import BudgetError
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
@@ -85,8 +86,6 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
         return lowered | {id(one): lower_derived_rule(policy, one, options) for one in derived}
 
     if options.listener:  # who wants to hear of all of them
-        from kyvsim.languages.classic.probed_rules import probe_rules  # noqa: PLC0415 — likewise
-
         unprobed = every()
         lowered = unprobed | probe_rules(policy, computed, unprobed, options)
     forms = cache(lambda: _forms(computed, lowered if options.listener else every()))

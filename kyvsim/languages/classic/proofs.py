@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 from kyvsim.compile.compiled import Proofs
 from kyvsim.compile.options import CompileOptions
+from kyvsim.conditions.shape import asks_only, confirming_shape
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.match import matches_by_kind
 from kyvsim.model.result import Phase
+from kyvsim.proof import together
 
 _OBJECT = ("request", "object")
 _OPERATION = ("request", "operation")
@@ -30,9 +32,6 @@ def compile_proofs(
 
 
 def _proofs(rule_type: RuleType, context: RuleContext) -> Proofs:
-    from kyvsim.conditions.shape import asks_only, confirming_shape  # noqa: PLC0415 — for many objects only
-    from kyvsim.proof import together  # noqa: PLC0415 — for many objects only
-
     preconditions = context.rule.data.get("preconditions")
     if preconditions is None or asks_only(preconditions, *_OPERATION):
         return Proofs(rule_type.proofs(context), after_preconditions=preconditions is not None)

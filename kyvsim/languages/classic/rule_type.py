@@ -3,10 +3,10 @@
 Whoever asks something of rule types asks their records: the checks, autogen, coverage, the remarks.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.compile.outcome import CompiledBody, Proof
+from kyvsim.compile.outcome import CompiledBody, Exclusion, Proof
 from kyvsim.compile.probed import APPLIED, CHECKED, Ends
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json
@@ -78,6 +78,9 @@ class RuleType(NamedTuple):
     """Whether a body excludes the other types of its section."""
     problems: Remarks = lambda _: iter(())
     """What upstream refuses in the frame of a body, each with upstream's reason."""
+    broken: Callable[[Mapping[str, Json]], Iterator[Remark]] = lambda _: iter(())
+    """Yields the expressions of a rule that cannot be compiled and make it fail when it runs, with
+    their ways from the rule."""
     idle: Remarks = lambda _: iter(())
     """What makes that a body says the same of every object."""
     patterns: Callable[[Json], Iterator[tuple[Path, Json]]] = lambda _: iter(())
@@ -94,8 +97,9 @@ class RuleType(NamedTuple):
     """What can come of a rule with this body; None where that follows from the phase."""
     tolerant: bool = True
     """Whether failures that an UPDATE did not bring may be passed over."""
-    weighs_exceptions: bool = False
-    """Whether the body itself says what the exceptions that match change."""
+    exclusions: Callable[[Sequence[Mapping[str, Json]]], tuple[Exclusion, ...]] | None = None
+    """Compiles the controls that exceptions let pass, for a body that says itself what the
+    exceptions that match change; None where a rule is skipped that an exception matches."""
     concerns: Callable[[RuleContext], Callable[[Json], bool]] | None = None
     """Compiles what says whether an object has anything that the rule looks at; where it has
     nothing, not even the rule's context is asked."""

@@ -1,15 +1,7 @@
-"""CleanupPolicy and ClusterCleanupPolicy of `kyverno.io`: what goes at which times.
+"""CleanupPolicy and ClusterCleanupPolicy of `kyverno.io`: what goes at which times."""
 
-What compiles them is loaded when a policy of them is compiled.
-"""
-
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-from kyvsim.compile import CompiledPolicy, CompileOptions
-from kyvsim.compile.remark import uncompiled
-from kyvsim.expr import QuerySyntaxError
 from kyvsim.kube.objects import Json, metadata
+from kyvsim.languages.cleanup.lower import lower_cleanup
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.languages.whole_policy import whole_policy
 from kyvsim.match.filters import filters
@@ -17,11 +9,6 @@ from kyvsim.match.kinds import kinds_of_block
 from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
-from kyvsim.schema.facts import RULES_GROUP
-
-if TYPE_CHECKING:
-    from kyvsim.model.mention import Mention
-    from kyvsim.model.ports import System
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
@@ -40,38 +27,6 @@ def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
     return whole_policy(data, document, facts, blocks, rule_name=metadata(data)["name"]), ()
 
 
-def _lower(policy: Policy, options: CompileOptions) -> tuple[CompiledPolicy | None, Diagnostics]:
-    from kyvsim.languages.cleanup.lower import (  # noqa: PLC0415 — for these policies only
-        compile_cleanup,
-    )
-
-    try:
-        return compile_cleanup(policy, options), ()
-    except (QuerySyntaxError, ValueError) as error:
-        return None, (uncompiled(policy, error),)
-
-
-def _lint(policy: Policy, options: CompileOptions) -> Diagnostics:
-    from kyvsim.languages.classic.lint import with_advice  # noqa: PLC0415 — all advice, for `lint` only
-    from kyvsim.languages.cleanup.checks import expression_problems  # noqa: PLC0415 — likewise
-
-    problems = tuple(expression_problems(policy)) or _lower(policy, options)[1]
-    return with_advice(policy, problems)
-
-
-def _mentions(policy: Policy, _: "System") -> "Iterable[Mention]":
-    from kyvsim.languages.classic.mentions import mentions  # noqa: PLC0415 — for `equal` only
-
-    return mentions(policy)
-
-
-LANGUAGE = Language(
-    group=RULES_GROUP,
-    kinds=frozenset({"ClusterCleanupPolicy", "CleanupPolicy"}),
-    read=_read,
-    lower=_lower,
-    lint=_lint,
-    mentions=_mentions,
-)
+LANGUAGE = Language(read=_read, lower=lower_cleanup)
 
 __all__ = ["LANGUAGE"]

@@ -11,22 +11,34 @@ from kyvsim.compile.followed import followed_rule
 from kyvsim.compile.options import CompileOptions
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.compile.probed import APPLIED, compile_tell, told_by
+from kyvsim.compile.remark import uncompiled
 from kyvsim.conditions import ConditionError, compile_exception_conditions
 from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.context.images import load_images
 from kyvsim.context.loaders import compile_entries
-from kyvsim.expr import QueryError, System
+from kyvsim.expr import QueryError, QuerySyntaxError, System
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, Predicate, compile_exception_match
 from kyvsim.match.followed import followed_block
 from kyvsim.model.budget import Meter
 from kyvsim.model.coverage import PointKind
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus, Stage
 
 _MATCHED = passed("resource matched")
 _UNMATCHED = failed("resource did not match")
+
+
+def lower_cleanup(
+    policy: Policy, options: CompileOptions
+) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
+    """Return a cleanup policy compiled, or None and why it cannot be."""
+    try:
+        return compile_cleanup(policy, options), ()
+    except (QuerySyntaxError, ValueError) as error:
+        return None, (uncompiled(policy, error),)
 
 
 def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import contains_text
 from kyvsim.kube.wildcard import matches
-from kyvsim.languages.classic.advice.function_calls import impossible_calls_in
 from kyvsim.languages.classic.checks.allowed_variables import unreadable_variables
+from kyvsim.languages.classic.checks.variable_text import impossible_calls_in
 from kyvsim.match.kinds import kinds_of_block
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import ExceptedRules, PolicyException
@@ -59,7 +59,6 @@ def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnos
             yield Diagnostic("KV230", Severity.ERROR, text, place, excerpt)
         if not contains_text(conditions, "("):
             continue
-
         for problem, path in impossible_calls_in(conditions):
             yield warn(document, "KV205", problem, ("spec", "conditions", *path))
 

@@ -11,7 +11,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 
 
-def lint_native_policy(policy: Policy, options: CompileOptions) -> tuple[Diagnostic, ...]:
+def lint_policy(policy: Policy, options: CompileOptions) -> tuple[Diagnostic, ...]:
     """Return all remarks about a policy; of one with an expression in error there is no advice."""
     return compile_native_policy(policy, options)[1] or tuple(_advice(policy))
 

@@ -8,9 +8,10 @@ from kyvsim.languages.mentioned_constraints import read_constraints
 from kyvsim.languages.mentioned_expressions import read_expressions
 from kyvsim.model.mention import Mention
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import System
 
 
-def mentions(policy: Policy) -> Iterator[Mention]:
+def mentions(policy: Policy, _: System) -> Iterator[Mention]:
     """Yield what the policy mentions."""
     notes = Notebook()
     read_constraints(policy.spec.get("matchConstraints"), notes)

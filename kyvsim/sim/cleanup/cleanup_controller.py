@@ -11,7 +11,7 @@ from kyvsim.kube.discovery import KindTable, lies_in_namespace, plural
 from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kube.wildcard import matches
-from kyvsim.languages import cleanup
+from kyvsim.languages import CLEANUP_POLICIES
 from kyvsim.languages.cel import resources_of
 from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.policy import Policy
@@ -162,7 +162,7 @@ class _CleanupController:
 
 
 def _is_scheduled(key: ObjectKey) -> bool:
-    older = key.kind in cleanup.LANGUAGE.kinds and key.api_version.startswith("kyverno.io/")
+    older = key.kind in CLEANUP_POLICIES.kinds and key.api_version.startswith("kyverno.io/")
     return older or (is_cel_policy(key) and not is_asked_policy(key))
 
 

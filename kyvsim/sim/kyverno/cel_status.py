@@ -10,7 +10,8 @@ from typing import NamedTuple
 from kyvsim.context.access_review import allows
 from kyvsim.kube.discovery import kind_of_plural
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.languages.cel import derived_specs, resources_of
+from kyvsim.languages.cel import resources_of
+from kyvsim.languages.cel.compile import variants_of
 from kyvsim.languages.cel.facts import generates, verifies_images
 from kyvsim.languages.cel.webhook_facts import matched_resources
 from kyvsim.model.policy import Policy
@@ -34,7 +35,7 @@ def cel_status(policy: Policy, store: Store, now: str, before: Json) -> Json:
         return stated
     configs = {
         one.name: {"targets": list(_targets(one.spec)), "spec": _stored(one.spec)}
-        for one in derived_specs(policy)
+        for one in variants_of(policy)
     }
     derived = {"autogen": {"configs": configs} if configs else {}, **stated}
     # Nothing is made of a policy on images that the API server could evaluate.

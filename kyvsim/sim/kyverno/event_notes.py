@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.languages import cleanup
+from kyvsim.languages import CLEANUP_POLICIES
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.sim.kyverno.events import (
@@ -185,7 +185,7 @@ def cleaned_up(parts: Parts, policy: Policy, obj: Json, problem: str = "") -> Ev
     """Return the event on a cleanup policy of an object deleted, or of why it was not."""
     key = object_key(obj)
     named = f"{key.kind}/{key.namespace}/{key.name}"
-    older = policy.kind in cleanup.LANGUAGE.kinds
+    older = policy.kind in CLEANUP_POLICIES.kinds
     note = f"successfully {'cleaned up' if older else 'deleted'} the target resource {named}"
     if problem:
         verb = "clean up" if older else "delete"

@@ -4,7 +4,6 @@ Source of the rules: upstream pkg/controllers/policycache/controller.go, pkg/pol
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from kyvsim.compile import (
     CompiledPolicy,
@@ -14,21 +13,20 @@ from kyvsim.compile import (
 )
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.languages import cel, classic, compile_policies
-from kyvsim.languages.cel import existing_changes_of, pinning_of, webhook_facts_of
+from kyvsim.languages import CEL_POLICIES, CLASSIC_POLICIES, compile_policies
+from kyvsim.languages.cel import webhook_facts_of
+from kyvsim.languages.cel.compile import existing_changes, pinning
+from kyvsim.languages.cel.existing_objects import ExistingChange
 from kyvsim.languages.cel.facts import generates, mutates
+from kyvsim.languages.cel.webhook_facts import WebhookFacts
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
 from kyvsim.sim.kyverno.generated import is_left_to_the_server, may_be_left
 from kyvsim.sim.parts import Parts
 
-if TYPE_CHECKING:
-    from kyvsim.languages.cel.existing_objects import ExistingChange
-    from kyvsim.languages.cel.webhook_facts import WebhookFacts
-
-POLICY_KINDS = tuple((f"{RULES_GROUP}/v1", kind) for kind in sorted(classic.LANGUAGE.kinds))
-CEL_KINDS = cel.LANGUAGE.kinds
+POLICY_KINDS = tuple((f"{RULES_GROUP}/v1", kind) for kind in sorted(CLASSIC_POLICIES.kinds))
+CEL_KINDS = CEL_POLICIES.kinds
 """The kinds of `policies.kyverno.io`."""
 GENERATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(generates, CEL_KINDS)))
 MUTATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(mutates, CEL_KINDS)))
@@ -105,12 +103,12 @@ class PolicyCache:
             self._compiled[place] = fresh
         return self._compiled[place]
 
-    def existing_changes(self, policy: Policy) -> "tuple[ExistingChange, ...]":
+    def existing_changes(self, policy: Policy) -> tuple[ExistingChange, ...]:
         """Return what each variant of a policy in CEL makes of objects that are there."""
         place = place_of(policy.kind, policy.key)
         known = self._changes.get(place)
         if known is None or not known[0].says(policy):
-            known = policy, existing_changes_of(policy, self._options(policy))
+            known = policy, existing_changes(policy, self._options(policy))
             self._changes[place] = known
         return known[1]
 
@@ -118,7 +116,7 @@ class PolicyCache:
         """Return what a policy on images that acts does before it validates them."""
         place = place_of(policy.kind, policy.key)
         if place not in self._pinning:
-            self._pinning[place] = pinning_of(policy, self._options(policy))
+            self._pinning[place] = pinning(policy, self._options(policy))
         return self._pinning[place]
 
     def _compile(self, policy: Policy) -> CompiledPolicy | None:

@@ -8,6 +8,7 @@ from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
 from kyvsim.languages import READERS
 from kyvsim.languages import policies as languages
+from kyvsim.languages.classic import lint
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source
 from kyvsim.load.policy import load_policies
@@ -64,10 +65,7 @@ def test_what_cannot_be_compiled_costs_no_other_policy():
 
 
 def test_what_cannot_be_linted_is_an_error_of_the_policy(monkeypatch):
-    usual = languages.language_of
-    monkeypatch.setattr(
-        languages, "language_of", lambda one: usual(one)._replace(lint=failing(RecursionError()))
-    )
+    monkeypatch.setattr(lint, "lint_policy", failing(RecursionError()))
     (said,) = languages.lint_policy(policies()[0], CompileOptions(own_system()))
     assert (said.code, said.severity.value) == ("KV190", "error")
     assert "nested too deeply" in said.message

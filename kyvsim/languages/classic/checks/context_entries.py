@@ -5,6 +5,7 @@ upstream: pkg/validation/policy/validate.go, validateRuleContext
 
 from collections.abc import Iterator
 
+from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.checks.allowed_variables import syntax_problem
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
@@ -86,8 +87,6 @@ def _source_problem(entry: Json) -> str:
 
 def _image_problem(reference: str) -> str:
     """Return why an image cannot be asked for; one with variables in it is not looked at."""
-    from kyvsim.kube.image import parse_image  # noqa: PLC0415 — few rules ask registries
-
     if not reference:
         return "a ref is required for imageRegistry context entry"
     if _MASK in mask_variables(reference, _MASK):

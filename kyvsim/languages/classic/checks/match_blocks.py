@@ -6,6 +6,7 @@ upstream: api/kyverno/v1/{match_resources,resource_description,user_info}_types.
 from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.go_text import quote, to_json
+from kyvsim.languages.classic.checks.label_selectors import selector_problem
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
 from kyvsim.match.filters import filters
 from kyvsim.model.diagnostic import Diagnostic
@@ -78,10 +79,6 @@ def _check_resources(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnos
     selector = resources.get("selector")
     problem = ""
     if selector is not None:
-        from kyvsim.languages.classic.checks.label_selectors import (  # noqa: PLC0415 — few have one
-            selector_problem,
-        )
-
         problem = selector_problem(selector)
     if problem:
         text = f"{place}.selector: Invalid value: {to_json(selector)}: {problem}"

@@ -4,7 +4,9 @@ Kyverno takes them and says so when the rule runs: every object that it matches 
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
+from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 
@@ -15,11 +17,8 @@ def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
     KV212: a message that cannot be computed, in whose place Kyverno gives another.
     """
     for rule in policy.rules:
-        if not (rule.data.get("validate") or {}).get("cel"):
-            continue
-        from kyvsim.languages.classic.rules.cel_body import cel_problems  # noqa: PLC0415 — CEL is slow to import
-
-        for path, problem in cel_problems(rule.data):
+        broken = (one.broken(rule.data) for one in rule_types_of(rule.data))
+        for path, problem in chain.from_iterable(broken):
             place = policy.document.locate((*rule.path, *path))
             if path[-1] == "messageExpression":
                 text = f"rule `{rule.name}` never gives this message: {problem}"

@@ -7,6 +7,7 @@ import base64
 import binascii
 import gzip
 import io
+import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +18,7 @@ from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_text import load_all
 
 if TYPE_CHECKING:
-    import tarfile
+    pass
 
 _MOST_BYTES = 32 << 20
 """What a message may grow to: more than an object can be, less than a bomb."""
@@ -96,8 +97,6 @@ def manifests_for(message: SignedMessage, obj: Json) -> list[Json]:
 
 
 def _manifests(content: bytes) -> list[Json]:
-    import tarfile  # noqa: PLC0415 — slow to import, rarely needed
-
     direct = list(_documents(content))
     if direct:
         return direct

@@ -3,12 +3,12 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_cel.go.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kyvsim.compile.outcome import CompiledBody
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
-from kyvsim.languages.classic.rules.cel_body import compile_cel
+from kyvsim.languages.classic.rules.cel_body import cel_problems, compile_cel
 from kyvsim.model.result import Phase
 
 
@@ -49,6 +49,10 @@ def _parameter_problems(cel: Json) -> Iterator[Remark]:
             yield (), "cel.paramKind is required"
 
 
+def _broken(rule: Mapping[str, Json]) -> Iterator[Remark]:
+    return cel_problems(rule) if rule["validate"]["cel"] else iter(())
+
+
 def _idle(cel: Json) -> Iterator[Remark]:
     if not cel.get("expressions"):
         yield (), "`cel` has no expressions, so it checks nothing"
@@ -60,6 +64,7 @@ RULE_TYPE = RuleType(
     _compile,
     Autogen(_carried, sources=("object", "oldObject")),
     problems=_problems,
+    broken=_broken,
     idle=_idle,
     fields=frozenset({"celPreconditions"}),
     reads_context=False,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, Proof, errored, failed
 from kyvsim.compile.probed import CHECKED, DENIED, Ends
 from kyvsim.conditions import ConditionError, compile_conditions
+from kyvsim.conditions.shape import is_seen_whole, refuting_shape
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.messages import (
     compile_deny_message,
@@ -49,15 +50,11 @@ def _compile(context: RuleContext) -> CompiledBody:
 
 def denial_shape(deny: Json, *start: str) -> "Shape | None":
     """Return the shape of what is under `start` for which a `deny` block certainly passes."""
-    from kyvsim.conditions.shape import refuting_shape  # noqa: PLC0415 — for many objects only
-
     return refuting_shape(deny.get("conditions"), start)
 
 
 def is_denial_seen_whole(context: RuleContext, deny: Json) -> bool:
     """Return whether a `deny` block looks at nothing but what that shape looks at."""
-    from kyvsim.conditions.shape import is_seen_whole  # noqa: PLC0415 — for many objects only
-
     return is_seen_whole(deny.get("conditions")) and has_fixed_message(context)
 
 

@@ -28,6 +28,7 @@ from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
 from kyvsim.pattern import FailureKind, compile_pattern
+from kyvsim.pattern.shape import pattern_shape
 
 _Built = TypeVar("_Built")
 
@@ -89,8 +90,6 @@ def _compile(context: RuleContext) -> CompiledBody:
 
 
 def _proofs(context: RuleContext) -> tuple[Proof, ...]:
-    from kyvsim.pattern.shape import pattern_shape  # noqa: PLC0415 — for many objects only
-
     template = compile_template(context.rule.data["validate"]["pattern"], context.system)
     found = pattern_shape(template.value) if template.constant else None
     if found is None:

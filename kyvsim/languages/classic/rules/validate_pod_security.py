@@ -2,6 +2,7 @@
 
 from kyvsim.compile.outcome import CompiledBody
 from kyvsim.languages.classic.pod_security.body import compile_pod_security
+from kyvsim.languages.classic.pod_security.exclusions import compile_exclusions
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import carried_check
 from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
@@ -22,5 +23,5 @@ RULE_TYPE = RuleType(
     _compile,
     carried_check("podSecurity"),
     idle=empty({}, "podSecurity", NOTHING_CHECKED),
-    weighs_exceptions=True,
+    exclusions=compile_exclusions,
 )

@@ -2,7 +2,7 @@ import pytest
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.cel.kyverno.environments import KINDS as ENVIRONMENTS
-from kyvsim.languages.cel import LANGUAGE
+from kyvsim.languages import CEL_POLICIES
 from kyvsim.languages.cel.compile import KINDS
 from kyvsim.report.remark_text import remark_text
 
@@ -10,7 +10,7 @@ from kyvsim.report.remark_text import remark_text
 def test_every_kind_that_is_read_is_compiled_and_every_other_way_round():
     names = {kind.name for kind in KINDS}
     compiled = names | {f"Namespaced{name}" for name in names}
-    assert LANGUAGE.kinds == compiled
+    assert CEL_POLICIES.kinds == compiled
     assert {*ENVIRONMENTS} == names
 
 
