@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from kyvsim.api.baseline import judged, with_baseline
 from kyvsim.api.explain_rows import compile_explain
 from kyvsim.api.inputs import (
     ApplyInputs,
@@ -24,6 +25,7 @@ from kyvsim.engine import (
     request_of,
     reviewed,
 )
+from kyvsim.engine.payload import evaluate_payload
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json
 from kyvsim.languages import (
@@ -71,8 +73,6 @@ def open_application(
     found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
     run = run_of(compiled, inputs, read, whole_sample(read, compiled))
     if has_baseline(inputs):
-        from kyvsim.api.baseline import judged, with_baseline  # noqa: PLC0415 — seldom asked for
-
         found = judged(found, course, inputs, read)
         run = with_baseline(run._replace(course=course), inputs, read)
     explain = explaining(inputs, read)
@@ -251,8 +251,6 @@ def responses_of(
             response = response._replace(repeated=_second_run(policies, again, world, response))
         yield response._replace(document=document)
     if read.payloads:
-        from kyvsim.engine.payload import evaluate_payload  # noqa: PLC0415 — seldom given
-
         for payload in read.payloads:
             yield evaluate_payload(policies, payload, world._replace(arriving=None))
 

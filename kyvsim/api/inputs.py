@@ -19,6 +19,8 @@ from kyvsim.api.what_if import (
 )
 from kyvsim.kube.objects import Json
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
+from kyvsim.load.baseline import KIND, load_baseline
+from kyvsim.load.context_file import read_context_file
 from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import (
     AS_RESOURCES,
@@ -28,8 +30,11 @@ from kyvsim.load.documents import (
     Loaded,
     read_documents,
 )
+from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source
+from kyvsim.load.ignore import check_patterns
 from kyvsim.load.mistaken import mistaken, without_policies
+from kyvsim.load.payloads import read_payloads
 from kyvsim.load.policy import (
     is_exception,
     is_shared_data,
@@ -38,6 +43,8 @@ from kyvsim.load.policy import (
 )
 from kyvsim.load.resources import load_resources
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
+from kyvsim.load.userinfo import load_userinfo
+from kyvsim.load.values import load_values, parse_settings
 from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.binding import Binding
 from kyvsim.model.budget import UNCHANGED, Budget
@@ -108,8 +115,6 @@ def walking_through(
     """Return how folders are to be walked; raise ValueError for a pattern that cannot be read."""
     patterns = tuple(exclude)
     if patterns:
-        from kyvsim.load.ignore import check_patterns  # noqa: PLC0415 — seldom given
-
         check_patterns(patterns)
     return Walking(patterns, ignore_files, most=most)
 
@@ -255,8 +260,6 @@ def payloads_of(
     """Return the payloads of files that policies can judge, and what is wrong with the others."""
     if not paths:
         return (), ()
-    from kyvsim.load.payloads import read_payloads  # noqa: PLC0415 — where there are some
-
     found, said = read_payloads(paths)
     usable, told = usable_payloads(found)
     return usable, (*said, *told)
@@ -305,8 +308,6 @@ def _read_baseline(
 ) -> tuple["Baseline | None", tuple[Diagnostic, ...]]:
     if not path:
         return None, ()
-    from kyvsim.load.baseline import KIND, load_baseline  # noqa: PLC0415 — seldom asked for
-
     return read_one(path, KIND, load_baseline, stdin)
 
 
@@ -315,8 +316,6 @@ def _read_values(
 ) -> tuple[Values | None, tuple[Diagnostic, ...]]:
     if not inputs.set_values and not inputs.values_file:
         return None, ()
-    from kyvsim.load.values import load_values, parse_settings  # noqa: PLC0415 — where there are some
-
     if inputs.set_values:
         overrides, remarks = parse_settings(inputs.set_values)
         return Values(overrides=overrides), remarks
@@ -328,8 +327,6 @@ def _read_user(
 ) -> tuple[UserInfo | None, tuple[Diagnostic, ...]]:
     if not path:
         return None, ()
-    from kyvsim.load.userinfo import load_userinfo  # noqa: PLC0415 — where one is named
-
     return read_one(path, "UserInfo", load_userinfo, stdin)
 
 
@@ -338,8 +335,6 @@ def _exceptions_in(
 ) -> tuple[Exceptions, tuple[Diagnostic, ...]]:
     if not documents:
         return Exceptions(), ()
-    from kyvsim.load.exceptions import load_exceptions  # noqa: PLC0415 — where there are some
-
     return load_exceptions(documents)
 
 
@@ -377,8 +372,6 @@ def _read_context(
     """Return the data of a context file; it is told where no policy can make use of it."""
     if not path:
         return ContextData(), ()
-    from kyvsim.load.context_file import read_context_file  # noqa: PLC0415 — where one is named
-
     found, remarks = read_context_file(path, stdin)
     if any(map(is_cel_policy, policies)):
         return found, remarks

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from kyvsim.kube.cron import next_times
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Clock
 from kyvsim.model.schedule import Schedule
@@ -23,8 +24,6 @@ def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ..
 
 
 def _schedule(policy: Policy, now: "datetime") -> Schedule:
-    from kyvsim.kube.cron import next_times  # noqa: PLC0415 — for policies that delete only
-
     text = policy.facts.schedule or ""
     try:
         due = tuple(next_times(text, now, _SHOWN))

@@ -6,6 +6,7 @@ upstream: pkg/engine/variables/evaluate.go and, for exceptions, pkg/utils/condit
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from kyvsim.conditions.followed import followed_block, followed_condition, followed_side
 from kyvsim.conditions.operators import Operator, operators
 from kyvsim.expr import RuleScope, SubstitutionError, System, Template, compile_template
 from kyvsim.kube.objects import Json
@@ -70,8 +71,6 @@ def _compile_block(data: Json, system: System, probe: Probe) -> Evaluate:
 def _followed_block(evaluate: Evaluate, probe: Probe) -> Evaluate:
     if probe.follower is None:
         return evaluate
-    from kyvsim.conditions.followed import followed_block  # noqa: PLC0415 — where somebody follows
-
     return followed_block(evaluate, probe, lambda found: found.met)
 
 
@@ -224,11 +223,6 @@ def _compile_condition(data: Mapping[str, Json], system: System, probe: Probe) -
     key, value = (_compile_side(data.get(side), system) for side in ("key", "value"))
     if probe.follower is None:
         return _compile_sides(data, key, value, system.meter)
-    from kyvsim.conditions.followed import (  # noqa: PLC0415 — where somebody follows
-        followed_condition,
-        followed_side,
-    )
-
     seen_key, seen_value = (
         followed_side(_compared(data.get(one)), one, system, probe) for one in ("key", "value")
     )

@@ -15,6 +15,7 @@ from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.go_number import parse_float
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.semver import parse_version
 
 Order: TypeAlias = Callable[[Any, Any], bool]
 
@@ -94,8 +95,6 @@ def _text_in_order(key: str, value: Json, order: Order) -> bool:
 
 
 def _versions_in_order(key: str, value: str, order: Order) -> bool:
-    from kyvsim.kube.semver import parse_version  # noqa: PLC0415 — rarely needed
-
     left, right = parse_version(key), parse_version(value)
     return left is not None and right is not None and order(left, right)
 

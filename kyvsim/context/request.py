@@ -5,6 +5,7 @@ Source of the rules: upstream pkg/engine/policycontext, pkg/engine/context.
 
 from collections.abc import Mapping
 
+from kyvsim.context.images import load_images
 from kyvsim.context.json_context import JSONContext
 from kyvsim.context.variables import top_names, with_variables
 from kyvsim.kube.objects import Json
@@ -36,8 +37,6 @@ def request_context(
 
 
 def _images_of(subject: Json) -> Json:
-    from kyvsim.context.images import load_images  # noqa: PLC0415 — for few rules
-
     return load_images(subject)
 
 

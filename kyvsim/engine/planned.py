@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kyvsim.compile import KindTurns, OpenTurn, Prospect, Recalled, Turn
+from kyvsim.compile.plan import Plan
+from kyvsim.engine.deletion import acting_on_deletion
 from kyvsim.engine.policy import open_request
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, text_field
@@ -20,7 +22,7 @@ from kyvsim.model.result import (
 )
 
 if TYPE_CHECKING:
-    from kyvsim.compile.plan import Plan
+    pass
 
 _REPLACED: Final = frozenset({"object", "operation"})
 """Fields of a request that proofs look at."""
@@ -34,15 +36,11 @@ def prospects(
     """Return what is known of the turns of a stage that concern a request, and those left open."""
     turns = of_kind.stages[stage]
     if request.object is None:
-        from kyvsim.engine.deletion import acting_on_deletion  # noqa: PLC0415 — seldom asked for
-
         return map(OpenTurn, acting_on_deletion(turns, stage))
     if stage.phase is not Phase.VALIDATE or world.values or not _is_plain(request):
         return map(OpenTurn, turns)
 
     def make() -> "Plan | None":
-        from kyvsim.compile.plan import Plan  # noqa: PLC0415 — for many objects only
-
         given = open_request(request, world, "")
         return Plan(turns, given.facts, given.scope) if given else None
 

@@ -6,11 +6,13 @@ from kyvsim.compile import CompiledRule, Turn
 from kyvsim.compile.outcome import Outcome, errored, skipped
 from kyvsim.context import JSONContext, request_context, with_variables
 from kyvsim.engine.known_objects import split_known
+from kyvsim.engine.mocked_request import with_given_operation, with_own_operation
 from kyvsim.engine.rule import RuleInput, confined, evaluate_rule, keeps_old_violation
 from kyvsim.engine.world import World
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.match import MatchFacts, facts_after_change, match_facts
+from kyvsim.model.fault import fault_text
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
@@ -71,8 +73,6 @@ def run_turn(
 
 def faulted(turn: Turn, phase: Phase, subject: Json, error: Exception) -> PolicyResponse:
     """Return the answer of a policy that could not be asked: each of its rules ends in an error."""
-    from kyvsim.model.fault import fault_text  # noqa: PLC0415 — seldom needed
-
     said = errored(fault_text(error))
     results = tuple(result_of(rule, said, subject, []) for rule in turn.rules)
     return PolicyResponse(turn.policy.policy, phase, subject, results)
@@ -142,11 +142,6 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
     key, old = object_key(request.subject), request.old_object
     variables: Mapping[str, Json] = {}
     if world.values:
-        from kyvsim.engine.mocked_request import (  # noqa: PLC0415 — where values are given
-            with_given_operation,
-            with_own_operation,
-        )
-
         variables = with_own_operation(request, world.values.for_resource(policy, key.name))
         request = with_given_operation(request, variables)
     outside = world.outside_before(_stored(request, variables, world, old))

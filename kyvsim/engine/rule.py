@@ -14,6 +14,7 @@ from kyvsim.expr import QueryError, SubstitutionError
 from kyvsim.kube.objects import Json
 from kyvsim.match import MatchFacts
 from kyvsim.model.budget import BudgetError
+from kyvsim.model.fault import fault_text
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
@@ -62,8 +63,6 @@ def evaluate_rule(rule: CompiledRule, given: RuleInput, *, settled: bool = False
     except BudgetError as error:
         return errored(str(error))
     except Exception as error:  # noqa: BLE001 — INVARIANT: faults of evaluation become errors here
-        from kyvsim.model.fault import fault_text  # noqa: PLC0415 — seldom needed
-
         return errored(fault_text(error))
 
 

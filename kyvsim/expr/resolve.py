@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
+from kyvsim.expr.current_path import current_path
 from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
 from kyvsim.expr.names import names_in
 from kyvsim.expr.query import Hear, compile_query
@@ -40,8 +41,6 @@ def compile_variable(
         return _of_both(expression, system, hear)
     if expression != "@":
         return _with_deletion(expression, system)
-    from kyvsim.expr.current_path import current_path  # noqa: PLC0415 — where `@` is asked for
-
     target = _with_deletion(current_path(path, ("target",)), system)
     trigger = _with_deletion(current_path(path, ("request", "object")), system)
 

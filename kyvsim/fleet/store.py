@@ -19,6 +19,11 @@ from kyvsim.fleet.row_lines import rows_in
 from kyvsim.fleet.run_plan import RunEnd, RunPlan, end_of, end_text, plan_of, plan_text
 from kyvsim.model.partial import Head, Key, Partial, ToldRow
 
+try:
+    import fcntl
+except ImportError:  # Windows has none
+    fcntl = None  # type: ignore[assignment]
+
 FORMATS: Final[Mapping[str, ModuleType]] = MappingProxyType(
     {"jsonl": partial_lines, "parquet": partial_parquet}
 )
@@ -109,9 +114,7 @@ class Store:
             yield  # storages of objects have no locks: `finish` sees whether somebody else came
             return
         self._files.make_folder(self.folder)
-        try:
-            import fcntl  # noqa: PLC0415 — not on every system
-        except ImportError:
+        if fcntl is None:
             yield
             return
         try:

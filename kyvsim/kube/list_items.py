@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kyvsim.kube.json_list_items import cut_json, json_items
+from kyvsim.kube.json_plain import read_json
 from kyvsim.kube.list_item import CutList, Item, odd_item
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import Excerpt
@@ -26,8 +28,6 @@ def cut_list(text: str, *, floats: bool = False) -> CutList | None:
     try:
         if not text.lstrip(" \n").startswith("{"):
             return _cut_yaml(text, floats=floats)
-        from kyvsim.kube.json_list_items import cut_json  # noqa: PLC0415 — for JSON only
-
         return cut_json(text, floats=floats)
     except (ValueError, RecursionError, Unusual):  # YamlError is a ValueError
         return None
@@ -37,8 +37,6 @@ def read_text(text: str, *, floats: bool = False) -> dict[str, Json] | None:
     """Return the map that a text of one document is, by the reader that fits; None for neither."""
     if not text.lstrip(" \n").startswith("{"):
         return read_plain(text, floats=floats)
-    from kyvsim.kube.json_plain import read_json  # noqa: PLC0415 — for JSON only
-
     return read_json(text, floats=floats)
 
 
@@ -66,8 +64,6 @@ def read_items(text: str, frame: "Frame", *, floats: bool = False) -> Iterator[I
     Raises ValueError, RecursionError or Unusual where that takes the whole list.
     """
     if frame.is_json:
-        from kyvsim.kube.json_list_items import json_items  # noqa: PLC0415 — for JSON only
-
         yield from json_items(text, floats=floats)
         return
     pieces = _pieces(text, 0, len(text), frame.sign.decode())

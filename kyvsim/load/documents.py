@@ -22,6 +22,7 @@ from kyvsim.load.recognise import (
     without_comments,
     wrong_text,
 )
+from kyvsim.load.review import reviewed
 from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
@@ -267,8 +268,6 @@ def _is_review(data: Json) -> bool:
 
 def _reviewed(document: Document) -> Iterator[Document | Diagnostic]:
     """Yield the object of an AdmissionReview, with the request that is made about it."""
-    from kyvsim.load.review import reviewed  # noqa: PLC0415 — where there is one
-
     found, problems = reviewed(document, holds_others)
     yield from problems
     if found is not None:

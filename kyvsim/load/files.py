@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kyvsim.load import globs
+from kyvsim.load.walk import left_aside, walk
 from kyvsim.load.walking import TOO_MUCH, USUAL, Walking, is_manifest_name, too_much, unreadable
 from kyvsim.load.whole_file import TOO_LARGE, read_bytes
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -83,8 +84,6 @@ def _read_existing(
 
 
 def _read_as_found(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
-    from kyvsim.load.walk import left_aside  # noqa: PLC0415 — where files are named for hooks
-
     aside = tuple(left_aside(path, walking))
     yield from aside
     if not aside:
@@ -115,8 +114,6 @@ def _read_glob(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
 
 
 def _read_folder(path: str, walking: Walking, given: str) -> Iterator[Source | Diagnostic]:
-    from kyvsim.load.walk import walk  # noqa: PLC0415 — for folders
-
     count = 0
     aside = False
     for found in walk(path, walking):

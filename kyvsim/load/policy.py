@@ -13,6 +13,7 @@ from kyvsim.load.recognise import is_related, may_mean_policy_group, way_out
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.fault import fault_text
 from kyvsim.model.policy import Policy, PolicyReaders
 from kyvsim.model.source import Document
 from kyvsim.model.wording import likely
@@ -155,8 +156,6 @@ def _load_policy(
             return None, diagnostics(document, problems)
         return read(data, document)
     except Exception as error:  # noqa: BLE001 — INVARIANT: a document's fault is that document's error
-        from kyvsim.model.fault import fault_text  # noqa: PLC0415 — seldom needed
-
         return None, (_error("KV010", f"the policy cannot be read: {fault_text(error)}", document),)
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kyvsim.kube.discovery import KindTable, crd_kinds, is_builtin, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import MAP_FIELDS, Json, text_field
+from kyvsim.kube.yaml_anchors import copy_tree
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -188,8 +189,6 @@ def _without_null_maps(data: Json) -> Json:
     """Return `data` with empty maps where maps are null, at any depth."""
     if not any(map(_null_maps, _maps(data))):
         return data
-    from kyvsim.kube.yaml_anchors import copy_tree  # noqa: PLC0415 — seldom needed
-
     root = copy_tree(data)
     for node in _maps(root):
         for field in _null_maps(node):

@@ -5,6 +5,7 @@ from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.match.facts import MatchFacts
+from kyvsim.match.followed import followed_blocks, followed_criteria, followed_filter, followed_user
 from kyvsim.match.resources import resource_criteria
 from kyvsim.match.subjects import names_users, user_criteria
 from kyvsim.model.budget import Meter
@@ -35,8 +36,6 @@ def compile_rule_match(
     excludes = _compile_block(exclude, _probed_exclude_filter, left_out, meter) if exclude else None
     confined = _inside(policy_namespace) if policy_namespace else None
     if probe.follower is not None:
-        from kyvsim.match.followed import followed_blocks  # noqa: PLC0415 — where somebody follows
-
         confined, matches, excludes = followed_blocks(
             (confined, matches, excludes), policy_namespace, probe
         )
@@ -119,8 +118,6 @@ def _match_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
 
     if probe.follower is None or not user:
         return _followed(matches, probe)
-    from kyvsim.match.followed import followed_user  # noqa: PLC0415 — where somebody follows
-
     return _followed(followed_user(matches, block, probe, absent=bool(resources)), probe)
 
 
@@ -140,8 +137,6 @@ def _criteria(
     user = user_criteria(block)
     if probe.follower is None:
         return resources, user
-    from kyvsim.match.followed import followed_criteria  # noqa: PLC0415 — where somebody follows
-
     return followed_criteria(block, resources, user, probe)
 
 
@@ -149,8 +144,6 @@ def _followed(matches: Predicate, probe: Probe) -> Predicate:
     """Return a filter as one that tells whether it matched, if anybody follows."""
     if probe.follower is None:
         return matches
-    from kyvsim.match.followed import followed_filter  # noqa: PLC0415 — where somebody follows
-
     return followed_filter(matches, probe)
 
 

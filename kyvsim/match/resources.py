@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
+from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
 from kyvsim.match.facts import MatchFacts
@@ -107,8 +108,6 @@ def _namespace_selector(selector: Json) -> Criterion:
 
 
 def _label_check(selector: Json) -> Callable[[Json], bool]:
-    from kyvsim.kube.labels import SelectorError, compile_selector  # noqa: PLC0415 — seldom written
-
     try:
         return compile_selector(selector)
     except SelectorError:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.source import Document, Location, Path
+from kyvsim.model.text_place import place_in_text
 
 if TYPE_CHECKING:
     from kyvsim.model.explanation import RuleRun, Step
@@ -88,8 +89,6 @@ class Probe(NamedTuple):
 
     def locate_in(self, text: str, offset: int) -> Location | None:
         """Return where a character of the text that stands here is in its file."""
-        from kyvsim.model.text_place import place_in_text  # noqa: PLC0415 — where somebody asks
-
         place = self.place
         path = (*place.root, *place.inside) if place else ()
         return place_in_text(place.document, path, text, offset) if place else None

@@ -18,6 +18,11 @@ from kyvsim.playground.answers import Asked, answer
 from kyvsim.playground.confined import confine
 from kyvsim.report.playground_html import Shown
 
+try:
+    import resource
+except ImportError:  # Windows has none
+    resource = None  # type: ignore[assignment]
+
 SECONDS: Final = 10.0
 """How long an answer may take."""
 _PATIENCE: Final = 60.0
@@ -122,7 +127,7 @@ def _answered(asked: Asked) -> Shown | str:
 
 
 def _limit_memory() -> None:
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource  # noqa: PLC0415 — not on every system
-
+    if resource is None:
+        return
+    with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))

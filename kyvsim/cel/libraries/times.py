@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.errors import CelError
@@ -40,8 +41,6 @@ def _whole(text: str) -> int:
 
 @lru_cache(maxsize=64)
 def _zone(name: str) -> Any:
-    from zoneinfo import ZoneInfo  # noqa: PLC0415 — slow to import, rarely needed
-
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, KeyError):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from kyvsim.compile.remark import warn
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.fix import Fix, Way, change
 from kyvsim.model.policy import SEVERITIES, Policy
 
 SEVERITY = "policies.kyverno.io/severity"
@@ -18,8 +19,6 @@ def meaningless_severity(policy: Policy) -> Iterator[Diagnostic]:
     value = policy.annotations.get(SEVERITY)
     if value is not None and value not in SEVERITIES:
         text = f"`{value}` is no severity, reports leave it out: use {_listed(SEVERITIES)}"
-        from kyvsim.model.fix import Fix, Way, change  # noqa: PLC0415 — where one is misspelt
-
         path = ("metadata", "annotations", SEVERITY)
         meant = str(value).strip().lower()
         fix = Fix(f"use {meant}", (change(policy.document, Way.VALUE, path, meant),))

@@ -8,11 +8,15 @@ from typing import NamedTuple
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json, metadata, text_field
+from kyvsim.languages.idle import cel_exceptions
 from kyvsim.languages.idle.annotations import (
     meaningless_controllers,
     meaningless_severity,
 )
+from kyvsim.languages.idle.bindings import idle_bindings
+from kyvsim.languages.idle.exception_kinds import broken_conditions
 from kyvsim.languages.idle.kinds import known_kinds, unknown_kinds
+from kyvsim.languages.idle.names import idle_exceptions, idle_values, names_of
 from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import CelException, PolicyException
@@ -51,12 +55,8 @@ def idle_references(
     To be asked where every policy could be used: one that was refused is no slip of its name.
     """
     if exceptions:
-        from kyvsim.languages.idle.cel_exceptions import idle_exceptions  # noqa: PLC0415 — few have
-
-        yield from idle_exceptions(exceptions, policies)
+        yield from cel_exceptions.idle_exceptions(exceptions, policies)
     if bindings:
-        from kyvsim.languages.idle.bindings import idle_bindings  # noqa: PLC0415 — likewise
-
         yield from idle_bindings(bindings, policies)
 
 
@@ -72,8 +72,6 @@ def of_policies(
     every, excepted = tuple(policies), tuple(exceptions)
     yield from unknown_kinds(every, known_kinds(objects), excepted)
     if any(one.conditions for one in excepted):
-        from kyvsim.languages.idle.exception_kinds import broken_conditions  # noqa: PLC0415 — few have
-
         yield from broken_conditions(excepted)
     for policy in every:
         yield from meaningless_severity(policy)
@@ -87,12 +85,6 @@ def of_run(given: Given) -> Iterator[Diagnostic]:
     objects = (*given.resources, *given.others, *sent)
     yield from of_policies(given.policies, objects, given.exceptions)
     if given.sound and (given.exceptions or given.values):
-        from kyvsim.languages.idle.names import (  # noqa: PLC0415 — where names are given only
-            idle_exceptions,
-            idle_values,
-            names_of,
-        )
-
         every = (text_field(metadata(one), "name") for one in (*given.resources, *given.others))
         names = names_of(given.policies, every, given.derive)
         yield from idle_exceptions(given.exceptions, names)
