@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.cel.libraries.formats import format_problems, is_subdomain
+from kyvsim.kube.formats import format_problems, is_subdomain
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.quantity import parse_quantity

@@ -118,3 +118,9 @@ def object_key(obj: Json) -> ObjectKey:
         if name.__class__ is not str:
             name = ""
     return _new(ObjectKey, (api_version, kind, namespace, name))
+
+
+def entries(data: Json, name: str) -> list[Json]:
+    """Return the mappings in the list at `data[name]`, none where there is no list."""
+    found = data.get(name) if data.__class__ is dict else None
+    return [one for one in found if one.__class__ is dict] if found.__class__ is list else []

@@ -11,7 +11,6 @@ from kyvsim.sim.hazards.facts import Facts, rules_of
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.failure_action import enforces
 from kyvsim.sim.server import Store
-from kyvsim.sim.server.filling import entries
 
 # KH017: a workload is let in, and its Pods are denied.
 

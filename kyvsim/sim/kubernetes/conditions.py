@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.objects import Json, entries, text_field
 from kyvsim.sim.server import Client
-from kyvsim.sim.server.filling import entries
 
 
 class Condition(NamedTuple):

@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 from kyvsim.context.access_review import review as review_access
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, text_field
+from kyvsim.kube.objects import Json, ObjectKey, entries, text_field
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.server import errors
 from kyvsim.sim.server.authorizer import may
-from kyvsim.sim.server.filling import entries
 from kyvsim.sim.server.request import ApiError, Review, written
 from kyvsim.sim.server.store import Store
 

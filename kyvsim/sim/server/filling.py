@@ -25,9 +25,3 @@ def each(items: Json, change: Callable[[Json], Json]) -> Json:
     if items.__class__ is not list:
         return items
     return [change(one) if one.__class__ is dict else one for one in items]
-
-
-def entries(data: Json, name: str) -> list[Json]:
-    """Return the mappings in the list at `data[name]`, none where there is no list."""
-    found = data.get(name) if data.__class__ is dict else None
-    return [one for one in found if one.__class__ is dict] if found.__class__ is list else []

@@ -6,9 +6,9 @@ defaulttolerationseconds).
 
 from collections.abc import Callable
 
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.objects import Json, entries, text_field
 from kyvsim.model.request import Operation
-from kyvsim.sim.server.filling import entries, filled
+from kyvsim.sim.server.filling import filled
 from kyvsim.sim.server.identity import Identities
 from kyvsim.sim.server.request import ApiError, Review
 from kyvsim.sim.server.service_account_plugin import give_account

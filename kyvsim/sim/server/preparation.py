@@ -7,9 +7,8 @@ k8s.io/kubernetes pkg/registry/*/*/strategy.go (PrepareForCreate), pkg/registry/
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json, metadata, object_key
+from kyvsim.kube.objects import Json, entries, metadata, object_key
 from kyvsim.sim.server.defaults_pods import CONTAINERS
-from kyvsim.sim.server.filling import entries
 from kyvsim.sim.server.store import Store
 
 _REACHABLE = frozenset({"NodePort", "LoadBalancer"})

@@ -5,9 +5,9 @@ Source of the rules: k8s.io/kubernetes plugin/pkg/admission/serviceaccount.
 
 from collections.abc import Callable
 
-from kyvsim.kube.objects import Json, ObjectKey, annotations, metadata, text_field
+from kyvsim.kube.objects import Json, ObjectKey, annotations, entries, metadata, text_field
 from kyvsim.sim.server import errors
-from kyvsim.sim.server.filling import changed, each, entries
+from kyvsim.sim.server.filling import changed, each
 from kyvsim.sim.server.identity import Identities
 from kyvsim.sim.server.request import ApiError, Review
 from kyvsim.sim.server.store import Store

@@ -6,10 +6,9 @@ Source of the rules: k8s.io/apimachinery pkg/api/validation.
 from collections.abc import Iterator
 from functools import lru_cache
 
-from kyvsim.cel.libraries.formats import format_problems
+from kyvsim.kube.formats import format_problems
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, annotations, labels, metadata, object_key, text_field
-from kyvsim.sim.server.filling import entries
+from kyvsim.kube.objects import Json, annotations, entries, labels, metadata, object_key, text_field
 
 _PATHS = frozenset({"rbac.authorization.k8s.io", "apiregistration.k8s.io"})
 """Groups whose names may be anything that fits into a path."""

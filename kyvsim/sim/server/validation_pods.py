@@ -5,9 +5,8 @@ Source of the rules: k8s.io/kubernetes pkg/apis/core/validation.
 
 from collections.abc import Iterator
 
-from kyvsim.cel.libraries.formats import format_problems
-from kyvsim.kube.objects import Json, text_field
-from kyvsim.sim.server.filling import entries
+from kyvsim.kube.formats import format_problems
+from kyvsim.kube.objects import Json, entries, text_field
 
 
 def pod_problems(spec: Json, path: str, *, mounts: bool = True) -> Iterator[str]:

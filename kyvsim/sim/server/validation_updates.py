@@ -6,8 +6,7 @@ Source of the rules: k8s.io/kubernetes pkg/apis/*/validation (Validate…Update)
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json, object_key
-from kyvsim.sim.server.filling import entries
+from kyvsim.kube.objects import Json, entries, object_key
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _FIXED: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = MappingProxyType(
