@@ -23,7 +23,7 @@ from kyvsim.kube.go_layout import TimeError
 from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.kube.objects import Json, metadata, object_key
 from kyvsim.kube.quantity import parse_quantity
-from kyvsim.kube.required_fields import required_problems
+from kyvsim.kube.validation import metadata_problems, problems_of, required_problems
 from kyvsim.load.recognise import is_beside_kustomization
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Refusal
@@ -183,15 +183,11 @@ def _faults_of(document: Document, *, is_final: bool) -> Iterator[_Fault]:
     if unreadable or not is_final or is_there or is_cut_down:
         yield from () if _is_plain(obj) else _invalid_metadata(obj)
         return
-    from kyvsim.sim.server.validation import problems_of  # noqa: PLC0415 — slow, for few objects
-
     is_part = is_beside_kustomization(document.file)
     yield from _faults_in(one for one in problems_of(obj) if not (is_part and _REQUIRED in one))
 
 
 def _invalid_metadata(obj: Json) -> Iterator[_Fault]:
-    from kyvsim.sim.server.validation_metadata import metadata_problems  # noqa: PLC0415 — slow, for odd names
-
     return _faults_in(metadata_problems(obj, new=True))
 
 

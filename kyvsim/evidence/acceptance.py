@@ -9,11 +9,11 @@ from kyvsim.kube.discovery import is_builtin, is_namespaced
 from kyvsim.kube.formats import is_label
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.kube.validation import problems_of
 from kyvsim.model.mention import Hole, Way
 from kyvsim.patch.merge_types import NUMERIC, UNTYPED, FindType, Type, find_type, resolve
 from kyvsim.patch.typed_values import misfits
 from kyvsim.sim.server.typed import as_typed
-from kyvsim.sim.server.validation import problems_of
 
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
 _API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9][a-z0-9]*")

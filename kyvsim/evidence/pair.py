@@ -11,12 +11,12 @@ from kyvsim.evidence.seeds import unwrapped, with_template_metadata
 from kyvsim.evidence.side import Effect, Side, Surroundings
 from kyvsim.evidence.types import type_of, with_spec
 from kyvsim.kube.objects import Json, text_field
+from kyvsim.kube.validation import problems_of
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.model.evidence import Difference, Limit
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_types import FindType
 from kyvsim.sim.server.defaults import with_defaults
-from kyvsim.sim.server.validation import problems_of
 
 UNDERIVED = "ReplicationController"
 """The controller for which nothing is derived from policies in CEL."""
