@@ -18,8 +18,8 @@ _PATIENCE: Final = 10
 def dask(address: str) -> Iterator[Engine]:
     """Give the workers of the scheduler at an address; raises FleetError where there is none."""
     try:
-        import distributed  # noqa: PLC0415 — of an extra, for this engine only
-        from distributed.scheduler import KilledWorker  # noqa: PLC0415 — as above
+        import distributed
+        from distributed.scheduler import KilledWorker
     except ImportError:
         text = "--engine dask needs the package distributed: pip install 'kyvsim[dask]'"
         raise FleetError(text) from None

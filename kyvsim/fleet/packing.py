@@ -44,7 +44,7 @@ def _suffix(name: str) -> str:
 
 def _zstandard() -> type:
     try:
-        from zstandard import ZstdDecompressor  # noqa: PLC0415 — of an extra, for such files only
+        from zstandard import ZstdDecompressor
     except ImportError:
         text = "files that end in .zst need the package zstandard: pip install 'kyvsim[fleet]'"
         raise FleetError(text) from None
@@ -54,7 +54,7 @@ def _zstandard() -> type:
 def _unzstd(data: bytes) -> bytes:
     """Return all frames; the library's own readers take an end in the middle of one for the end."""
     decompressor = _zstandard()
-    import zstandard  # noqa: PLC0415 — as above
+    import zstandard
 
     parts = []
     while data:

@@ -88,8 +88,8 @@ def _reason(columns: dict[str, Any]) -> dict[str, Any]:
 
 def _libraries() -> tuple[ModuleType, ModuleType]:
     try:
-        import pyarrow as pa  # noqa: PLC0415 — of an extra, for this format only
-        from pyarrow import parquet  # noqa: PLC0415 — as above
+        import pyarrow as pa
+        from pyarrow import parquet
     except ImportError:
         text = "reports in Parquet need the package pyarrow: pip install 'kyvsim[parquet]'"
         raise FleetError(text) from None

@@ -84,7 +84,7 @@ def make_folder(url: str) -> None:
 def _storage(url: str) -> tuple[Any, str]:
     """Return what reads URLs of this kind, and the path in it; raises FleetError."""
     try:
-        from fsspec.core import url_to_fs  # noqa: PLC0415 — of an extra, for URLs only
+        from fsspec.core import url_to_fs
     except ImportError:
         text = f"{url}: URLs need the package fsspec: pip install 'kyvsim[fleet]'"
         raise FleetError(text) from None

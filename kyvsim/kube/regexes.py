@@ -38,7 +38,7 @@ def compile_regex(pattern: str) -> Any:
 
     Cached, since many patterns are constants and the text of the others only exists at run time.
     """
-    import re2  # noqa: PLC0415 — slow to import, rarely needed
+    import re2
 
     for found in _ESCAPE.finditer(pattern):
         if found[0] == r"\C":  # RE2 knows it, Go does not

@@ -1,7 +1,5 @@
 """Plain data as the block of YAML that Kyverno's denials hold: folded at column 80."""
 
-import yaml
-
 from kyvsim.kube.objects import Json
 
 
@@ -10,4 +8,6 @@ def folded_yaml(data: Json) -> str:
 
     upstream: go.yaml.in/yaml/v3's encoder, whose choice of quotes and folds PyYAML shares.
     """
+    import yaml
+
     return yaml.safe_dump(data, width=80, indent=2, allow_unicode=True, default_flow_style=False)

@@ -1,7 +1,7 @@
 """One YAML document: from libyaml's events to plain data, without recursion.
 
-Who imports this loads PyYAML, which takes as long as half a start of kyvsim: where a text may be
-plain, `yaml_text` and `yaml_lines` do without.
+PyYAML is imported in functions: it takes a tenth of a start to load, and the texts that most runs
+read are plain, so that `yaml_text` and `yaml_lines` do without it.
 """
 
 import contextlib
@@ -9,24 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-import yaml
-from yaml._yaml import CParser
-from yaml.events import (
-    AliasEvent,
-    DocumentEndEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-    StreamEndEvent,
-)
-
 from kyvsim.kube.depth import MAX_DEPTH, TOO_DEEP
 from kyvsim.kube.go_text import go_syntax
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_anchors import Anchors
-from kyvsim.kube.yaml_errors import YamlError, from_parser_error
+from kyvsim.kube.yaml_errors import YamlError, parser_errors
 from kyvsim.kube.yaml_keys import Keys
 from kyvsim.kube.yaml_scalars import (
     MERGE_KEY,
@@ -53,6 +40,8 @@ _BARE_TAG = re.compile(r"(?:&\S+\s+)?!\s")
 
 def parse_events(text: str) -> Iterator[Event]:
     """Return libyaml's events for a text; raises YamlError where it is no proper Unicode."""
+    from yaml._yaml import CParser
+
     try:
         events = iter(CParser(text).get_event, None)
         asks = "?" in text and ("{" in text or "[" in text)
@@ -68,6 +57,14 @@ def _without_open_questions(events: Iterator[Event]) -> Iterator[Event]:
     go-yaml ends the scalar there as libyaml did once, and finds no comma; libyaml takes it now.
     upstream: go.yaml.in/yaml/v2 scannerc.go (yaml_parser_scan_plain_scalar)
     """
+    from yaml.events import (
+        MappingEndEvent,
+        MappingStartEvent,
+        ScalarEvent,
+        SequenceEndEvent,
+        SequenceStartEvent,
+    )
+
     closing: list[str] = []
     for event in events:
         kind = event.__class__
@@ -114,13 +111,13 @@ _Merged: TypeAlias = set[tuple[int, Json]]
 
 
 def _merge(
-    target: dict[str, Json], value: Json, kind: type, merged: _Merged | None, *, strict: bool
+    target: dict[str, Json], value: Json, merged: _Merged | None, *, is_list: bool, strict: bool
 ) -> None:
     """Put what a `<<` key brings into a map: it overrides the keys before it.
 
     What is new by it is put into `merged`. upstream: go-yaml v2 `decode.go` merge.
     """
-    sources = value[::-1] if kind is SequenceEndEvent else [value]
+    sources = value[::-1] if is_list else [value]
     for source in sources:
         if source.__class__ is not dict:
             raise ScalarError("map merge requires map or sequence of maps as the value")
@@ -149,8 +146,6 @@ def _is_merged(merged: _Merged, target: dict[str, Json], key: Json) -> bool:
 
 
 def _key_of(event: Event, source: str, anchors: Anchors) -> Json:
-    if event.__class__ is AliasEvent:
-        return anchors.key(str(event.anchor))
     if _is_plain(event, source):
         return plain_key(event.value) if event.implicit[0] else event.value
     resolved = _resolve_odd(event, source)
@@ -175,6 +170,16 @@ def _odd_value(event: Event, source: str, anchors: Anchors, *, floats: bool) -> 
 def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls would halve its speed
     events: Iterator[Event], source: str, *, floats: bool, keys: Keys
 ) -> Json:
+    from yaml.events import (
+        AliasEvent,
+        DocumentEndEvent,
+        MappingEndEvent,
+        MappingStartEvent,
+        ScalarEvent,
+        SequenceEndEvent,
+        SequenceStartEvent,
+    )
+
     merged: _Merged | None = None if keys is Keys.LAST_WINS else set()
     has_odd = "&" in source or "!" in source
     value_of = plain_float_value if floats else plain_value
@@ -188,7 +193,9 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
         kind = event.__class__
         if key is _NO_KEY and (kind is ScalarEvent or kind is AliasEvent):
             decoded += 1
-            if has_odd or kind is AliasEvent:
+            if kind is AliasEvent:
+                key = anchors.key(str(event.anchor))
+            elif has_odd:
                 key = _key_of(event, source, anchors)
             else:
                 key = plain_key(event.value) if event.implicit[0] else event.value
@@ -224,7 +231,8 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
         if key is _ITEM:
             container.append(value)
         elif key is MERGE_KEY:
-            _merge(container, value, kind, merged, strict=keys is Keys.STRICT)
+            is_list = kind is SequenceEndEvent
+            _merge(container, value, merged, is_list=is_list, strict=keys is Keys.STRICT)
             key = _NO_KEY
         elif key is _NO_KEY:
             raise ScalarError(f"invalid map key: {go_syntax(value)}")
@@ -265,27 +273,25 @@ def _located(error: ScalarError, source: str, *, floats: bool, keys: Keys) -> Ya
 
 def read_one(text: str, *, floats: bool, keys: Keys) -> Json:
     """Return the first document of a text, None where it is empty; raises YamlError."""
-    try:
+    with parser_errors(text):
         return read_document(parse_events(text), text, floats=floats, keys=keys)
-    except yaml.YAMLError as error:
-        raise from_parser_error(error, text) from error
 
 
 def read_first(text: str, *, floats: bool, keys: Keys) -> tuple[Json, int]:
     """Return the first document as `read_one` does, and the line of what follows it, 0 for none."""
     events = parse_events(text)
-    try:
+    with parser_errors(text):
         data = read_document(events, text, floats=floats, keys=keys)
         return data, _line_after(events)
-    except yaml.YAMLError as error:
-        raise from_parser_error(error, text) from error
 
 
 def _line_after(events: Iterator[Event]) -> int:
     """Return the line of what follows a document, 0 at the end of the stream."""
+    import yaml
+
     try:
         event = next(events)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         return mark.line + 1 if mark else 1
-    return 0 if isinstance(event, StreamEndEvent) else event.start_mark.line + 1
+    return 0 if isinstance(event, yaml.StreamEndEvent) else event.start_mark.line + 1

@@ -1,5 +1,7 @@
 """What is wrong with a YAML text, and where."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kyvsim.kube.depth import TOO_DEEP
@@ -32,9 +34,20 @@ class YamlError(ValueError):
         return f"yaml: {where}{self.message}"
 
 
+@contextmanager
+def parser_errors(text: str | bytes) -> Iterator[None]:
+    """Raise errors of libyaml, which reads `text`, as YamlError."""
+    import yaml
+
+    try:
+        yield
+    except yaml.YAMLError as error:
+        raise from_parser_error(error, text) from error
+
+
 def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
     """Return the error that libyaml raised for `text` as a YamlError."""
-    import yaml  # noqa: PLC0415 — slow; whoever raised the error has it
+    import yaml
 
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
@@ -43,7 +56,12 @@ def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
             message = TOO_DEEP
         if mark is None:
             return YamlError(message)
-        return YamlError(message, mark.line + 1, mark.column + 1, _go_line(error))
+        return YamlError(
+            message,
+            mark.line + 1,
+            mark.column + 1,
+            _go_line(error, is_scanner=isinstance(error, yaml.scanner.ScannerError)),
+        )
     if isinstance(error, yaml.reader.ReaderError):
         data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
         before = data[: error.position]
@@ -53,15 +71,13 @@ def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
     return YamlError(str(error))
 
 
-def _go_line(error: "yaml.MarkedYAMLError") -> int:
+def _go_line(error: "yaml.MarkedYAMLError", *, is_scanner: bool) -> int:
     """Return the line that go-yaml v2 names for an error, 0 where it names none.
 
     Its marks count from 0, and only errors of its scanner have one added, so that errors of its
     parser name the line before. upstream: go.yaml.in/yaml/v2 decode.go `fail`
     """
-    import yaml  # noqa: PLC0415 — slow; whoever raised the error has it
-
     if error.problem_mark is not None and error.problem_mark.line:
         line: int = error.problem_mark.line
-        return line + isinstance(error, yaml.scanner.ScannerError)
+        return line + is_scanner
     return error.context_mark.line if error.context_mark is not None else 0

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from kyvsim.kube.objects import MAP_FIELDS, Json
+from kyvsim.kube.yaml_document import read_first
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_keys import Keys
 from kyvsim.kube.yaml_scalars import (
@@ -177,8 +178,6 @@ def _flow(text: str, *, floats: bool) -> Json:
     items = _ITEMS.match(text)
     if items:
         return [_item(word, floats=floats) for word in items[1].split(", ")]
-    from kyvsim.kube.yaml_document import read_first  # noqa: PLC0415 — slow, seldom needed
-
     try:
         data, ignored_line = read_first(text, floats=floats, keys=Keys.ONCE)
     except YamlError as error:

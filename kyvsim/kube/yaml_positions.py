@@ -4,24 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-import yaml
-from yaml.events import (
-    AliasEvent,
-    DocumentEndEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-)
-
 from kyvsim.kube.yaml_document import Event, parse_events
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_scalars import ScalarError, plain_key
 
-_STARTS = frozenset({MappingStartEvent, SequenceStartEvent})
-_ENDS = frozenset({MappingEndEvent, SequenceEndEvent})
-_NODES = _STARTS | _ENDS | {ScalarEvent, AliasEvent}
+_MAP, _LIST, _END, _SCALAR, _ALIAS = range(5)
+"""What an event says: that a map or list begins, that one ends, or that there is another node."""
 _FINE = 1 << 14
 """Lists and maps of up to so many characters are indexed when something in them is asked for."""
 
@@ -53,9 +41,9 @@ class _Level:
 
     __slots__ = ("index", "is_flow", "is_map", "key", "mark", "path", "place", "wants_key")
 
-    def __init__(self, path: _Path, start: Event, place: int) -> None:
+    def __init__(self, path: _Path, kind: int, start: Event, place: int) -> None:
         self.path = path
-        self.is_map = start.__class__ is MappingStartEvent
+        self.is_map = kind == _MAP
         self.wants_key = self.is_map
         self.index = -1
         self.key: object = None
@@ -64,8 +52,8 @@ class _Level:
         self.place = place
 
 
-def _key_of(event: Event) -> object:
-    if event.__class__ is not ScalarEvent:
+def _key_of(kind: int, event: Event) -> object:
+    if kind != _SCALAR:
         return None
     if event.tag is not None or not event.implicit[0]:
         return event.value
@@ -75,24 +63,35 @@ def _key_of(event: Event) -> object:
         return None
 
 
-def _node_events(text: str) -> Iterator[Event]:
+def _node_events(text: str) -> Iterator[tuple[int, Event]]:
     """Yield the events that make up the first document, up to the first error."""
+    import yaml
+
+    kinds = {
+        yaml.MappingStartEvent: _MAP,
+        yaml.SequenceStartEvent: _LIST,
+        yaml.MappingEndEvent: _END,
+        yaml.SequenceEndEvent: _END,
+        yaml.ScalarEvent: _SCALAR,
+        yaml.AliasEvent: _ALIAS,
+    }
     try:
         for event in parse_events(text):
-            if event.__class__ is DocumentEndEvent:
+            if event.__class__ is yaml.DocumentEndEvent:
                 return
-            if event.__class__ in _NODES:
-                yield event
+            kind = kinds.get(event.__class__)
+            if kind is not None:
+                yield kind, event
     except (yaml.YAMLError, YamlError):
         return
 
 
-def _advance(level: _Level, event: Event) -> bool:
+def _advance(level: _Level, kind: int, event: Event) -> bool:
     """Take notice of the next node inside a list or map; return whether it is a key."""
     is_key = level.wants_key
     level.wants_key = level.is_map and not is_key
     if is_key:
-        level.key = _key_of(event)
+        level.key = _key_of(kind, event)
     else:
         level.index += 1
     return is_key
@@ -163,22 +162,22 @@ def _places(text: str, fold: int) -> list[_Place]:
     """
     found: list[_Place] = []
     levels: list[_Level] = []
-    for event in _node_events(text):
-        if event.__class__ in _ENDS:
+    for kind, event in _node_events(text):
+        if kind == _END:
             _close(found, levels.pop(), event, fold)
             continue
         path: _Path = ()
         leads_here = not levels
         if levels:
             level = levels[-1]
-            is_key = _advance(level, event)
+            is_key = _advance(level, kind, event)
             path = (*level.path, level.key if level.is_map else level.index)
             leads_here = is_key == level.is_map
         if leads_here:
             mark = event.start_mark
             found.append(_Place(path, (mark.line + 1, mark.column + 1)))
-        if event.__class__ in _STARTS:
-            levels.append(_Level(path, event, len(found) - 1))
+        if kind in {_MAP, _LIST}:
+            levels.append(_Level(path, kind, event, len(found) - 1))
     return found
 
 

@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import split_chunks
+from kyvsim.kube.yaml_document import read_first, read_one
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_keys import Keys
 from kyvsim.kube.yaml_line_positions import plain_position
 from kyvsim.kube.yaml_lines import read_block
+from kyvsim.kube.yaml_positions import position_by_events
 
 __all__ = (
     "FirstDocument",
@@ -57,15 +59,11 @@ def load_one(source: str | bytes, *, floats: bool = False, keys: Keys = Keys.LAS
         found = read_block(text if whole else f"{text}\n", floats=floats)
         if found is not None:
             return found
-    from kyvsim.kube.yaml_document import read_one  # noqa: PLC0415 — slow, not for plain texts
-
     return read_one(text, floats=floats, keys=keys)
 
 
 def load_first(text: str, *, floats: bool = False, keys: Keys = Keys.LAST_WINS) -> FirstDocument:
     """Return the first document as `load_one` does, and where text begins that is ignored."""
-    from kyvsim.kube.yaml_document import read_first  # noqa: PLC0415 — slow, not for plain texts
-
     return FirstDocument(*read_first(text, floats=floats, keys=keys))
 
 
@@ -108,6 +106,4 @@ def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     place = plain_position(text, tuple(path))
     if place is not None:
         return place
-    from kyvsim.kube.yaml_positions import position_by_events  # noqa: PLC0415 — as above
-
     return position_by_events(text, path)

@@ -121,8 +121,8 @@ def _compile(lines: Sequence[str]) -> _Spec:
     What pathspec makes of a pattern is compiled by `re` and by `re2`, and each has limits of its
     own: ranges from z to a, sizes, text that is not UTF-8.
     """
-    import re2  # noqa: PLC0415 — only where there are patterns
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415 — likewise
+    import re2
+    from pathspec import GitIgnoreSpec
 
     def compiled(some: Sequence[str]) -> _Spec:
         spec = GitIgnoreSpec.from_lines(some)

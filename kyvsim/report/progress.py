@@ -37,7 +37,7 @@ def waiting(what: str, *, shown: bool) -> Iterator[None]:
         over = False
 
         def begin() -> None:
-            from rich.console import Console  # noqa: PLC0415 — slow to import, rarely needed
+            from rich.console import Console
 
             with lock:
                 if not over:
@@ -67,8 +67,8 @@ def with_growing_progress(
 def _with_bar(
     items: Iterator[Item], done: int, total: Callable[[Item, int], int], what: str
 ) -> Iterator[Item]:
-    from rich.console import Console  # noqa: PLC0415 — slow to import, rarely needed
-    from rich.progress import Progress  # noqa: PLC0415 — slow to import, rarely needed
+    from rich.console import Console
+    from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=None, completed=done)

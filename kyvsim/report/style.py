@@ -60,8 +60,8 @@ def _painted(name: str, text: str) -> str:
 @cache
 def _styles() -> Mapping[str, Callable[[str], str]]:
     """Return what gives texts their looks, by the names of these."""
-    from rich.color import ColorSystem  # noqa: PLC0415 — slow, for colours only
-    from rich.style import Style  # noqa: PLC0415 — as above
+    from rich.color import ColorSystem
+    from rich.style import Style
 
     def look(style: Style) -> Callable[[str], str]:
         return lambda text: style.render(text, color_system=ColorSystem.STANDARD)

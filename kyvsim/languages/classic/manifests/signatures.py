@@ -19,18 +19,18 @@ def signature_problem(key: str, content: bytes, signature: str) -> str:
 
     ECDSA and RSA (PKCS #1 v1.5) are over SHA-256, Ed25519 over the content. Raises `KeyProblem`.
     """
-    from cryptography.exceptions import (  # noqa: PLC0415 — slow to import, rarely needed
+    from cryptography.exceptions import (
         InvalidSignature,
         UnsupportedAlgorithm,
     )
-    from cryptography.hazmat.primitives import hashes  # noqa: PLC0415 — see above
-    from cryptography.hazmat.primitives.asymmetric import (  # noqa: PLC0415 — see above
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import (
         ec,
         ed25519,
         padding,
         rsa,
     )
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 — see above
+    from cryptography.hazmat.primitives.serialization import (
         load_pem_public_key,
     )
 
