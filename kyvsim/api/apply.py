@@ -1,7 +1,7 @@
 """`apply`: load → compile → one engine run for each resource."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.baseline import judged, with_baseline
 from kyvsim.api.explain_rows import compile_explain
@@ -52,11 +52,9 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Document, Path
 from kyvsim.report.course import Course
+from kyvsim.report.reasons import Reason
 from kyvsim.report.run import Explain, Run
 from kyvsim.report.summary import Row
-
-if TYPE_CHECKING:
-    from kyvsim.report.reasons import Reason
 
 
 def open_application(
@@ -95,7 +93,7 @@ def explaining(
     last: list[EngineResponse] = []
     known: dict[_Explained, tuple[Reason, ...]] = {}
 
-    def explain(response: EngineResponse, row: Row) -> "tuple[Reason, ...]":
+    def explain(response: EngineResponse, row: Row) -> tuple[Reason, ...]:
         if not ask:
             told = _options(inputs._replace(budget=to_follow(inputs.budget)), read)
             sound = told._replace(admitted=True)  # or there would be no results

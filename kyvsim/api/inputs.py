@@ -6,8 +6,9 @@ policies make use of.
 
 import os
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.api.what_if import (
     AS_GIVEN,
@@ -46,6 +47,7 @@ from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
 from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import load_values, parse_settings
 from kyvsim.load.walking import USUAL, Walking
+from kyvsim.model.baseline import Baseline
 from kyvsim.model.binding import Binding
 from kyvsim.model.budget import UNCHANGED, Budget
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
@@ -56,11 +58,6 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from kyvsim.model.baseline import Baseline
 
 _Read = TypeVar("_Read")
 
@@ -90,7 +87,7 @@ class ApplyInputs(NamedTuple):
     """Whether to run the mutate rules a second time."""
     payloads: tuple[tuple[PayloadMode, str | Source], ...] = ()
     """Files with what policies judge that is no object."""
-    now: "datetime | None" = None
+    now: datetime | None = None
     """What counts as the current time; None for the machine's."""
     walking: Walking = USUAL
     """How folders are walked."""
@@ -151,7 +148,7 @@ class ReadInputs(NamedTuple):
     """How many of the diagnostics are told before those on resources."""
     old_objects: OldObjects = MappingProxyType({})
     """What objects were before."""
-    baseline: "Baseline | None" = None
+    baseline: Baseline | None = None
     """The failures that are known."""
 
 
@@ -284,7 +281,7 @@ def _strictly(
     return kept, (*remarks, *aside)
 
 
-_Terms: TypeAlias = tuple[Values | None, UserInfo | None, tuple[Document, ...], "Baseline | None"]
+_Terms: TypeAlias = tuple[Values | None, UserInfo | None, tuple[Document, ...], Baseline | None]
 
 
 def _read_terms(
@@ -305,7 +302,7 @@ def _read_terms(
 
 def _read_baseline(
     path: str | Source, stdin: bytes | None
-) -> tuple["Baseline | None", tuple[Diagnostic, ...]]:
+) -> tuple[Baseline | None, tuple[Diagnostic, ...]]:
     if not path:
         return None, ()
     return read_one(path, KIND, load_baseline, stdin)

@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
-from kyvsim.api.fixes import fixed_files, with_edits_told
+from kyvsim.api.fixes import FixedFile, fixed_files, with_edits_told
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import own_system
 from kyvsim.compile import CompileOptions
@@ -49,9 +48,6 @@ from kyvsim.model.source import Document
 from kyvsim.report.findings import Findings
 from kyvsim.schema.native import native_schemas
 
-if TYPE_CHECKING:
-    from kyvsim.api.fixes import FixedFile
-
 _NOT_EVALUATED = frozenset({"KV019"})
 """What `apply` says of kinds that it makes no use of; `lint` checks them all the same."""
 
@@ -81,7 +77,7 @@ def lint(
 
 def plan_fixes(
     findings: Findings, stdin: bytes | None = None, crd_paths: Iterable[str] = ()
-) -> "tuple[FixedFile, ...]":
+) -> tuple[FixedFile, ...]:
     """Return the files of which something that was found can surely be put right."""
     defined = load_definitions(crd_paths, stdin, USUAL)
     alone = USUAL._replace(as_found=True)

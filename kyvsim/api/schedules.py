@@ -1,15 +1,12 @@
 """When policies that delete are due next."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from kyvsim.kube.cron import next_times
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Clock
 from kyvsim.model.schedule import Schedule
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 _SHOWN = 3
 
@@ -23,7 +20,7 @@ def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ..
     return tuple(_schedule(policy, now) for policy in deleting)
 
 
-def _schedule(policy: Policy, now: "datetime") -> Schedule:
+def _schedule(policy: Policy, now: datetime) -> Schedule:
     text = policy.facts.schedule or ""
     try:
         due = tuple(next_times(text, now, _SHOWN))

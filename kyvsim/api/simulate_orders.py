@@ -5,10 +5,10 @@ waited already: those are begun meanwhile. One that nobody asks for in the end w
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from kyvsim.api.processes import process_pool
 from kyvsim.api.simulation import readers
@@ -16,9 +16,6 @@ from kyvsim.model.scenario import Scenario
 from kyvsim.sim.exploration import Directions, Played, Player, play_directed
 from kyvsim.sim.parts import Readers
 from kyvsim.sim.scenario import play
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
 
 _AHEAD = 2
 """So many orders are begun for each process, that none waits for the others."""
@@ -73,7 +70,7 @@ class _Ahead:
             self._begun.clear()
         return played(self._scenario, directions)
 
-    def _workers(self) -> "ProcessPoolExecutor":
+    def _workers(self) -> ProcessPoolExecutor:
         if self._pool is None:
             self._pool = self._closed.enter_context(process_pool(self._jobs))
         return self._pool

@@ -3,13 +3,10 @@
 import os
 import random
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.expr import System
 from kyvsim.model.budget import UNCHANGED, Budget, Meter
-
-if TYPE_CHECKING:
-    pass
 
 
 class _SystemClock:

@@ -1,15 +1,13 @@
 """What the body of a compiled rule is evaluated on, and how it ends, in whatever language it is."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.context import JSONContext
 from kyvsim.kube.objects import Json
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus
-
-if TYPE_CHECKING:
-    from kyvsim.proof import Shape
+from kyvsim.proof import Shape
 
 
 class Exclusion(NamedTuple):
@@ -85,7 +83,7 @@ class Outcome(NamedTuple):
 class Proof(NamedTuple):
     """What shows how a body ends, without evaluating it."""
 
-    shape: "Shape"
+    shape: Shape
     outcome: Outcome
     """A status and a message, the same for every object of this shape."""
     exact: bool = False

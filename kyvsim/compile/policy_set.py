@@ -1,15 +1,13 @@
 """The index: which rules can an object of this kind touch at all?"""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from kyvsim.compile.plan import Plan
 from kyvsim.compile.turn import Turn
 from kyvsim.model.budget import Meter
 from kyvsim.model.result import Phase, Stage
-
-if TYPE_CHECKING:
-    from kyvsim.compile.plan import Plan
 
 _PLANNED_AFTER: Final = 8
 """So many objects are evaluated without a plan: as many as making one costs."""
@@ -30,8 +28,8 @@ class KindTurns:
         self._plans: dict[_PlanKey, Plan] = {}
 
     def plan(
-        self, stage: Stage, kind: tuple[str, str], make: "Callable[[], Plan | None]"
-    ) -> "Plan | None":
+        self, stage: Stage, kind: tuple[str, str], make: Callable[[], Plan | None]
+    ) -> Plan | None:
         """Return the plan of a stage for objects of an API version and kind, or None.
 
         It is made once there are enough of them.

@@ -1,17 +1,13 @@
 """How a warning about a place of a document is made."""
 
-from typing import TYPE_CHECKING
-
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.fix import Fix
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
 
-if TYPE_CHECKING:
-    from kyvsim.model.fix import Fix
-
 
 def warn(
-    document: Document, code: str, message: str, path: Path = (), *, fix: "Fix | None" = None
+    document: Document, code: str, message: str, path: Path = (), *, fix: Fix | None = None
 ) -> Diagnostic:
     """Return a warning about the node at `path` of a document, and what would put it right."""
     return Diagnostic(code, Severity.WARNING, message, document.locate(path), fix=fix)

@@ -1,13 +1,11 @@
 """A policy's turn in a stage."""
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
+from kyvsim.compile.recall import Recall
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyPasses, RuleResult
-
-if TYPE_CHECKING:
-    from kyvsim.compile.recall import Recall
 
 
 class Turn(NamedTuple):
@@ -23,7 +21,7 @@ class OpenTurn(NamedTuple):
     turn: Turn
     settled: bool = False
     """Whether all its rules are known to apply, so that nothing but their bodies is to be asked."""
-    recall: "Recall | None" = None
+    recall: Recall | None = None
     """Knows how it ended before; None where more than bodies can make a difference."""
 
 

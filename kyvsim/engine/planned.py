@@ -4,7 +4,7 @@ Plans know creations of whole objects, without values that were given for them.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from kyvsim.compile import KindTurns, OpenTurn, Prospect, Recalled, Turn
 from kyvsim.compile.plan import Plan
@@ -20,9 +20,6 @@ from kyvsim.model.result import (
     RuleResult,
     Stage,
 )
-
-if TYPE_CHECKING:
-    pass
 
 _REPLACED: Final = frozenset({"object", "operation"})
 """Fields of a request that proofs look at."""

@@ -22,7 +22,9 @@ from kyvsim.model.partial import Head, Key, Partial, ToldRow
 try:
     import fcntl
 except ImportError:  # Windows has none
-    fcntl = None  # type: ignore[assignment]
+    _CAN_LOCK = False
+else:
+    _CAN_LOCK = True
 
 FORMATS: Final[Mapping[str, ModuleType]] = MappingProxyType(
     {"jsonl": partial_lines, "parquet": partial_parquet}
@@ -114,7 +116,7 @@ class Store:
             yield  # storages of objects have no locks: `finish` sees whether somebody else came
             return
         self._files.make_folder(self.folder)
-        if fcntl is None:
+        if not _CAN_LOCK:
             yield
             return
         try:

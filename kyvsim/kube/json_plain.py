@@ -4,15 +4,12 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 from json import JSONDecoder
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from kyvsim.kube.depth import is_too_deep, may_be_too_deep
 from kyvsim.kube.objects import MAP_FIELDS, Json
 from kyvsim.kube.yaml_line import ODD, Unusual
 from kyvsim.kube.yaml_scalars import plain_float_value, plain_value
-
-if TYPE_CHECKING:
-    pass
 
 _ODD_ESCAPE = re.compile(r"\\(?:/|u[dD][89a-fA-F])")
 _BLANK_BEFORE_COLON = re.compile(r":(?<=[ \n]:)")

@@ -5,18 +5,15 @@ It is cut where its items are plain to see, in YAML and in JSON; else it is read
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kyvsim.kube.json_list_items import cut_json, json_items
 from kyvsim.kube.json_plain import read_json
+from kyvsim.kube.list_frame import Frame
 from kyvsim.kube.list_item import CutList, Item, odd_item
 from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_chunks import Excerpt
 from kyvsim.kube.yaml_line import Unusual
 from kyvsim.kube.yaml_lines import read_plain
-
-if TYPE_CHECKING:
-    from kyvsim.kube.list_frame import Frame
 
 _ITEMS = "items:\n"
 _FIRST_ITEM = re.compile(_ITEMS + r"( *)- ")
@@ -58,7 +55,7 @@ def _cut_yaml(text: str, *, floats: bool) -> CutList | None:
     return CutList(envelope, list(_yaml_items(text, pieces, (column, line), floats=floats)))
 
 
-def read_items(text: str, frame: "Frame", *, floats: bool = False) -> Iterator[Item]:
+def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[Item]:
     """Yield the items of a list that a block of its text has; lines are counted from 1 in it.
 
     Raises ValueError, RecursionError or Unusual where that takes the whole list.

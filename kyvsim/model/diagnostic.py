@@ -6,12 +6,10 @@ Codes: KV028 left out of a folder: what it is.
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from kyvsim.model.fix import Fix
 from kyvsim.model.source import Location
-
-if TYPE_CHECKING:
-    from kyvsim.model.fix import Fix
 
 
 class Severity(StrEnum):
@@ -32,7 +30,7 @@ class Diagnostic(NamedTuple):
     location: Location | None = None
     excerpt: tuple[str, ...] = ()
     """Lines that show the place inside a text of the file, with a mark below it."""
-    fix: "Fix | None" = None
+    fix: Fix | None = None
     """What puts it right without changing what the file means; None where nothing surely does."""
     folded: str = ""
     """What such remarks are about, such as `chart`, if a run reports one of them with their number;

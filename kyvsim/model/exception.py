@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.source import Document
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 class ExceptedRules(NamedTuple):
@@ -71,7 +69,7 @@ class CelException(NamedTuple):
     """Whether the result is a pass; a skip otherwise."""
     priority: int
     """What decides between several: that of the highest counts."""
-    expires: "datetime | None"
+    expires: datetime | None
     document: Document
 
     @property

@@ -1,19 +1,17 @@
 """The three ways in which evaluation sees the world outside: cluster, clock and entropy."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from datetime import datetime
+from typing import NamedTuple, Protocol
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.budget import Meter
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 class Clock(Protocol):
     """Tells the time."""
 
-    def now(self) -> "datetime":
+    def now(self) -> datetime:
         """Return the current time, aware of its zone."""
 
     def __hash__(self) -> int:

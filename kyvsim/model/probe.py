@@ -5,14 +5,12 @@ follower is told every step with what was found (`model/following.py`).
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from kyvsim.model.coverage import PointKind
+from kyvsim.model.explanation import RuleRun, Step
 from kyvsim.model.source import Document, Location, Path
 from kyvsim.model.text_place import place_in_text
-
-if TYPE_CHECKING:
-    from kyvsim.model.explanation import RuleRun, Step
 
 _Looked = TypeVar("_Looked")
 
@@ -39,16 +37,16 @@ Listener: TypeAlias = Callable[[PolicyPlace, PointKind, tuple[str, ...]], Seen |
 class Follower(Protocol):
     """Who is told each step of an evaluation."""
 
-    def evaluate(self, run: "RuleRun") -> None:
+    def evaluate(self, run: RuleRun) -> None:
         """Take notice of a rule that begins to be evaluated: what is told next belongs to it."""
 
-    def resume(self, run: "RuleRun") -> None:
+    def resume(self, run: RuleRun) -> None:
         """Take notice that what is told next belongs to a rule, though it may not have begun."""
 
     def begin(self) -> int:
         """Take notice of a step that begins; return what names it where it ends, 0 to forget it."""
 
-    def end(self, mark: int, step: "Step | None") -> None:
+    def end(self, mark: int, step: Step | None) -> None:
         """Take a step that has ended, around all that were told since; None to forget these."""
 
 

@@ -1,9 +1,7 @@
 """When something is due."""
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from datetime import datetime
+from datetime import datetime
+from typing import NamedTuple
 
 
 class Schedule(NamedTuple):
@@ -15,7 +13,7 @@ class Schedule(NamedTuple):
     """The policy's key."""
     text: str
     """The schedule as written."""
-    due: "tuple[datetime, ...]" = ()
+    due: tuple[datetime, ...] = ()
     """The next times in UTC, soonest first."""
     problem: str = ""
     """Why there are none."""

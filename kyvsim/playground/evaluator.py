@@ -21,7 +21,9 @@ from kyvsim.report.playground_html import Shown
 try:
     import resource
 except ImportError:  # Windows has none
-    resource = None  # type: ignore[assignment]
+    _CAN_LIMIT = False
+else:
+    _CAN_LIMIT = True
 
 SECONDS: Final = 10.0
 """How long an answer may take."""
@@ -127,7 +129,7 @@ def _answered(asked: Asked) -> Shown | str:
 
 
 def _limit_memory() -> None:
-    if resource is None:
+    if not _CAN_LIMIT:
         return
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))

@@ -4,8 +4,8 @@ Source of the rules: upstream k8s.io/apiserver pkg/cel/library/ip.go, cidr.go, o
 """
 
 import re
-from ipaddress import ip_address
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import NamedTuple, TypeAlias
 
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError, no_such_overload
@@ -13,10 +13,7 @@ from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kube.go_text import quote
 
-if TYPE_CHECKING:
-    from ipaddress import IPv4Address, IPv6Address
-
-_Address: TypeAlias = "IPv4Address | IPv6Address"
+_Address: TypeAlias = IPv4Address | IPv6Address
 _IP = opaque("net.IP")
 _CIDR = opaque("net.CIDR")
 _HEX_DIGITS = "0123456789abcdefABCDEF"

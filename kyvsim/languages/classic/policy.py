@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Derivation, DerivedForms
 from kyvsim.compile.options import CompileOptions
@@ -16,14 +15,11 @@ from kyvsim.languages.classic.autogen import (
 )
 from kyvsim.languages.classic.checks.refusal import refuse
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
-from kyvsim.languages.classic.probed_rules import probe_rules
+from kyvsim.languages.classic.probed_rules import Lowered, probe_rules
 from kyvsim.model.budget import BudgetError
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, Stage
-
-if TYPE_CHECKING:
-    from kyvsim.languages.classic.probed_rules import Lowered
 
 
 def lower_policy(
@@ -80,7 +76,7 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     computed = compute_rules(policy) if only is None else ComputedRules((only,))
     lowered = {id(rule): compile_rule(policy, rule, options) for rule in computed.written}
 
-    def every() -> "Lowered":
+    def every() -> Lowered:
         others = (one for some in computed.of_other_kinds.values() for one in some)
         derived = (one.rule for one in (*computed.derived, *others))
         return lowered | {id(one): lower_derived_rule(policy, one, options) for one in derived}
@@ -92,7 +88,7 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     return CompiledPolicy(policy, _plain(computed, lowered), _derivation(computed, lowered, forms))
 
 
-def _plain(computed: ComputedRules, lowered: "Lowered") -> tuple[CompiledRule, ...]:
+def _plain(computed: ComputedRules, lowered: Lowered) -> tuple[CompiledRule, ...]:
     """Return the rules for kinds of which none are derived."""
     written = _of(computed.written, lowered)
     if not computed.derived:
@@ -103,13 +99,13 @@ def _plain(computed: ComputedRules, lowered: "Lowered") -> tuple[CompiledRule, .
     )
 
 
-def _of(rules: Iterable[Rule], lowered: "Lowered") -> tuple[CompiledRule, ...]:
+def _of(rules: Iterable[Rule], lowered: Lowered) -> tuple[CompiledRule, ...]:
     """Return rules as they are compiled, in all phases of each."""
     return tuple(one for rule in rules for one in lowered[id(rule)])
 
 
 def _derivation(
-    computed: ComputedRules, lowered: "Lowered", forms: Callable[[], DerivedForms]
+    computed: ComputedRules, lowered: Lowered, forms: Callable[[], DerivedForms]
 ) -> Derivation | None:
     if not computed.derived:
         return None
@@ -121,7 +117,7 @@ def _derivation(
     return Derivation(kinds, is_open, kept, len(computed.derived), forms)
 
 
-def _forms(computed: ComputedRules, lowered: "Lowered") -> DerivedForms:
+def _forms(computed: ComputedRules, lowered: Lowered) -> DerivedForms:
     def validating(rules: tuple[Rule, ...]) -> tuple[CompiledRule, ...]:
         return tuple(rule for rule in _of(rules, lowered) if rule.phase is Phase.VALIDATE)
 

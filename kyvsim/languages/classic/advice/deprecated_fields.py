@@ -5,17 +5,14 @@ now (KV105) is not told here. upstream: api/kyverno/v1, the comments `Deprecated
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.moved_fields import successor_of
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.fix import Fix
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
-
-if TYPE_CHECKING:
-    from kyvsim.model.fix import Fix
 
 _ANY = "criteria under `any` or `all`"
 _SPEC = (
@@ -43,7 +40,7 @@ _ATTESTATION = (("predicateType", "`type`"),)
 _Fields = tuple[tuple[str, str], ...]
 
 
-def _successor_of(policy: Policy, data: Json, path: Path) -> "Fix | None":
+def _successor_of(policy: Policy, data: Json, path: Path) -> Fix | None:
     return successor_of(policy, data, path)
 
 

@@ -5,7 +5,6 @@ upstream: pkg/engine/variables/operator/utils.go, api/kyverno/v1/common_types.go
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kyvsim.compile.remark import warn
 from kyvsim.conditions import operators
@@ -16,9 +15,6 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.fix import Fix, Way, change
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
-
-if TYPE_CHECKING:
-    pass
 
 
 def deprecated_operators(policy: Policy) -> Iterator[Diagnostic]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from kyvsim.compile.remark import warn
 from kyvsim.languages.classic.autogen import ANNOTATION
@@ -10,9 +9,6 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.fix import Fix, Way, change
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
-
-if TYPE_CHECKING:
-    pass
 
 _SHOWN = tuple(
     f"policies.kyverno.io/{name}"

@@ -10,15 +10,12 @@ import io
 import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.yaml_errors import YamlError
 from kyvsim.kube.yaml_text import load_all
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_BYTES = 32 << 20
 """What a message may grow to: more than an object can be, less than a bomb."""

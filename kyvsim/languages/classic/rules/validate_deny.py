@@ -3,8 +3,6 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from typing import TYPE_CHECKING
-
 from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, Proof, errored, failed
 from kyvsim.compile.probed import CHECKED, DENIED, Ends
 from kyvsim.conditions import ConditionError, compile_conditions
@@ -19,9 +17,7 @@ from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import carried_check, carried_deny
 from kyvsim.languages.classic.rules.idle import never_denies
 from kyvsim.model.result import Phase
-
-if TYPE_CHECKING:
-    from kyvsim.proof import Shape
+from kyvsim.proof import Shape
 
 
 def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
@@ -48,7 +44,7 @@ def _compile(context: RuleContext) -> CompiledBody:
     return compile_deny(context.within("validate", "deny"), context.rule.data["validate"]["deny"])
 
 
-def denial_shape(deny: Json, *start: str) -> "Shape | None":
+def denial_shape(deny: Json, *start: str) -> Shape | None:
     """Return the shape of what is under `start` for which a `deny` block certainly passes."""
     return refuting_shape(deny.get("conditions"), start)
 
