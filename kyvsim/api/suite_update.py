@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
-from kyvsim.kube.yaml_chunks import Chunk, split_chunks
-from kyvsim.kube.yaml_text import load_first
+from kyvsim.kube.yaml_text import Chunk, load_first, split_chunks
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.suite import Golden, ManifestOutcome, SuiteOutcome

@@ -40,7 +40,7 @@ from kyvsim.cli.options import (
 from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_files
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
-from kyvsim.kube.duration import format_duration, parse_duration
+from kyvsim.kube.quantities import format_duration, parse_duration
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.look import Show

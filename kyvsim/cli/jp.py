@@ -17,9 +17,8 @@ from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.table import FUNCTIONS
 from kyvsim.expr.show_tree import show_tree
-from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.go_text import to_json
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep
 from kyvsim.kube.yaml_text import YamlError, load_one
 from kyvsim.load.whole_file import TOO_LARGE, read_bytes
 from kyvsim.model.budget import BudgetError

@@ -18,8 +18,8 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.style import safe_line, safe_text
 
 _CALLS = 10_000
-"""How deep calls may nest: fifty for each level of what is read (`kyvsim/kube/depth.py`). The stack
-of a thread has room for more than twice as many."""
+"""How deep calls may nest: fifty for each level of what is read (`kyvsim/kube/objects.py`). The
+stack of a thread has room for more than twice as many."""
 _HELP = frozenset({"-h", "--help"})
 
 

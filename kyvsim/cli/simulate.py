@@ -30,7 +30,7 @@ from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, writ
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
-from kyvsim.kube.duration import SECOND, parse_duration
+from kyvsim.kube.quantities import SECOND, parse_duration
 from kyvsim.model.budget import SIMULATED
 from kyvsim.model.scenario import ScenarioSettings
 from kyvsim.model.simulation import HazardLevel, Simulation

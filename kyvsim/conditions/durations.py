@@ -3,9 +3,9 @@
 upstream: parseDuration in pkg/engine/variables/operator/operator.go.
 """
 
-from kyvsim.kube.duration import SECOND, parse_duration
-from kyvsim.kube.go_number import to_int64, wrap_int64
+from kyvsim.kube.numbers import to_int64, wrap_int64
 from kyvsim.kube.objects import Json
+from kyvsim.kube.quantities import SECOND, parse_duration
 
 
 def seconds_as_duration(value: Json) -> int | None:

@@ -8,10 +8,9 @@ upstream: pkg/engine/variables/operator/equal.go and notequal.go.
 from collections.abc import Callable
 
 from kyvsim.conditions.durations import duration_of, duration_pair, in_seconds
-from kyvsim.kube.equality import deep_equal
-from kyvsim.kube.go_number import float_equals, int_equals
+from kyvsim.kube.numbers import deep_equal, float_equals, int_equals
 from kyvsim.kube.objects import Json
-from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.quantities import parse_quantity
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard, matches
 
 

@@ -14,8 +14,13 @@ from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
-from kyvsim.kube.text_pattern import compile_text_pattern, is_range
-from kyvsim.kube.wildcard import compile_wildcard, has_wildcard, matches
+from kyvsim.kube.wildcard import (
+    compile_text_pattern,
+    compile_wildcard,
+    has_wildcard,
+    is_range,
+    matches,
+)
 from kyvsim.model.budget import FEW
 
 Test: TypeAlias = Callable[[Json], bool]

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from kyvsim.conditions.durations import duration_pair, in_seconds, seconds_as_duration
-from kyvsim.kube.duration import parse_duration
-from kyvsim.kube.go_number import parse_float
+from kyvsim.kube.numbers import parse_float
 from kyvsim.kube.objects import Json
-from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.quantities import parse_duration, parse_quantity
 from kyvsim.kube.semver import parse_version
 
 Order: TypeAlias = Callable[[Any, Any], bool]

@@ -7,7 +7,7 @@ from kyvsim.context.json_context import SKIPPED
 from kyvsim.expr import QueryError
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.kube.pod_spec import POD_SPEC_PATHS
+from kyvsim.kube.pods import POD_SPEC_PATHS
 
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from kyvsim.kube.formats import format_problems, is_subdomain
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.quantities import parse_quantity
 from kyvsim.model.mention import Hole, Way
 
 _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.objects import Json
+from kyvsim.kube.quantities import parse_duration
 from kyvsim.model.mention import Way
 
 _NANOSECONDS = 1000

@@ -7,9 +7,8 @@ value that meets it and values beside it.
 import re
 from collections.abc import Iterable, Iterator
 
-from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json
-from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.quantities import SECOND, parse_duration, parse_quantity
 from kyvsim.kube.wildcard import has_wildcard
 
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)([A-Za-z]*)")

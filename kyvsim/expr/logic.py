@@ -9,7 +9,7 @@ from typing import Final
 
 from kyvsim.expr.closures import Run
 from kyvsim.expr.semantics import NUMERIC, Missing
-from kyvsim.kube.equality import deep_equal
+from kyvsim.kube.numbers import deep_equal
 from kyvsim.kube.objects import Json
 from kyvsim.model.budget import Meter
 

@@ -11,8 +11,7 @@ from typing import Final
 from kyvsim.expr.errors import SubstitutionError
 from kyvsim.expr.fill import checked_key, join
 from kyvsim.expr.variables import remains_of
-from kyvsim.kube.go_path import clean_path
-from kyvsim.kube.go_text import sprint
+from kyvsim.kube.go_text import clean_path, sprint
 from kyvsim.kube.objects import Json
 
 _REFERENCE: Final = re.compile(r"^\$\(.[^ ]*\)|[^\\]\$\(.[^ ]*\)")

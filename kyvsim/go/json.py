@@ -9,8 +9,7 @@ import re
 from json import JSONDecodeError
 from types import MappingProxyType
 
-from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep
 
 _LONE = re.compile("[\ud800-\udfff]")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")

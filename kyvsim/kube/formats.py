@@ -9,8 +9,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.go_layout import TimeError
-from kyvsim.kube.go_time import parse_time
+from kyvsim.kube.go_time import TimeError, parse_time
 from kyvsim.kube.go_url import UrlError, parse_request_uri
 
 _Check = Callable[[str], list[str]]

@@ -5,11 +5,17 @@ upstream: Go's fmt, strconv and encoding/json packages.
 
 import json
 import math
+import posixpath
 import re
 import struct
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
+
+# The texts Go writes for JSON values: fmt's `%v`, strconv's float forms, encoding/json.
+#
+# upstream: Go's fmt, strconv and encoding/json packages.
+
 
 _ESCAPES = MappingProxyType(
     {char: f"\\{shown}" for char, shown in zip('"\\\a\b\f\n\r\t\v', '"\\abfnrtv', strict=True)}
@@ -185,3 +191,12 @@ def _positional(digits: str, exponent: int) -> str:
     whole = digits[: exponent + 1].ljust(exponent + 1, "0")
     fraction = digits[exponent + 1 :]
     return f"{whole}.{fraction}" if fraction else whole
+
+
+# Slash-separated paths the way Go's `path` package reads them.
+
+
+def clean_path(path: str) -> str:
+    """Return the shortest path that means the same, as Go's path.Clean does, but "" for ""."""
+    cleaned = posixpath.normpath(path) if path else ""
+    return f"/{cleaned.lstrip('/')}" if cleaned.startswith("//") else cleaned

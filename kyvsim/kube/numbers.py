@@ -1,10 +1,21 @@
-"""Numbers of plain data after a trip through JSON text: all floats, or whole ones as ints."""
+"""Numbers as Go and JSON have them, in data too, and when two values are the same."""
 
-from collections.abc import Callable
-from operator import is_
+import math
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from itertools import compress, repeat
+from operator import is_, is_not, itemgetter
+from typing import Any, Final, TypeAlias, TypeVar
 
 from kyvsim.kube.go_text import format_float
 from kyvsim.kube.objects import Json
+
+# Numbers as Go and JSON have them, and when two values are the same.
+
+
+# Numbers of plain data after a trip through JSON text: all floats, or whole ones as ints.
+
 
 _EXACT = 2.0**53
 _PLAIN_BELOW = 1e21
@@ -59,3 +70,230 @@ def whole_where_exact(number: float) -> int | float:
         return int(number)
     written = int(format_float(number, "f"))  # the shortest digits, filled up with zeros
     return written if written in _INT64 else number
+
+
+# Numbers as Go reads and narrows them: strconv's parsers and conversions to int64.
+#
+# upstream: Go's strconv package and its conversion rules on amd64.
+
+
+_ANY_CASE = re.IGNORECASE | re.ASCII  # without re.ASCII two letters of Turkish fit `i`
+_INT = re.compile(r"[+-]?[0-9]+")
+_DIGITS = "[0-9](?:_?[0-9])*"
+_HEX_DIGITS = "[0-9a-f](?:_?[0-9a-f])*"
+_FLOAT = re.compile(
+    rf"[+-]?(?:(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:e[+-]?{_DIGITS})?|inf|infinity)|nan",
+    _ANY_CASE,
+)
+_HEX_FLOAT = re.compile(
+    rf"[+-]?0x(?:_?{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})p[+-]?{_DIGITS}", _ANY_CASE
+)
+_SPAN = 1 << 64
+_LOWEST = -(1 << 63)
+_HIGHEST = (1 << 63) - 1
+
+
+def parse_int(text: str) -> int | None:
+    """Return the int64 that decimal `text` writes, or None where it writes none."""
+    if len(text) > 4000 or _INT.fullmatch(text) is None:
+        return None
+    number = int(text)
+    return number if _LOWEST <= number <= _HIGHEST else None
+
+
+def parse_float(text: str) -> float | None:
+    """Return the float64 that `text` writes, or None where it writes none or is out of range."""
+    try:
+        if _FLOAT.fullmatch(text) is not None:
+            number = float(text.replace("_", ""))
+        elif _HEX_FLOAT.fullmatch(text) is not None:
+            number = float.fromhex(text.replace("_", ""))
+        else:
+            return None
+    except OverflowError:
+        return None
+    return None if math.isinf(number) and "n" not in text.lower() else number
+
+
+def int_equals(number: int, value: Json) -> bool:
+    """Return whether a value is this int, as a number or written in a text."""
+    kind = value.__class__
+    if kind is int:
+        return bool(value == number)
+    if kind is float:
+        return value.is_integer() and to_int64(value) == number
+    return kind is str and parse_int(value) == number
+
+
+def float_equals(number: float, value: Json) -> bool:
+    """Return whether a value is this float, as a number or written in a text."""
+    kind = value.__class__
+    if kind is float:
+        return bool(value == number)
+    if kind is int:
+        return number.is_integer() and to_int64(number) == value
+    return kind is str and parse_float(value) == number
+
+
+def to_int64(number: float) -> int:
+    """Return `number` without its fraction; what does not fit becomes the lowest int64."""
+    if math.isfinite(number):
+        whole = int(number)
+        if _LOWEST <= whole <= _HIGHEST:
+            return whole
+    return _LOWEST
+
+
+def wrap_int64(number: int) -> int:
+    """Return `number` as int64 arithmetic keeps it: the lowest 64 bits, signed."""
+    return (number - _LOWEST) % _SPAN + _LOWEST
+
+
+# Deep equality of plain data, where numbers of different classes differ.
+#
+# upstream: Go's reflect.DeepEqual on decoded JSON.
+
+
+_CONTAINERS: Final = frozenset({dict, list})
+
+
+def deep_equal(left: Json, right: Json) -> bool:
+    """Tell whether two values are the same throughout: 1 is neither 1.0 nor true."""
+    kind = left.__class__
+    if kind is not right.__class__ or left != right:
+        return False
+    return kind not in _CONTAINERS or _same_classes(left, right)
+
+
+def _same_classes(left: Json, right: Json) -> bool:
+    """Tell whether two values that Python holds equal have the same classes throughout."""
+    kind = left.__class__
+    if kind is not right.__class__:
+        return False
+    if kind is list:
+        return all(map(_same_classes, left, right))
+    if kind is dict:
+        return all(_same_classes(value, right[key]) for key, value in left.items())
+    return True
+
+
+# Maps and lists that were looked at before, known again by identity.
+#
+# Changes share what they do not touch, and nobody changes a map or list in place: so what was
+# found out about one holds for as long as it lives. Sixteen policies that change one label each
+# look at the rest of a Pod once, not sixteen times; and so does an API server at what comes to it
+# again.
+
+
+Known: TypeAlias = dict[object, Json]
+"""Parts by their id, and by what else the finding depends on; held, so that no id comes twice."""
+
+Whole: TypeAlias = dict[int, tuple[Json, Json]]
+"""Parts by their id, each with what it is where every whole number is an int."""
+_MOST = 8192
+"""Some eighty large Pods."""
+_MOST_SHOWN = 1024
+"""Fewer, as each comes with all its lines."""
+Shown: TypeAlias = dict[tuple[int, str, int], tuple[Json, list[tuple[str, str]]]]
+"""Parts and the lines that show them, by id, by the text before them and by their column."""
+_Parts = TypeVar("_Parts", bound=dict[Any, Any])
+
+
+def whole_parts() -> Whole:
+    """Return the parts, by id, for which it is known what they are with ints as whole numbers."""
+    return within_bounds(_whole())
+
+
+def is_whole_form(value: Json, whole: Json) -> bool:
+    """Return whether a part is known to be another one with ints as whole numbers."""
+    found = _whole().get(id(value))
+    return found is not None and found[1] is whole
+
+
+def shown_parts() -> Shown:
+    """Return the parts whose lines are known."""
+    return within_bounds(_shown(), _MOST_SHOWN)
+
+
+@lru_cache(maxsize=1)
+def _shown() -> Shown:
+    return {}
+
+
+@lru_cache(maxsize=1)
+def _whole() -> Whole:
+    return {}
+
+
+@lru_cache(maxsize=1)
+def tidy_parts() -> Known:
+    """Return the parts, by id and type, that a merge leaves alone where it does not name them.
+
+    Asked for at every step, so who begins a merge sees to the bounds.
+    """
+    return {}
+
+
+def within_bounds(known: _Parts, most: int | None = None) -> _Parts:
+    """Return known parts, emptied where they have become too many."""
+    if len(known) > (_MOST if most is None else most):
+        known.clear()
+    return known
+
+
+def with_whole_numbers(value: Json) -> Json:
+    """Return `value` with whole floats as ints; parts without any are shared, not copied.
+
+    That is what apimachinery's `UnstructuredJSONScheme` makes of numbers: an int64 of each that Go
+    writes without fraction and exponent and that fits. A part that several objects share stays
+    one part.
+    """
+    kind = value.__class__
+    if kind is float:
+        return whole_where_exact(value)
+    if kind is not dict and kind is not list:
+        return value
+    known = whole_parts()
+    found = known.get(id(value))
+    return found[1] if found else _with_whole_numbers(value, known)
+
+
+def _with_whole_numbers(value: Json, known: Whole) -> Json:
+    """Return a map or list that is not `known` with whole floats as ints."""
+    changed: dict[str | int, Json] = {}
+    for key, item in value.items() if value.__class__ is dict else _unknown_items(value, known):
+        kind = item.__class__
+        if kind is dict or kind is list:
+            found = known.get(id(item))
+            new = found[1] if found else _with_whole_numbers(item, known)
+        elif kind is float:
+            new = whole_where_exact(item)
+        else:
+            continue
+        if new is not item:
+            changed[key] = new
+    whole = value
+    if changed:
+        whole = value.copy()
+        for place, new in changed.items():
+            whole[place] = new
+        known[id(whole)] = whole, whole
+    known[id(value)] = value, whole
+    return whole
+
+
+_UNKNOWN: tuple[Json, Json] = (None, object())
+_FEW = 16
+"""Items that are not worth the setting up."""
+
+
+def _unknown_items(value: list[Json], known: Whole) -> Iterable[tuple[int, Json]]:
+    """Return the numbered items of a list but for those that are known to stay as they are.
+
+    A loop that changes one item of a long list at a time comes here for each of them, so that
+    nothing but calls of the interpreter's own functions is made for an item.
+    """
+    if len(value) <= _FEW:
+        return enumerate(value)
+    found = map(known.get, map(id, value), repeat(_UNKNOWN))
+    return compress(enumerate(value), map(is_not, map(itemgetter(1), found), value))

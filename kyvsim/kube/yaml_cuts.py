@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.list_frame import Frame, Framed, frame_list
-from kyvsim.kube.yaml_chunks import is_separator
-from kyvsim.kube.yaml_line import Unusual
+from kyvsim.kube.list_items import Frame, Framed, frame_list
+from kyvsim.kube.yaml_lines import Unusual
+from kyvsim.kube.yaml_text import is_separator
 
 Reader: TypeAlias = Callable[[int, int], bytes]
 """Gives so many bytes from a place on; fewer only where the stream ends."""

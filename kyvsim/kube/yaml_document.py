@@ -7,14 +7,12 @@ read are plain, so that `yaml_text` and `yaml_lines` do without it.
 import contextlib
 import re
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from contextlib import contextmanager
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from kyvsim.kube.depth import MAX_DEPTH, TOO_DEEP
 from kyvsim.kube.go_text import go_syntax
-from kyvsim.kube.objects import Json
-from kyvsim.kube.yaml_anchors import Anchors
-from kyvsim.kube.yaml_errors import YamlError, parser_errors
-from kyvsim.kube.yaml_keys import Keys
+from kyvsim.kube.objects import MAX_DEPTH, TOO_DEEP, Json, is_too_deep
 from kyvsim.kube.yaml_scalars import (
     MERGE_KEY,
     ScalarError,
@@ -27,6 +25,220 @@ from kyvsim.kube.yaml_scalars import (
     tagged_key,
     tagged_value,
 )
+
+if TYPE_CHECKING:
+    import yaml
+
+# What is wrong with a YAML text, and where.
+
+
+_TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
+"""What libyaml says, from the release in PyYAML 6.0.4 on, of lists in lists beyond a thousand: it
+may look ahead so far before it gives the first of them. Our own bound is lower."""
+
+
+class YamlError(ValueError):
+    """A text that is no YAML as Kubernetes reads it; line and column count from 1."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0, go_line: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.column = column
+        self.go_line = go_line
+        """The line that go-yaml names, which is often the one before; 0 where it names none."""
+
+    @property
+    def go_text(self) -> str:
+        """The error as sigs.k8s.io/yaml words it: `yaml: line 1: did not find …`."""
+        if self.message.startswith("json: "):  # YAML that no JSON can be made of
+            return self.message
+        where = f"line {self.go_line}: " if self.go_line else ""
+        return f"yaml: {where}{self.message}"
+
+
+@contextmanager
+def parser_errors(text: str | bytes) -> Iterator[None]:
+    """Raise errors of libyaml, which reads `text`, as YamlError."""
+    import yaml
+
+    try:
+        yield
+    except yaml.YAMLError as error:
+        raise from_parser_error(error, text) from error
+
+
+def from_parser_error(error: "yaml.YAMLError", text: str | bytes) -> YamlError:
+    """Return the error that libyaml raised for `text` as a YamlError."""
+    import yaml
+
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        message = error.problem or error.context or "malformed YAML"
+        if message == _TOO_DEEP_FOR_LIBYAML:
+            message = TOO_DEEP
+        if mark is None:
+            return YamlError(message)
+        return YamlError(
+            message,
+            mark.line + 1,
+            mark.column + 1,
+            _go_line(error, is_scanner=isinstance(error, yaml.scanner.ScannerError)),
+        )
+    if isinstance(error, yaml.reader.ReaderError):
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+        before = data[: error.position]
+        line_start = before.rfind(b"\n") + 1
+        column = len(before[line_start:].decode("utf-8", "replace")) + 1
+        return YamlError(str(error.reason), before.count(b"\n") + 1, column)
+    return YamlError(str(error))
+
+
+def _go_line(error: "yaml.MarkedYAMLError", *, is_scanner: bool) -> int:
+    """Return the line that go-yaml v2 names for an error, 0 where it names none.
+
+    Its marks count from 0, and only errors of its scanner have one added, so that errors of its
+    parser name the line before. upstream: go.yaml.in/yaml/v2 decode.go `fail`
+    """
+    if error.problem_mark is not None and error.problem_mark.line:
+        line: int = error.problem_mark.line
+        return line + is_scanner
+    return error.context_mark.line if error.context_mark is not None else 0
+
+
+# What becomes of a key that a YAML map has twice.
+
+
+class Keys(Enum):
+    """What becomes of a key that is in one map twice."""
+
+    LAST_WINS = 0
+    ONCE = 1
+    """It is refused, unless one of the two came by a merge (`<<`), which a map may override."""
+    STRICT = 2
+    """It is refused, one that came by a merge too."""
+
+
+# Anchors and aliases of one YAML document, under go-yaml's limit on expansion.
+#
+# upstream: go-yaml v2 `decode.go` counts every decoded node and those that were reached through an
+# alias, and refuses a document in which the second kind outweighs the rest.
+
+
+_FREE_ALIASED = 100
+_FREE_DECODED = 1_000
+_RATIO_FALLS_FROM = 400_000
+_RATIO_FALLS_TO = 4_000_000
+
+
+class Anchor(NamedTuple):
+    """A finished node that aliases may name."""
+
+    value: Json
+    cost: int
+    """Nodes that decoding it takes."""
+    scalar: Json = None
+    """The Go value of a scalar, from which a key is made."""
+    is_scalar: bool = False
+
+
+class _Open(NamedTuple):
+    name: str
+    depth: int
+    start: int
+
+
+def copy_tree(value: Json) -> Json:
+    """Return a copy of plain data that shares no dict and no list with it."""
+    if value.__class__ is not dict and value.__class__ is not list:
+        return value
+    root = value.copy()
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        for key, child in node.items() if node.__class__ is dict else enumerate(node):
+            if child.__class__ is dict or child.__class__ is list:
+                node[key] = child.copy()
+                pending.append(node[key])
+    return root
+
+
+def _allowed_ratio(decoded: int) -> float:
+    if decoded <= _RATIO_FALLS_FROM:
+        return 0.99
+    if decoded >= _RATIO_FALLS_TO:
+        return 0.10
+    return 0.99 - 0.89 * (decoded - _RATIO_FALLS_FROM) / (_RATIO_FALLS_TO - _RATIO_FALLS_FROM)
+
+
+class Anchors:
+    """The anchors met so far in one document."""
+
+    __slots__ = ("_aliased", "_known", "_open")
+
+    def __init__(self) -> None:
+        self._known: dict[str, Anchor | _Open] = {}
+        self._open: list[_Open] = []
+        self._aliased = 0
+
+    def add_scalar(self, name: str, value: Json, resolved: Json) -> None:
+        """Record an anchored scalar."""
+        self._known[name] = Anchor(value, 1, resolved, is_scalar=True)
+
+    def open(self, name: str, depth: int, decoded: int) -> None:
+        """Record that an anchored list or map begins."""
+        entry = _Open(name, depth, decoded)
+        self._known[name] = entry
+        self._open.append(entry)
+
+    def close(self, depth: int, value: Json, decoded: int) -> None:
+        """Record that the list or map at `depth` is complete, if it is anchored."""
+        if not self._open or self._open[-1].depth != depth:
+            return
+        entry = self._open.pop()
+        # The name may have been given to another node meanwhile.
+        if self._known[entry.name] is entry:
+            self._known[entry.name] = Anchor(value, decoded - entry.start + 1)
+
+    def _find(self, name: str) -> Anchor:
+        found = self._known.get(name)
+        if found is None:
+            raise ScalarError(f"unknown anchor '{name}' referenced")
+        if isinstance(found, _Open):
+            raise ScalarError(f"anchor '{name}' value contains itself")
+        return found
+
+    def expand(self, name: str, decoded: int) -> tuple[Json, int]:
+        """Return a copy of what an alias names, and the new count of decoded nodes.
+
+        Raises ScalarError for unknown names, cycles and excessive expansion.
+        """
+        found = self._find(name)
+        decoded += found.cost
+        self._aliased += found.cost
+        if (
+            self._aliased > _FREE_ALIASED
+            and decoded > _FREE_DECODED
+            and self._aliased / decoded > _allowed_ratio(decoded)
+        ):
+            raise ScalarError("document contains excessive aliasing")
+        if is_too_deep(found.value):  # else aliases of aliases could lead to any depth
+            raise ScalarError(TOO_DEEP)
+        return copy_tree(found.value), decoded
+
+    def key(self, name: str) -> str:
+        """Return the map key that an alias makes."""
+        found = self._find(name)
+        if not found.is_scalar:
+            raise ScalarError(f"invalid map key: {go_syntax(found.value)}")
+        return key_text(found.scalar)
+
+
+# One YAML document: from libyaml's events to plain data, without recursion.
+#
+# PyYAML is imported in functions: it takes a tenth of a start to load, and the texts that most runs
+# read are plain, so that `yaml_text` and `yaml_lines` do without it.
+
 
 Event: TypeAlias = Any
 """An event of libyaml; the stubs know too little of them."""

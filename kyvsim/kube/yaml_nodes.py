@@ -22,10 +22,8 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from kyvsim.kube.depth import MAX_DEPTH, TOO_DEEP
-from kyvsim.kube.objects import Json
-from kyvsim.kube.yaml_document import Event, parse_events
-from kyvsim.kube.yaml_errors import YamlError, from_parser_error
+from kyvsim.kube.objects import MAX_DEPTH, TOO_DEEP, Json
+from kyvsim.kube.yaml_document import Event, YamlError, from_parser_error, parse_events
 from kyvsim.kube.yaml_scalars import ScalarError, json_value, key_text, resolve, tagged_value
 
 _MAX_NODES = 1_000_000

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
-from kyvsim.kube.labels import compile_selector
+from kyvsim.kube.labels import compile_selector, selector_fault
 from kyvsim.kube.objects import Json
-from kyvsim.kube.selector_faults import selector_fault
 from kyvsim.languages.followed_constraints import followed_constraints, followed_parts
 from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
 from kyvsim.match.followed import followed_filter

@@ -5,11 +5,10 @@ from datetime import datetime
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.discovery import is_namespaced, preferred_version
-from kyvsim.kube.duration import SECOND
-from kyvsim.kube.go_layout import TimeError
-from kyvsim.kube.go_time import parse_rfc3339
+from kyvsim.kube.go_time import TimeError, parse_rfc3339
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
+from kyvsim.kube.quantities import SECOND
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.fix import Fix, Way, change
 from kyvsim.model.source import Document

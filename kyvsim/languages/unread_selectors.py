@@ -6,8 +6,8 @@ take it. What is written there selects nothing, and is told.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kyvsim.kube.labels import selector_fault
 from kyvsim.kube.objects import Json
-from kyvsim.kube.selector_faults import selector_fault
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
 

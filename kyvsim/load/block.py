@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.discovery import KindTable
-from kyvsim.kube.list_frame import Frame
-from kyvsim.kube.list_items import read_items
-from kyvsim.kube.yaml_chunks import normal_text
-from kyvsim.kube.yaml_line import Unusual
+from kyvsim.kube.list_items import Frame, read_items
+from kyvsim.kube.yaml_lines import Unusual
+from kyvsim.kube.yaml_text import normal_text
 from kyvsim.load.cut_files import Block, source_of
 from kyvsim.load.documents import AS_RESOURCES, PlaceFinder, holds_others, parse_documents, typed
 from kyvsim.load.files import Source

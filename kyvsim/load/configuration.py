@@ -10,8 +10,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.depth import MAX_DEPTH, TOO_DEEP
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import MAX_DEPTH, TOO_DEEP, Json
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.project_file import TABLE, ConfigurationFiles, distrusted
 from kyvsim.model.diagnostic import Diagnostic, Severity

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from kyvsim.kube.list_frame import Frame
+from kyvsim.kube.list_items import Frame
 from kyvsim.kube.yaml_cuts import Reader, Span, cut_bytes
 from kyvsim.load.documents import is_list
 from kyvsim.load.files import STDIN, STDIN_NAME, Source, decode

@@ -13,8 +13,15 @@ from kyvsim.kube.discovery import is_builtin
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.list_items import cut_list, read_text
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.kube.yaml_chunks import Chunk, Excerpt, split_chunks
-from kyvsim.kube.yaml_text import Keys, YamlError, find_position, load_first
+from kyvsim.kube.yaml_text import (
+    Chunk,
+    Excerpt,
+    Keys,
+    YamlError,
+    find_position,
+    load_first,
+    split_chunks,
+)
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.recognise import (
     helm_template,

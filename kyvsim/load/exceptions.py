@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from kyvsim.kube.duration import SECOND
 from kyvsim.kube.go_time import parse_rfc3339
 from kyvsim.kube.objects import Json, labels, metadata, text_field
+from kyvsim.kube.quantities import SECOND
 from kyvsim.load.policy import is_exception, sniff
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.diagnostic import Diagnostic, Severity

@@ -5,7 +5,7 @@ import re
 from difflib import SequenceMatcher
 
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.kube.yaml_document import YamlError
 from kyvsim.model.source import Document, Path
 from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP
 from kyvsim.schema.kinds import policy_names

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kyvsim.kube.discovery import KindTable, crd_kinds, is_builtin, is_namespaced
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import MAP_FIELDS, Json, text_field
-from kyvsim.kube.yaml_anchors import copy_tree
+from kyvsim.kube.yaml_document import copy_tree
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,

@@ -4,11 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.objects import Json
-from kyvsim.kube.quantity import parse_quantity
-from kyvsim.kube.text_pattern import range_ends, split_operator
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.kube.quantities import parse_duration, parse_quantity
+from kyvsim.kube.wildcard import has_wildcard, range_ends, split_operator
 from kyvsim.migrate.expressions import (
     FALSE,
     TRUE,

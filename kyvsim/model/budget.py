@@ -10,8 +10,7 @@ has ended, so that a chain of variables is bounded, too.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kyvsim.kube.depth import MAX_DEPTH, held_by
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import MAX_DEPTH, Json, held_by
 
 FEW = 16
 """Elements that are not worth counting."""

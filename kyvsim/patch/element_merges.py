@@ -10,9 +10,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from itertools import islice
 
-from kyvsim.kube.known_parts import with_whole_numbers
+from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.kube.text_pattern import fits_itself_only
+from kyvsim.kube.wildcard import fits_itself_only
 from kyvsim.patch.anchor_keys import ADDITION, CONDITION, GLOBAL, anchors_of, has_anchors
 from kyvsim.patch.merge_keys import find_type
 from kyvsim.patch.nodes import texts_at

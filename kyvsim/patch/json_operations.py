@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kyvsim.go.json import json_kind
-from kyvsim.kube.depth import TOO_DEEP, is_too_deep, may_be_too_deep
 from kyvsim.kube.go_text import to_json
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep
 from kyvsim.kube.yaml_text import YamlError, load_one
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.json_pointer import Pointer, parse_pointer

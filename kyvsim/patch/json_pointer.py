@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kyvsim.kube.depth import MAX_DEPTH
 from kyvsim.kube.go_text import quote
-from kyvsim.kube.objects import Json
+from kyvsim.kube.objects import MAX_DEPTH, Json
 from kyvsim.model.budget import Meter
 from kyvsim.patch.errors import PatchError
 

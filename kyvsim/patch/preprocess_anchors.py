@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
-from kyvsim.kube.text_pattern import fits_itself_only
+from kyvsim.kube.wildcard import fits_itself_only
 from kyvsim.patch.anchor_keys import (
     ADDITION,
     CONDITION,

@@ -6,7 +6,7 @@ that fits, and refuses what has no kind.
 """
 
 from kyvsim.kube.go_text import to_json
-from kyvsim.kube.known_parts import with_whole_numbers
+from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.patch.errors import UnreadableObjectError
 

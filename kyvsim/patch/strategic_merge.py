@@ -14,7 +14,7 @@ from functools import partial
 from itertools import repeat
 
 from kyvsim.kube.go_text import quote
-from kyvsim.kube.known_parts import tidy_parts, within_bounds
+from kyvsim.kube.numbers import tidy_parts, within_bounds
 from kyvsim.kube.objects import Json
 from kyvsim.patch.directives import (
     DIRECTIVE,

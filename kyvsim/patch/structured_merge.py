@@ -10,7 +10,7 @@ k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go.
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from kyvsim.kube.known_parts import with_whole_numbers
+from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json
 from kyvsim.patch.errors import PatchError
 from kyvsim.patch.merge_types import FindType, ListType, NoTypesError, Type, TypeRef, resolve

@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json, contains_text
-from kyvsim.kube.text_pattern import SPACE
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.kube.wildcard import SPACE, has_wildcard
 
 CONDITION: Final = ""
 GLOBAL: Final = "<"

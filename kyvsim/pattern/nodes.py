@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
-from kyvsim.kube.text_pattern import plain_alternatives
+from kyvsim.kube.wildcard import plain_alternatives
 from kyvsim.pattern import failure_path as paths
 from kyvsim.pattern.failure_path import Mismatch, Place, path_text, weigh
 from kyvsim.pattern.scalars import Predicate, compile_scalar

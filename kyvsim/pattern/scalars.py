@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
-from kyvsim.kube.go_number import float_equals, int_equals
+from kyvsim.kube.numbers import float_equals, int_equals
 from kyvsim.kube.objects import Json
-from kyvsim.kube.text_pattern import compile_text_pattern
+from kyvsim.kube.wildcard import compile_text_pattern
 
 Predicate: TypeAlias = Callable[[Json], bool]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import TypeAlias
 
-from kyvsim.kube.equality import deep_equal
+from kyvsim.kube.numbers import deep_equal
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.difference import (
     Author,

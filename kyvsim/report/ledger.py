@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.kube.pod_references import Reference, Target, injected_references, met_by, target_of
+from kyvsim.kube.pods import Reference, Target, injected_references, met_by, target_of
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
 from kyvsim.report.changes import generated
 

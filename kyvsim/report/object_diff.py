@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from kyvsim.kube.known_parts import is_whole_form, shown_parts
+from kyvsim.kube.numbers import is_whole_form, shown_parts
 from kyvsim.kube.objects import Json
 from kyvsim.report.diff import Marked, marked_lines
 from kyvsim.report.object_yaml import leaf, scalar, yaml_lines

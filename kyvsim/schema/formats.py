@@ -5,8 +5,9 @@ upstream: k8s.io/kube-openapi pkg/validation/strfmt.
 
 from types import MappingProxyType
 
-from kyvsim.kube.duration import parse_duration
+from kyvsim.kube.go_time import TimeError, parse_rfc3339
 from kyvsim.kube.objects import Json
+from kyvsim.kube.quantities import parse_duration
 
 _LARGEST = MappingProxyType({"int32": 1 << 31, "int64": 1 << 63})
 
@@ -25,9 +26,6 @@ def has_format(name: str, data: Json) -> bool:
 
 
 def _is_time(text: str) -> bool:
-    from kyvsim.kube.go_layout import TimeError  # noqa: PLC0415 — few fields are times
-    from kyvsim.kube.go_time import parse_rfc3339  # noqa: PLC0415 — few fields are times
-
     try:
         parse_rfc3339(text)
     except TimeError:

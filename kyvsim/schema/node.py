@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.kube.known_parts import Known, within_bounds
+from kyvsim.kube.numbers import Known, within_bounds
 from kyvsim.kube.objects import Json, texts_in
 
 SchemaRef: TypeAlias = str | Mapping[str, Json]

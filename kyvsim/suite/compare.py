@@ -6,8 +6,7 @@ upstream: cmd/cli/kubectl-kyverno/resource (labels.go, tidy.go, compare.go)
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.equality import deep_equal
-from kyvsim.kube.numbers import with_floats
+from kyvsim.kube.numbers import deep_equal, with_floats
 from kyvsim.kube.objects import Json, labels, metadata, object_key
 from kyvsim.model.suite import Difference
 

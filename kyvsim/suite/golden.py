@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.equality import deep_equal
-from kyvsim.kube.numbers import with_floats
+from kyvsim.kube.numbers import deep_equal, with_floats
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key
 from kyvsim.model.suite import Golden
 from kyvsim.suite.compare import comparable

@@ -27,8 +27,8 @@ from kyvsim.cel.types import (
 )
 from kyvsim.cel.values import Message
 from kyvsim.go.json import JsonError, json_kind, parse_json
-from kyvsim.kube.go_number import parse_float, parse_int, to_int64
 from kyvsim.kube.go_text import to_json
+from kyvsim.kube.numbers import parse_float, parse_int, to_int64
 from kyvsim.kube.objects import Json
 
 _TYPE = opaque("mcp.MCP")

@@ -20,10 +20,9 @@ from kyvsim.cel.types import BOOL, DYN, STRING, CelType, map_of, opaque, struct
 from kyvsim.cel.values import Message
 from kyvsim.go.base64 import Base64Error, decode_unpadded
 from kyvsim.go.json import JsonError, json_kind, parse_json
-from kyvsim.kube.go_layout import TimeError
-from kyvsim.kube.go_number import parse_int
 from kyvsim.kube.go_text import quote
-from kyvsim.kube.go_time import parse_rfc3339
+from kyvsim.kube.go_time import TimeError, parse_rfc3339
+from kyvsim.kube.numbers import parse_int
 from kyvsim.kube.objects import Json
 from kyvsim.model.ports import Clock
 

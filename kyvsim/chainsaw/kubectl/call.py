@@ -12,6 +12,7 @@ from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.chainsaw.unsupported import require_simulated, require_written
 from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.kube.quantities import SECOND, parse_duration
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.server import ApiError, ApiResponse, Client, Store
 from kyvsim.sim.server.client import ADMIN

@@ -10,11 +10,10 @@ from typing import TypeAlias
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import ANY, ARRAY, NUMBER, Example, Function
-from kyvsim.kube.duration import SECOND, format_duration, parse_duration
-from kyvsim.kube.go_number import to_int64, wrap_int64
 from kyvsim.kube.go_text import sprint
+from kyvsim.kube.numbers import to_int64, wrap_int64
 from kyvsim.kube.objects import Json
-from kyvsim.kube.quantity import Quantity, parse_quantity
+from kyvsim.kube.quantities import SECOND, Quantity, format_duration, parse_duration, parse_quantity
 
 _Operand: TypeAlias = float | Quantity | int
 """A float is a number, an int the nanoseconds of a duration."""

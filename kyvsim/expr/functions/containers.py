@@ -14,8 +14,8 @@ from kyvsim.expr.functions.record import (
     Example,
     Function,
 )
-from kyvsim.kube.equality import deep_equal
 from kyvsim.kube.go_text import format_float
+from kyvsim.kube.numbers import deep_equal
 from kyvsim.kube.objects import Json
 
 _INT_RANGE = float(1 << 63)

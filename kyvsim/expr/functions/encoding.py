@@ -12,7 +12,7 @@ from kyvsim.go import json as go_json
 from kyvsim.go.base64 import Base64Error, decode_padded
 from kyvsim.go.json import JsonError
 from kyvsim.kube.objects import Json
-from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.kube.yaml_document import YamlError
 from kyvsim.kube.yaml_text import load_one
 
 

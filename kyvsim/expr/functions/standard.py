@@ -21,8 +21,8 @@ from kyvsim.expr.functions.record import (
     Example,
     Function,
 )
-from kyvsim.kube.go_number import parse_float
 from kyvsim.kube.go_text import to_json
+from kyvsim.kube.numbers import parse_float
 from kyvsim.kube.objects import Json
 from kyvsim.model.budget import SHORT
 from kyvsim.model.ports import System

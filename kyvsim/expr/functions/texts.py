@@ -12,8 +12,8 @@ from kyvsim.expr.functions.record import (
     Example,
     Function,
 )
-from kyvsim.kube.go_number import to_int64
-from kyvsim.kube.go_path import clean_path
+from kyvsim.kube.go_text import clean_path
+from kyvsim.kube.numbers import to_int64
 from kyvsim.model.budget import SHORT
 from kyvsim.model.ports import System
 

@@ -7,11 +7,10 @@ from datetime import datetime
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import BOOLEAN, STRING, Example, Function
-from kyvsim.kube.duration import explain_duration, format_duration, parse_duration
-from kyvsim.kube.go_layout import TimeError
-from kyvsim.kube.go_number import parse_int
 from kyvsim.kube.go_text import quote
-from kyvsim.kube.go_time import Time, from_clock, parse_rfc3339, parse_time
+from kyvsim.kube.go_time import Time, TimeError, from_clock, parse_rfc3339, parse_time
+from kyvsim.kube.numbers import parse_int
+from kyvsim.kube.quantities import explain_duration, format_duration, parse_duration
 from kyvsim.model.ports import System
 
 

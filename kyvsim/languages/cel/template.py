@@ -17,7 +17,7 @@ from kyvsim.cel.text import show_double
 from kyvsim.cel.values import UInt
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
-from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.kube.yaml_document import YamlError
 from kyvsim.kube.yaml_nodes import MappingNode, Node, ScalarNode, parse_nodes, plain_data
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError, evaluate
 

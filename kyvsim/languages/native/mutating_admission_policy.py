@@ -16,8 +16,7 @@ from kyvsim.cel.types import list_of
 from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped, unheard
 from kyvsim.compile.probed import APPLIED
 from kyvsim.kube.discovery import KindTable
-from kyvsim.kube.known_parts import with_whole_numbers
-from kyvsim.kube.numbers import with_floats_where_exact
+from kyvsim.kube.numbers import with_floats_where_exact, with_whole_numbers
 from kyvsim.kube.objects import Json
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
 from kyvsim.languages.native.expressions import (

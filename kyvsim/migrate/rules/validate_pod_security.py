@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.kube.pod_spec import POD_SPEC_PATHS
+from kyvsim.kube.pods import POD_SPEC_PATHS
 from kyvsim.languages.classic.pod_security import ActiveCheck, active_checks
 from kyvsim.migrate.expressions import TRUE
 from kyvsim.migrate.messages import Message

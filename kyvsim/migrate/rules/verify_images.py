@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.kube.pod_spec import POD_SPEC_PATHS
+from kyvsim.kube.pods import POD_SPEC_PATHS
 from kyvsim.languages.classic.images.entries import entries_of
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.expressions import Each, Test, opposite, some

@@ -14,8 +14,8 @@ from kyvsim.compile import CompiledPolicy
 from kyvsim.compile.outcome import Evaluation
 from kyvsim.engine import World, open_request
 from kyvsim.engine.policy import result_of
-from kyvsim.kube.known_parts import with_whole_numbers
 from kyvsim.kube.labels import SelectorError
+from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.languages.cel.existing_objects import ExistingChange, TargetError
 from kyvsim.languages.cel.facts import mutating_facts

@@ -8,7 +8,7 @@ and pkg/registry/generic/registry/store.go.
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from kyvsim.kube.known_parts import with_whole_numbers
+from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.model.fault import fault_text
 from kyvsim.model.request import Operation

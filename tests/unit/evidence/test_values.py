@@ -3,8 +3,7 @@ import re
 import pytest
 
 from kyvsim.evidence.values import samples, wildcards
-from kyvsim.kube.text_pattern import compile_text_pattern
-from kyvsim.kube.wildcard import matches
+from kyvsim.kube.wildcard import compile_text_pattern, matches
 
 PATTERNS = [
     "registry.example.com/*",

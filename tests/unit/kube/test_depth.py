@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kyvsim.kube.depth import MAX_DEPTH, is_too_deep
 from kyvsim.kube.list_items import cut_list, read_text
+from kyvsim.kube.objects import MAX_DEPTH, is_too_deep
 from kyvsim.kube.yaml_text import YamlError, load_one
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from kyvsim.kube.duration import HOUR, MINUTE, SECOND, explain_duration, format_duration
-from kyvsim.kube.duration import parse_duration as parse
+from kyvsim.kube.quantities import HOUR, MINUTE, SECOND, explain_duration, format_duration
+from kyvsim.kube.quantities import parse_duration as parse
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kube.equality import deep_equal
+from kyvsim.kube.numbers import deep_equal
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from kyvsim.kube.go_number import parse_float, parse_int, to_int64, wrap_int64
+from kyvsim.kube.numbers import parse_float, parse_int, to_int64, wrap_int64
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from kyvsim.kube.go_layout import TimeError
-from kyvsim.kube.go_time import Time, from_clock, parse_rfc3339, parse_time
+from kyvsim.kube.go_time import Time, TimeError, from_clock, parse_rfc3339, parse_time
 
 
 @pytest.mark.parametrize(

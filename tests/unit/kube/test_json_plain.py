@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kyvsim.kube.json_plain import read_json
+from kyvsim.kube.list_items import read_json
 from kyvsim.kube.yaml_text import Keys, YamlError, load_first
 
 NUMBERS = ("0", "-0", "1", "-1", "1.5", "1e3", "1E-3", "-0.0", "1e999", "9007199254740993")

@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from kyvsim.kube import known_parts
-from kyvsim.kube.known_parts import with_whole_numbers
+from kyvsim.kube import numbers
+from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json
 from kyvsim.patch import compile_json_patch, compile_strategic_merge, read_back
 from kyvsim.report.object_diff import marked_yaml
@@ -53,7 +53,7 @@ def calls(function: Callable[[], object]) -> int:
     [_LABEL, compile_json_patch("- {op: add, path: /metadata/labels/b, value: '2'}")],
 )
 def test_what_a_patch_leaves_alone_is_looked_at_once(patch):
-    for known in (known_parts.tidy_parts(), known_parts.whole_parts()):
+    for known in (numbers.tidy_parts(), numbers.whole_parts()):
         known.clear()  # or it is cleared in between, when it has become too large
     costs = []
     for containers in (10, 100):
@@ -79,10 +79,10 @@ def test_a_list_with_doubles_is_tidied_each_time():
 
 
 def test_parts_are_forgotten_when_there_are_many(monkeypatch):
-    monkeypatch.setattr(known_parts, "_MOST", 10)
+    monkeypatch.setattr(numbers, "_MOST", 10)
     for _ in range(3):
         read_back(pod(20))
-    assert len(known_parts.whole_parts()) <= 10
+    assert len(numbers.whole_parts()) <= 10
 
 
 def test_a_part_that_objects_share_stays_one_part_when_its_numbers_are_read_back():
@@ -94,7 +94,7 @@ def test_a_part_that_objects_share_stays_one_part_when_its_numbers_are_read_back
 
 
 def test_lines_of_shared_parts_are_known_and_few_are_kept(monkeypatch):
-    monkeypatch.setattr(known_parts, "_MOST_SHOWN", 3)
+    monkeypatch.setattr(numbers, "_MOST_SHOWN", 3)
     shared = {"x": [1, 2]}
     marked_yaml({"a": 1, "s": shared}, {"a": 2, "s": shared})
     assert calls(partial(marked_yaml, {"a": 1, "s": shared}, {"a": 2, "s": shared})) < calls(
@@ -103,4 +103,4 @@ def test_lines_of_shared_parts_are_known_and_few_are_kept(monkeypatch):
     for number in range(9):
         one = {"s": {"n": number}}
         marked_yaml(one | {"a": 1}, one | {"a": 2})
-    assert len(known_parts.shown_parts()) <= 3
+    assert len(numbers.shown_parts()) <= 3

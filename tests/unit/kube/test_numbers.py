@@ -1,7 +1,6 @@
 import pytest
 
-from kyvsim.kube.known_parts import with_whole_numbers
-from kyvsim.kube.numbers import with_floats
+from kyvsim.kube.numbers import with_floats, with_whole_numbers
 
 
 @pytest.mark.parametrize(

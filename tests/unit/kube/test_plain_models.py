@@ -10,12 +10,10 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kyvsim.kube.duration import format_duration, parse_duration
 from kyvsim.kube.labels import compile_selector
-from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.quantities import format_duration, parse_duration, parse_quantity
 from kyvsim.kube.semver import parse_range, parse_version
-from kyvsim.kube.text_pattern import compile_text_pattern
-from kyvsim.kube.wildcard import compile_wildcard, matches
+from kyvsim.kube.wildcard import compile_text_pattern, compile_wildcard, matches
 
 # --- wildcards: the first sign decides what becomes of the rest -----------------------------------
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kube.pod_references import injected_references, references, target_of
+from kyvsim.kube.pods import injected_references, references, target_of
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n"}}
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kube.quantity import parse_quantity, quantity_problem
+from kyvsim.kube.quantities import parse_quantity, quantity_problem
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kyvsim.kube.regex_height import is_too_high
-from kyvsim.kube.regexes import RegexError, compile_regex
+from kyvsim.kube.regexes import RegexError, compile_regex, is_too_high
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kube.text_pattern import (
+from kyvsim.kube.wildcard import (
     compile_text_pattern,
     fits_itself_only,
     is_range,

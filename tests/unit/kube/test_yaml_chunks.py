@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kube.yaml_chunks import Chunk, split_chunks
+from kyvsim.kube.yaml_text import Chunk, split_chunks
 
 
 def cut(text):

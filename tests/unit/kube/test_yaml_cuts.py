@@ -5,10 +5,9 @@ import json
 import pytest
 
 from kyvsim.kube.list_items import read_items
-from kyvsim.kube.yaml_chunks import split_chunks
 from kyvsim.kube.yaml_cuts import cut_bytes
-from kyvsim.kube.yaml_line import Unusual
-from kyvsim.kube.yaml_text import find_position, load_first
+from kyvsim.kube.yaml_lines import Unusual
+from kyvsim.kube.yaml_text import find_position, load_first, split_chunks
 
 
 def reader(data):

@@ -5,10 +5,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kyvsim.kube.yaml_chunks import split_chunks
-from kyvsim.kube.yaml_line_positions import plain_position
 from kyvsim.kube.yaml_lines import read_plain
-from kyvsim.kube.yaml_positions import position_by_events
+from kyvsim.kube.yaml_positions import plain_position, position_by_events
+from kyvsim.kube.yaml_text import split_chunks
 
 ROOT = Path(__file__).parents[3]
 

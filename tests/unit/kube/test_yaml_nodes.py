@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.kube.yaml_document import YamlError
 from kyvsim.kube.yaml_nodes import MappingNode, ScalarNode, SequenceNode, parse_nodes, plain_data
 
 

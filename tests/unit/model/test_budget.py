@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.api.system import own_system
-from kyvsim.kube.depth import MAX_DEPTH
+from kyvsim.kube.objects import MAX_DEPTH
 from kyvsim.model.budget import Budget, BudgetError, Meter, to_follow
 
 

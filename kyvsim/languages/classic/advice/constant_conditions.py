@@ -19,9 +19,9 @@ from kyvsim.conditions.operators import Operator
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.expr.parse import parse
 from kyvsim.expr.variables import VARIABLE
-from kyvsim.kube.go_number import parse_float
+from kyvsim.kube.numbers import parse_float
 from kyvsim.kube.objects import Json
-from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.quantities import parse_quantity
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.languages.classic.checks.variable_text import expression_of
 from kyvsim.languages.classic.rule_walk import conditions_of, is_open

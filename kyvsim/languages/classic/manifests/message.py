@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.kube.yaml_errors import YamlError
+from kyvsim.kube.yaml_document import YamlError
 from kyvsim.kube.yaml_text import load_all
 
 _MOST_BYTES = 32 << 20

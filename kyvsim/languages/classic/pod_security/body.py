@@ -18,7 +18,7 @@ from kyvsim.compile.outcome import (
 )
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.kube.pod_spec import POD_SPEC_PATHS
+from kyvsim.kube.pods import POD_SPEC_PATHS
 from kyvsim.languages.classic.pod_security import ActiveCheck, active_checks, followed
 from kyvsim.languages.classic.pod_security.exclusions import (
     Violations,

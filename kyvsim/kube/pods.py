@@ -1,10 +1,38 @@
-"""References of a Pod to other objects, those that mutation added, and what meets them."""
+"""Pods in objects: where their specification is, and what it refers to."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.kube.pod_spec import IN_TEMPLATE, POD_SPEC_PATHS
+
+# Where the built-in kinds that run Pods keep the Pod's specification.
+
+
+IN_TEMPLATE = ("spec", "template", "spec")
+
+POD_SPEC_PATHS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Pod": ("spec",),
+        "CronJob": ("spec", "jobTemplate", *IN_TEMPLATE),
+        **dict.fromkeys(
+            (
+                "DaemonSet",
+                "Deployment",
+                "Job",
+                "ReplicaSet",
+                "ReplicationController",
+                "StatefulSet",
+            ),
+            IN_TEMPLATE,
+        ),
+    }
+)
+"""By kind, the fields that lead to the specification."""
+
+
+# References of a Pod to other objects, those that mutation added, and what meets them.
+
 
 Target: TypeAlias = tuple[str, str, str]
 """Kind, namespace and name of an object that is referred to."""
