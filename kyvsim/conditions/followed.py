@@ -6,9 +6,8 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from kyvsim.expr import RuleScope, System, Template, compile_template
-from kyvsim.expr.closures import Run
+from kyvsim.expr.closures import Missing, Run
 from kyvsim.expr.query import Hear
-from kyvsim.expr.semantics import Missing
 from kyvsim.expr.variables import Variable
 from kyvsim.expr.way import Field, way_of_text
 from kyvsim.kube.objects import Json

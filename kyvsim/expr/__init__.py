@@ -2,8 +2,8 @@
 
 from kyvsim.expr.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
 from kyvsim.expr.query import Query, compile_query
-from kyvsim.expr.scope import RuleScope
 from kyvsim.expr.template import Template, compile_template
+from kyvsim.expr.variables import RuleScope
 from kyvsim.model.ports import System
 
 __all__ = [

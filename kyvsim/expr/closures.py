@@ -1,18 +1,75 @@
-"""The closures of nodes that fetch: fields and chains of them, projections, collections.
+"""The closures of nodes: those that fetch, project and collect, and those that decide.
 
-Each comes in the general form and in the special forms that policies use most; a special form
-gives the same answers with fewer calls.
+Truth and type names are those of upstream's evaluator.
 """
 
 from collections.abc import Callable
 from itertools import chain, repeat
+from operator import ge, gt, le, lt
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from kyvsim.expr.errors import QueryError
-from kyvsim.expr.semantics import NUMERIC, Missing
+from kyvsim.kube.numbers import deep_equal
 from kyvsim.kube.objects import Json
 from kyvsim.model.budget import FEW, Meter
+
+# Truth and type names as upstream's evaluator has them.
+#
+# upstream: kyverno/go-jmespath `util.go` and `functions.go`.
+
+
+class Missing:
+    """The outcome of asking a map for a key it lacks; travels up until something swallows it."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __bool__(self) -> bool:
+        return False
+
+
+NUMERIC: Final = frozenset({int, float})
+"""Classes whose zero is true: upstream's truth is `value or value.__class__ in NUMERIC`."""
+
+
+def _is_numbers(value: Json) -> bool:
+    return value.__class__ is list and all(item.__class__ is float for item in value)
+
+
+def _is_strings(value: Json) -> bool:
+    return value.__class__ is list and all(item.__class__ is str for item in value)
+
+
+def _type_checks() -> tuple[tuple[str, Callable[[Json], bool]], ...]:
+    return (
+        ("number", lambda value: value.__class__ is float),
+        ("string", lambda value: value.__class__ is str),
+        ("array", lambda value: value.__class__ is list),
+        ("object", lambda value: value.__class__ is dict),
+        ("array[number]", _is_numbers),
+        ("array[string]", _is_strings),
+        ("expref", callable),
+    )
+
+
+def type_check(types: tuple[str, ...]) -> Callable[[Json], bool] | None:
+    """Return the test of an argument against a record's types; None where all are welcome."""
+    if "any" in types:
+        return None
+    checks = tuple(check for name, check in _type_checks() if name in types)
+    if len(checks) == 1:
+        return checks[0]
+    return lambda value: any(check(value) for check in checks)
+
+
+# The closures of nodes that fetch: fields and chains of them, projections, collections.
+#
+# Each comes in the general form and in the special forms that policies use most; a special form
+# gives the same answers with fewer calls.
+
 
 Run: TypeAlias = Callable[[Json], Json]
 """Takes the current value; returns a value or a `Missing`; raises `QueryError`."""
@@ -292,5 +349,106 @@ def keyed(parts: tuple[tuple[str, Run], ...]) -> Run:
         if value is None:
             return None
         return {key: None if (x := part(value)).__class__ is Missing else x for key, part in parts}
+
+    return run
+
+
+# The closures of nodes that decide: equality, order, or, and, not.
+#
+# The special forms of equality know what a literal on one side can equal.
+
+
+def equals(left: Run, right: Run, meter: Meter) -> Run:
+    """Return the closure of `left == right`; a missing field is null."""
+
+    def run(value: Json) -> Json:
+        one, other = left(value), right(value)
+        if one.__class__ is other.__class__ and (one.__class__ is dict or one.__class__ is list):
+            meter.weigh(other)
+        return deep_equal(
+            None if one.__class__ is Missing else one,
+            None if other.__class__ is Missing else other,
+        )
+
+    return run
+
+
+def equals_text(left: Run, text: str) -> Run:
+    """Return the closure of `left == 'text'`: only a text can equal it."""
+    return lambda value: left(value) == text
+
+
+def equals_flag(left: Run, flag: object) -> Run:
+    """Return the closure of ``left == `true` ``; there is one True and one False."""
+    return lambda value: left(value) is flag
+
+
+def equals_null(left: Run) -> Run:
+    """Return the closure of ``left == `null` ``; a missing field is null."""
+
+    def run(value: Json) -> Json:
+        found = left(value)
+        return found is None or found.__class__ is Missing
+
+    return run
+
+
+def equals_number(left: Run, number: float) -> Run:
+    """Return the closure of ``left == `1` ``: only a float can equal it."""
+
+    def run(value: Json) -> Json:
+        found = left(value)
+        return found.__class__ is float and found == number
+
+    return run
+
+
+_ORDERS: Final = MappingProxyType({"lt": lt, "lte": le, "gt": gt, "gte": ge})
+
+
+def ordered(name: str, left: Run, right: Run) -> Run:
+    """Return the closure of `left < right` and its like: null unless both are floats."""
+    order = _ORDERS[name]
+
+    def run(value: Json) -> Json:
+        one, other = left(value), right(value)
+        if one.__class__ is float and other.__class__ is float:
+            return order(one, other)
+        return None
+
+    return run
+
+
+def either(left: Run, right: Run) -> Run:
+    """Return the closure of `left || right`."""
+
+    def run(value: Json) -> Json:
+        found = left(value)
+        if found or found.__class__ in NUMERIC:
+            return found
+        found = right(value)
+        return None if found.__class__ is Missing else found
+
+    return run
+
+
+def both(left: Run, right: Run) -> Run:
+    """Return the closure of `left && right`; a missing field on the right travels on."""
+
+    def run(value: Json) -> Json:
+        found = left(value)
+        if found or found.__class__ in NUMERIC:
+            return right(value)
+        return None if found.__class__ is Missing else found
+
+    return run
+
+
+def negate(inner: Run) -> Run:
+    """Return the closure of `!inner`."""
+
+    def run(value: Json) -> Json:
+        found = inner(value)
+        return not (found or found.__class__ in NUMERIC)
 
     return run

@@ -4,18 +4,274 @@ upstream: pkg/engine/variables/vars.go (`SubstituteAll`) and pkg/engine/jsonutil
 anywhere in a document may hold variables. Parts without any are shared with the document.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+import re
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.expr.errors import SubstitutionError
-from kyvsim.expr.fill import checked_key, fill_text, fill_value, join, show, start
 from kyvsim.expr.query import Hear
-from kyvsim.expr.references import resolve_references
-from kyvsim.expr.resolve import Resolver, compile_variable
-from kyvsim.expr.scope import RuleScope
-from kyvsim.expr.variables import Variable, find_variables, plain_pieces, unescape
+from kyvsim.expr.variables import (
+    Resolver,
+    RuleScope,
+    Variable,
+    compile_variable,
+    find_variables,
+    is_plain,
+    plain_pieces,
+    remains_of,
+    unescape,
+)
+from kyvsim.kube.go_text import clean_path, sprint, to_json
 from kyvsim.kube.objects import Json, contains_text
+from kyvsim.model.budget import FEW, SHORT, Meter
 from kyvsim.model.ports import System
+
+# Filling in variables that only exist now: in texts and values that came out of queries.
+#
+# upstream: `substituteVariablesIfAny` in pkg/engine/variables/vars.go and pkg/engine/jsonutils.
+# Upstream never ends where a value holds itself; here every filling has a limit.
+
+
+_MOST_VARIABLES: Final = 10_000
+_MOST_NESTED: Final = 40
+_HOLDERS: Final[frozenset[type]] = frozenset({dict, list})
+_LONGEST_TEXT: Final = 1 << 22
+
+
+class Filling(NamedTuple):
+    """One filling of one leaf: where values come from, and how much was done."""
+
+    scope: RuleScope
+    system: System
+    steps: Iterator[int]
+
+
+def start(scope: RuleScope, system: System) -> Filling:
+    """Return a filling that has done nothing yet."""
+    return Filling(scope, system, count())
+
+
+def fill_text(text: str, path: str, filling: Filling) -> Json:
+    """Return the text with all variables filled in, round by round, until none is left.
+
+    A text that is one variable and nothing else gives the value itself.
+    """
+    for _ in range(_MOST_NESTED):
+        variables = find_variables(text)
+        if not variables:
+            return unescape(text)
+        if variables[0].text == text:
+            return _value(variables[0], path, filling)
+        text = _one_round(text, variables, path, filling)
+        if variables[-1].shallow:
+            return unescape(text)
+    raise _endless(variables[0], path)
+
+
+def _one_round(text: str, variables: tuple[Variable, ...], path: str, filling: Filling) -> str:
+    first, *rest = plain_pieces(text, variables)
+    filled, length = [first], len(text)
+    for variable, piece in zip(variables, rest, strict=True):
+        shown = show(variable, _value(variable, path, filling), path, filling.system.meter)
+        filled += (shown, piece)
+        length += len(shown)
+        if length > _LONGEST_TEXT:
+            raise _endless(variable, path)
+    return "".join(filled)
+
+
+def show(variable: Variable, value: Json, path: str, meter: Meter) -> str:
+    """Return what a value looks like inside of a text: texts as they are, the rest as JSON."""
+    if value.__class__ is dict or value.__class__ is list:
+        meter.weigh(value)
+    try:
+        shown = value if value.__class__ is str else to_json(value)
+    except ValueError as error:
+        raise SubstitutionError(
+            f"failed to resolve {variable.expression} at path {path}: {error}"
+        ) from None
+    if len(shown) > SHORT:
+        meter.spend_text(len(shown))
+    return shown.replace("{{", "\\{{") if variable.shallow else shown
+
+
+def fill_value(value: Json, path: str, filling: Filling, nested: int = 0) -> Json:
+    """Return a value with the variables in its texts and keys filled in; shared if it has none."""
+    if value.__class__ is not str and not _is_short(value):
+        filling.system.meter.weigh(value)
+    if is_plain(value):
+        return value
+    if nested > _MOST_NESTED:
+        raise SubstitutionError(f"variables at path {path} lead back to themselves")
+    if value.__class__ is str:
+        filled = fill_text(value, path, filling)
+        return filled if filled.__class__ is str else fill_value(filled, path, filling, nested + 1)
+    if value.__class__ is list:
+        return [
+            fill_value(item, f"{path}/{place}", filling, nested) for place, item in enumerate(value)
+        ]
+    filled_map = {}
+    for key, item in value.items():
+        new_key = checked_key(key, fill_text(key, path, filling)) if "{{" in key else key
+        filled_map[new_key] = fill_value(item, join(path, key), filling, nested)
+    return filled_map
+
+
+def _is_short(value: Json) -> bool:
+    """Return whether a value is a short list of texts and numbers: it is not worth counting."""
+    return value.__class__ is list and len(value) <= FEW and _HOLDERS.isdisjoint(map(type, value))
+
+
+def join(path: str, key: str) -> str:
+    """Return the path of what stands under a key."""
+    return f"{path}/{key.replace('/', chr(92) + '/')}" if "/" in key else f"{path}/{key}"
+
+
+def checked_key(key: str, filled: Json) -> str:
+    """Return the new name of a key: the old one for null; anything but text is an error."""
+    if filled is None:
+        return key
+    if filled.__class__ is not str:
+        raise SubstitutionError(f'expected string after substituting variables in key "{key}"')
+    return str(filled)
+
+
+def _value(variable: Variable, path: str, filling: Filling) -> Json:
+    if next(filling.steps) > _MOST_VARIABLES:
+        raise _endless(variable, path)
+    return compile_variable(variable.expression, path, filling.system).ask(filling.scope, path)
+
+
+def _endless(variable: Variable, path: str) -> SubstitutionError:
+    return SubstitutionError(
+        f"failed to resolve {variable.expression} at path {path}: its value expands without end"
+    )
+
+
+# References `$(./../x)`: texts that repeat another leaf of their own document.
+#
+# upstream: `substituteReferencesIfAny` and `resolveReference` in pkg/engine/variables/vars.go. They
+# depend on the document alone, so they are resolved when it is compiled.
+
+
+_REFERENCE: Final = re.compile(r"^\$\(.[^ ]*\)|[^\\]\$\(.[^ ]*\)")
+_ESCAPED: Final = re.compile(r"\\\$\(.[^ )]*\)")
+_ANCHOR: Final = re.compile(r"[+<=X^]?\((.+)\)")
+_OPERATORS: Final = (">=", "<=", ">", "<", "!")
+
+
+def resolve_references(document: Json) -> Json:
+    """Return the document with references resolved; itself where it has none.
+
+    Raises `SubstitutionError` with upstream's text.
+    """
+    return _resolved(document, "", document)
+
+
+def _resolved(value: Json, path: str, document: Json) -> Json:
+    if not _has_reference(value):
+        return value
+    if value.__class__ is str:
+        return _resolved_text(value, path, document)
+    if value.__class__ is list:
+        return [_resolved(item, f"{path}/{n}", document) for n, item in enumerate(value)]
+    return {
+        checked_key(key, _resolved(key, path, document)): _resolved(item, join(path, key), document)
+        for key, item in value.items()
+    }
+
+
+def _has_reference(value: Json) -> bool:
+    kind = value.__class__
+    if kind is str:
+        return "$(" in value
+    if kind is dict:
+        return any("$(" in key for key in value) or any(map(_has_reference, value.values()))
+    return kind is list and any(map(_has_reference, value))
+
+
+def _resolved_text(text: str, path: str, document: Json) -> str:
+    for found in _REFERENCE.findall(text):
+        before = "" if found.startswith("$(") else found[0]
+        reference = remains_of(before) + found[len(before) :]
+        try:
+            value = _referred(reference, path, document)
+        except SubstitutionError as error:
+            raise SubstitutionError(
+                f"failed to resolve {reference} at path {path}: {error.message}"
+            ) from None
+        if value is None:
+            raise SubstitutionError(f"got nil resolved variable {reference} at path {path}: <nil>")
+        if value.__class__ is not str:
+            raise SubstitutionError(
+                f"NotResolvedReferenceErr,reference {reference} not resolved at path {path}"
+            )
+        # What is left of a character beyond ASCII is its first byte, which Go reads as a character.
+        kept = before if before.isascii() else chr(before.encode("utf-8", "surrogatepass")[0])
+        text = text.replace(found, kept + value, 1)
+    for found in _ESCAPED.findall(text):
+        text = text.replace(found, found[1:])
+    return text
+
+
+def _referred(reference: str, path: str, document: Json) -> Json:
+    """Return the value of the leaf referred to, as text behind an operator if there is one."""
+    target = reference.strip("$()")
+    operator = ""
+    if len(target) > 1:
+        operator = next((sign for sign in _OPERATORS if target.startswith(sign)), "")
+        target = target[len(operator) :]
+    if not target:
+        raise SubstitutionError("expected path, found empty reference")
+    if not target.startswith("/"):
+        target = clean_path(f"{path}/{target}")
+    value = None
+    for place, leaf in _leaves(document, ""):
+        if _without_anchors(place) == target:
+            value = leaf
+    return operator + _as_text(value, operator) if operator else value
+
+
+def _as_text(value: Json, operator: str) -> str:
+    if value.__class__ is str:
+        return str(value)
+    if value.__class__ is int:
+        return str(value)
+    if value.__class__ is float:
+        return f"{value:f}"
+    raise SubstitutionError(
+        f"incorrect expression: operator {operator} does not match with value {sprint(value)}"
+    )
+
+
+def _leaves(value: Json, path: str) -> Iterator[tuple[str, Json]]:
+    """Yield every leaf with its path, and every key with the path of its map."""
+    if value.__class__ is dict:
+        for key, item in value.items():
+            yield path, key
+            yield from _leaves(item, join(path, key))
+    elif value.__class__ is list:
+        for place, item in enumerate(value):
+            yield from _leaves(item, f"{path}/{place}")
+    else:
+        yield path, value
+
+
+def _without_anchors(path: str) -> str:
+    parts = [
+        anchor[1] if (anchor := _ANCHOR.fullmatch(part)) else part
+        for part in path.removeprefix("/").split("/")
+    ]
+    cleaned = clean_path("/".join(part for part in parts if part))
+    return f"/{cleaned}" if path.startswith("/") else cleaned
+
+
+# Documents with variables: compiled once, filled in for every evaluation.
+#
+# upstream: pkg/engine/variables/vars.go (`SubstituteAll`) and pkg/engine/jsonutils. Texts and keys
+# anywhere in a document may hold variables. Parts without any are shared with the document.
+
 
 Render: TypeAlias = Callable[[RuleScope], Json]
 

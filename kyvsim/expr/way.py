@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.expr.errors import QuerySyntaxError
-from kyvsim.expr.names import names_in
 from kyvsim.expr.parse import Tree, parse
+from kyvsim.expr.query import names_in
 from kyvsim.expr.variables import find_variables
 from kyvsim.kube.objects import Json
 

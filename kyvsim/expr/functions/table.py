@@ -4,35 +4,23 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kyvsim.expr.functions import (
-    arithmetic,
-    containers,
-    encoding,
-    hashing,
-    ordering,
-    randomness,
-    references,
-    regexes,
-    texts,
-    timestamps,
-    x509,
-)
+from kyvsim.expr.functions import arithmetic, containers, references, texts, timestamps
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.standard import STANDARD
 
 FAMILIES: Final = (
     STANDARD,
-    texts.FUNCTIONS,
-    regexes.FUNCTIONS,
+    texts.TEXTS,
+    texts.REGEXES,
     arithmetic.FUNCTIONS,
-    containers.FUNCTIONS,
-    encoding.FUNCTIONS,
-    hashing.FUNCTIONS,
-    ordering.FUNCTIONS,
+    containers.CONTAINERS,
+    texts.ENCODING,
+    texts.HASHES,
+    containers.ORDERING,
     timestamps.FUNCTIONS,
     references.FUNCTIONS,
-    randomness.FUNCTIONS,
-    x509.FUNCTIONS,
+    texts.RANDOMNESS,
+    texts.CERTIFICATES,
 )
 """Every family's tuple; a later one replaces functions of the same name."""
 

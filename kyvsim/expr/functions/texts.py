@@ -1,21 +1,41 @@
-"""Functions on texts: case, cutting, replacing, comparing.
+"""Functions on texts: cutting, comparing, regular expressions, encodings, hashes, certificates."""
 
-upstream: pkg/engine/jmespath/functions.go; texts are Go strings, mapped character by character.
-"""
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.record import (
+    ANY,
     BOOLEAN,
     NUMBER,
+    OBJECT,
     STRING,
     STRINGS,
     Example,
     Function,
 )
-from kyvsim.kube.go_text import clean_path
+from kyvsim.go import json as go_json
+from kyvsim.go.base64 import Base64Error, decode_padded
+from kyvsim.go.json import JsonError
+from kyvsim.go.random_text import Chance, make_random
+from kyvsim.go.x509 import CertificateError, decode_pem
+from kyvsim.kube.go_text import clean_path, format_float
 from kyvsim.kube.numbers import to_int64
-from kyvsim.model.budget import SHORT
+from kyvsim.kube.objects import Json
+from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match, is_found
+from kyvsim.kube.wildcard import matches
+from kyvsim.kube.yaml_document import YamlError
+from kyvsim.kube.yaml_text import load_one
+from kyvsim.model.budget import CHARACTERS, FEW, SHORT
 from kyvsim.model.ports import System
+
+# Functions on texts: case, cutting, replacing, comparing.
+#
+# upstream: pkg/engine/jmespath/functions.go; texts are Go strings, mapped character by character.
 
 
 def lower(text: str) -> str:
@@ -108,7 +128,7 @@ def path_canonicalize(path: str) -> str:
     return clean_path(path)
 
 
-FUNCTIONS = (
+TEXTS = (
     Function(
         "compare",
         (STRING, STRING),
@@ -206,5 +226,325 @@ FUNCTIONS = (
         "the shortest form of a path: no double slashes, no `.`, `..` resolved",
         path_canonicalize,
         examples=(Example("path_canonicalize('/a//b/../c/')", "/a/c"),),
+    ),
+)
+
+
+# Regular expressions (RE2, as in Go) and Kyverno's wildcards.
+#
+# upstream: pkg/engine/jmespath/functions.go, over Go's regexp package.
+
+
+_REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
+
+
+def as_text(value: str | float) -> str:
+    """Return a text argument, numbers written plainly with the digits of a float32."""
+    return value if isinstance(value, str) else format_float(value, "f", bits=32)
+
+
+def regex_match(pattern: str, source: str | float) -> bool:
+    """Tell whether a place in `source` fits the pattern."""
+    try:
+        return is_found(compile_regex(pattern), as_text(source))
+    except RegexError as error:
+        raise QueryError(str(error)) from None
+
+
+def regex_replace_all(
+    system: System, pattern: str, source: str | float, replacement: str | float
+) -> str:
+    """Return `source` with each match replaced; `$1` and `${name}` stand for groups."""
+    parts = _template(as_text(replacement))
+    compiled = _compiled_for("regex_replace_all", pattern)
+
+    def expand(match: Any) -> bytes:
+        found = []
+        for part in parts:
+            found.append(part if isinstance(part, bytes) else _group(match, part[0]))
+            if len(found[-1]) > SHORT:
+                system.meter.spend_text(len(found[-1]))
+        return b"".join(found)
+
+    return _replaced(system, compiled, as_text(source), expand)
+
+
+def regex_replace_all_literal(
+    system: System, pattern: str, source: str | float, replacement: str | float
+) -> str:
+    """Return `source` with each match replaced by the text as it stands."""
+    compiled = _compiled_for("regex_replace_all_literal", pattern)
+    text = as_bytes(as_text(replacement))
+    return _replaced(system, compiled, as_text(source), lambda _: text)
+
+
+def _compiled_for(name: str, pattern: str) -> Any:
+    try:
+        return compile_regex(pattern)
+    except RegexError as error:
+        raise QueryError(f"JMESPath function '{name}': {error}") from None
+
+
+def _replaced(system: System, compiled: Any, source: str, expand: Callable[[Any], bytes]) -> str:
+    data = as_bytes(source)
+    pieces: list[bytes] = []
+    last = 0
+    for match in each_match(compiled, data):
+        start, end = match.span()
+        pieces += (data[last:start], expand(match))
+        last = end
+        if len(pieces) > FEW:
+            system.meter.spend(1 + len(pieces[-1]) // CHARACTERS)
+    pieces.append(data[last:])
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=128)
+def _template(text: str) -> tuple[bytes | tuple[str], ...]:
+    """Return literal texts and, as one-element tuples, the names of groups."""
+    parts: list[bytes | tuple[str]] = []
+    last = 0
+    for found in _REFERENCE.finditer(text):
+        name = found[1] or found[2]
+        parts += (as_bytes(text[last : found.start()]), (name,) if name else b"$")
+        last = found.end()
+    return (*parts, as_bytes(text[last:]))
+
+
+def _group(match: Any, name: str) -> bytes:
+    """Return what a group by number or name matched, nothing where there is none."""
+    found = None
+    if name.isascii() and name.isdigit():
+        is_number = name == "0" or name[0] != "0"
+        number = int(name) if is_number and len(name) < 9 else -1
+        if 0 <= number <= match.re.groups:
+            found = match.group(number)
+    elif name in match.re.groupindex:
+        found = match.group(name)
+    return found or b""
+
+
+def pattern_match(pattern: str, source: str | float) -> bool:
+    """Tell whether all of `source` fits a pattern with `*` and `?`."""
+    return matches(pattern, as_text(source))
+
+
+REGEXES = (
+    Function(
+        "regex_replace_all",
+        (STRING, STRING + NUMBER, STRING + NUMBER),
+        STRING,
+        "puts the third text in place of every match; `$1` and `${name}` stand for groups",
+        regex_replace_all,
+        needs_system=True,
+        examples=(Example("regex_replace_all('a(b+)', 'xabbx', '[$1]')", "x[bb]x"),),
+    ),
+    Function(
+        "regex_replace_all_literal",
+        (STRING, STRING + NUMBER, STRING + NUMBER),
+        STRING,
+        "puts the third text in place of every match, as it stands",
+        regex_replace_all_literal,
+        needs_system=True,
+        examples=(Example("regex_replace_all_literal('b+', 'abba', '$1')", "a$1a"),),
+    ),
+    Function(
+        "regex_match",
+        (STRING, STRING + NUMBER),
+        BOOLEAN,
+        "whether the RE2 expression fits somewhere in a text or number",
+        regex_match,
+        examples=(Example("regex_match('^v[0-9]+$', 'v12')", output=True),),
+    ),
+    Function(
+        "pattern_match",
+        (STRING, STRING + NUMBER),
+        BOOLEAN,
+        "whether a whole text or number fits a pattern: `*` any run, `?` one character",
+        pattern_match,
+        examples=(Example("pattern_match('nginx:*', 'nginx:1.25')", output=True),),
+    ),
+)
+
+
+# Functions that decode and encode texts: base64, JSON, YAML.
+#
+# upstream: pkg/engine/jmespath/functions.go, over Go's encoding packages.
+
+
+def base64_encode(text: str) -> str:
+    """Return the base64 text of UTF-8 bytes."""
+    return base64.b64encode(text.encode("utf-8", "replace")).decode()
+
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def base64_decode(text: str) -> str:
+    """Return the text that base64 holds; bytes that are no UTF-8 become U+FFFD, one each."""
+    try:
+        data = decode_padded(text)
+    except Base64Error as error:
+        raise QueryError(str(error)) from None
+    decoded = data.decode("utf-8", "surrogateescape")
+    return _LONE.sub("\ufffd", decoded)
+
+
+def parse_json(text: str) -> Json:
+    """Return the data that a JSON text holds; every number is a float."""
+    try:
+        return go_json.parse_json(text)
+    except JsonError as error:
+        raise QueryError(str(error)) from None
+
+
+def parse_yaml(text: str) -> Json:
+    """Return the data of the first YAML document; every number is a float."""
+    try:
+        return load_one(text, floats=True)
+    except YamlError as error:
+        raise QueryError(error.go_text) from None
+
+
+ENCODING = (
+    Function(
+        "base64_decode",
+        (STRING,),
+        STRING,
+        "the text that a base64 text holds; the alphabet is the standard one, with padding",
+        base64_decode,
+        examples=(Example("base64_decode('aGk=')", "hi"),),
+    ),
+    Function(
+        "base64_encode",
+        (STRING,),
+        STRING,
+        "the base64 form of a text",
+        base64_encode,
+        examples=(Example("base64_encode('hi')", "aGk="),),
+    ),
+    Function(
+        "parse_json",
+        (STRING,),
+        ANY,
+        "the value that a JSON text holds",
+        parse_json,
+        examples=(Example("""parse_json('{"a": [1]}')""", {"a": [1.0]}),),
+    ),
+    Function(
+        "parse_yaml",
+        (STRING,),
+        ANY,
+        "the value that the first document of a YAML text holds",
+        parse_yaml,
+        examples=(Example("parse_yaml('a: yes')", {"a": True}),),
+    ),
+)
+
+
+# Hashes of texts, in hexadecimal.
+#
+# upstream: pkg/engine/jmespath/functions.go.
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def sha256(text: str) -> str:
+    """Return the SHA-256 hash."""
+    return hashlib.sha256(_bytes(text)).hexdigest()
+
+
+def sha1(text: str) -> str:
+    """Return the SHA-1 hash."""
+    return hashlib.sha1(_bytes(text), usedforsecurity=False).hexdigest()
+
+
+def md5(text: str) -> str:
+    """Return the MD5 hash."""
+    return hashlib.md5(_bytes(text), usedforsecurity=False).hexdigest()
+
+
+HASHES = (
+    Function(
+        "sha256",
+        (STRING,),
+        STRING,
+        "the SHA-256 hash of a text, e.g. for unique names of bounded length",
+        sha256,
+        examples=(
+            Example(
+                "sha256('a')", "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+            ),
+        ),
+    ),
+    Function(
+        "sha1",
+        (STRING,),
+        STRING,
+        "the SHA-1 hash of a text",
+        sha1,
+        examples=(Example("sha1('a')", "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8"),),
+    ),
+    Function(
+        "md5",
+        (STRING,),
+        STRING,
+        "the MD5 hash of a text",
+        md5,
+        examples=(Example("md5('a')", "0cc175b9c0f1b6a831c399e269772661"),),
+    ),
+)
+
+
+# The function that makes random texts.
+#
+# upstream: pkg/engine/jmespath/functions.go.
+
+
+def random(system: System, pattern: str) -> str:
+    """Return a random text that fits `pattern`."""
+    if not pattern:
+        raise QueryError("no pattern provided")
+    try:
+        return make_random(pattern, Chance(system.entropy.below, system.meter.spend))
+    except RegexError as error:
+        raise QueryError(str(error)) from None
+
+
+RANDOMNESS = (
+    Function(
+        "random",
+        (STRING,),
+        STRING,
+        "a random text that fits a regular expression without Perl syntax, such as `[0-9a-z]{8}`",
+        random,
+        needs_system=True,
+        examples=(Example("random('[a]{5}')", "aaaaa"),),
+    ),
+)
+
+
+# The function that takes certificates apart.
+#
+# upstream: pkg/engine/jmespath/functions.go (jpX509Decode).
+
+
+def x509_decode(text: str) -> Json:
+    """Return the fields of the certificate or request in the first PEM block; its key is RSA."""
+    try:
+        return decode_pem(text).fields
+    except CertificateError as error:
+        raise QueryError(str(error)) from None
+
+
+CERTIFICATES = (
+    Function(
+        "x509_decode",
+        (STRING,),
+        OBJECT,
+        "the fields of a certificate or signing request in PEM form; its key must be an RSA key",
+        x509_decode,
     ),
 )

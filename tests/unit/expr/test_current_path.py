@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.expr.current_path import current_path
+from kyvsim.expr.variables import current_path
 
 
 @pytest.mark.parametrize(

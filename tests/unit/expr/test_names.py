@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kyvsim.expr.names import names_in
+from kyvsim.expr.query import names_in
 
 
 def loads(name, text):

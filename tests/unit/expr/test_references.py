@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.expr import SubstitutionError, compile_template
-from kyvsim.expr.references import resolve_references
+from kyvsim.expr.template import resolve_references
 
 
 @pytest.mark.parametrize(

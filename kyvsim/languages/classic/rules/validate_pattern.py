@@ -17,7 +17,7 @@ from kyvsim.compile.outcome import (
     skipped,
 )
 from kyvsim.expr import QueryError, compile_template
-from kyvsim.expr.scope import RuleScope
+from kyvsim.expr.variables import RuleScope
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.messages import compile_pattern_message, has_fixed_message, usual_pass
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType

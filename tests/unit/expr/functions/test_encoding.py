@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.expr.errors import QueryError
-from kyvsim.expr.functions.encoding import base64_decode, base64_encode, parse_json, parse_yaml
+from kyvsim.expr.functions.texts import base64_decode, base64_encode, parse_json, parse_yaml
 
 
 @pytest.mark.parametrize(

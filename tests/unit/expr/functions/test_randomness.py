@@ -4,7 +4,7 @@ import re
 import pytest
 
 from kyvsim.expr.errors import QueryError
-from kyvsim.expr.functions.randomness import random as random_text
+from kyvsim.expr.functions.texts import random as random_text
 from kyvsim.model.budget import BudgetError, Meter
 from kyvsim.model.ports import System
 

@@ -3,7 +3,7 @@ import time
 import pytest
 
 from kyvsim.expr.errors import QueryError
-from kyvsim.expr.functions.regexes import (
+from kyvsim.expr.functions.texts import (
     pattern_match,
     regex_match,
     regex_replace_all,

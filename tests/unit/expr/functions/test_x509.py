@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.expr.errors import QueryError
-from kyvsim.expr.functions.x509 import x509_decode
+from kyvsim.expr.functions.texts import x509_decode
 from kyvsim.go.x509 import der
 
 ROWS = Path(__file__).parents[3] / "differential" / "jp_functions.jsonl"
@@ -94,7 +94,7 @@ def test_an_absent_element_is_an_error():
 def test_the_library_is_not_loaded_before_it_is_used():
     program = (
         "import sys; from kyvsim.expr import compile_query\n"
-        "from kyvsim.expr.functions import x509\n"
+        "from kyvsim.expr.functions import texts\n"
         "print(any(name.startswith('cryptography') for name in sys.modules))"
     )
     done = subprocess.run(
