@@ -25,7 +25,7 @@ from kyvsim.engine import (
     request_of,
     reviewed,
 )
-from kyvsim.engine.payload import evaluate_payload
+from kyvsim.engine.evaluate import evaluate_payload
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json
 from kyvsim.languages import (

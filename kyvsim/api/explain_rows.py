@@ -11,9 +11,8 @@ from kyvsim.api.explain_places import Placing, object_states
 from kyvsim.api.explain_record import Recorder, explained_rules
 from kyvsim.compile import CompileOptions, PolicySet
 from kyvsim.engine import World, evaluate
-from kyvsim.engine.phases import STAGES
-from kyvsim.engine.policy import open_request
-from kyvsim.engine.rule import RuleInput
+from kyvsim.engine.evaluate import STAGES
+from kyvsim.engine.policy import RuleInput, open_request
 from kyvsim.kube.objects import Json
 from kyvsim.languages import compile_policies
 from kyvsim.model.explanation import RuleExplanation
@@ -79,7 +78,7 @@ def _compile_ask(world: World, payloads: tuple[Payload, ...]) -> _Ask:
 
     def ask(policies: PolicySet, response: EngineResponse, row: Row) -> EngineResponse | None:
         if response.request is None:
-            from kyvsim.engine.payload import evaluate_payload  # noqa: PLC0415 — seldom given
+            from kyvsim.engine.evaluate import evaluate_payload  # noqa: PLC0415 — seldom given
 
             payload = next((one for one in payloads if one.document is response.document), None)
             return evaluate_payload(policies, payload, world) if payload else None

@@ -2,8 +2,15 @@
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Properties
 from kyvsim.compile.options import CompileOptions, Model
-from kyvsim.compile.policy_set import KindTurns, PolicySet, index_policies
-from kyvsim.compile.turn import OpenTurn, Prospect, Recalled, Turn
+from kyvsim.compile.policy_set import (
+    KindTurns,
+    OpenTurn,
+    PolicySet,
+    Prospect,
+    Recalled,
+    Turn,
+    index_policies,
+)
 
 __all__ = [
     "CompileOptions",

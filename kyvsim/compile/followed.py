@@ -1,19 +1,23 @@
-"""Rules and loops that tell each step of their evaluation."""
+"""Rules that report to who listens: what came of them, and each step of their evaluation."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import ParamSpec, Protocol, TypeVar
+from typing import NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from kyvsim.compile.compiled import CompiledRule
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
+from kyvsim.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome
 from kyvsim.context import JSONContext
 from kyvsim.expr import RuleScope, Template
 from kyvsim.kube.objects import Json
 from kyvsim.match import MatchFacts, Predicate
+from kyvsim.model.coverage import PointKind
 from kyvsim.model.explanation import RuleRun, Step, StepKind, Value
 from kyvsim.model.following import following, tell
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import Follower, Probe
+from kyvsim.model.result import RuleStatus
+
+# Rules and loops that tell each step of their evaluation.
+
 
 _Given = ParamSpec("_Given")
 
@@ -179,3 +183,60 @@ def followed_elements(
                 follower.end(mark, asked._replace(place=locate()))
 
     return told
+
+
+# Rules that tell what came of them, to who counts what tests reach.
+
+
+Tell: TypeAlias = Callable[[Outcome], None]
+
+
+class Ends(NamedTuple):
+    """What can come of a rule where it applies, as coverage counts it."""
+
+    names: tuple[str, ...]
+    of: Callable[[Outcome], str | None]
+    """Returns which of them an outcome is, if any."""
+
+
+def _ends(**names: str) -> Ends:
+    by_status = {RuleStatus(status): name for status, name in names.items()}
+    return Ends(tuple(by_status.values()), lambda outcome: by_status.get(outcome.status))
+
+
+CHECKED = _ends(**{"pass": "passed", "fail": "failed"})
+DENIED = _ends(fail="failed")
+APPLIED = _ends(**{"pass": "applied"})
+
+
+def compile_tell(ends: Ends, probe: Probe, number: int, forms: tuple[str, ...]) -> Tell:
+    """Return what tells how a rule ended, and that the form of this number applied."""
+    of_rule = probe.point(PointKind.RULE, *ends.names)
+    of_form = probe.point(PointKind.VARIANT, *forms) if len(forms) > 1 else None
+
+    def tell(outcome: Outcome) -> None:
+        end = ends.of(outcome)
+        if end is None:
+            return
+        if of_rule:
+            of_rule(ends.names.index(end))
+        if of_form:
+            of_form(number)
+
+    return tell
+
+
+def told_by(compiled: CompiledRule, tell: Tell) -> CompiledRule:
+    """Return a rule that tells every outcome of its body, on objects and on payloads."""
+
+    def told(body: CompiledBody) -> CompiledBody:
+        def run(evaluation: Evaluation) -> Outcome | None:
+            outcome = body(evaluation)
+            for one in (outcome, *outcome.further) if outcome else ():
+                tell(one)
+            return outcome
+
+        return run
+
+    payloads = {mode: told(body) for mode, body in compiled.payloads.items()}
+    return compiled._replace(body=told(compiled.body), payloads=payloads)

@@ -1,8 +1,7 @@
 """Evaluation: no policy syntax, no files, no state."""
 
-from kyvsim.engine.evaluate import evaluate
+from kyvsim.engine.evaluate import evaluate, passing, shown_passes
 from kyvsim.engine.given_objects import GivenObjects
-from kyvsim.engine.planned import passing, shown_passes
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.requests import creation_of, request_of, reviewed
 from kyvsim.engine.world import World

@@ -4,9 +4,9 @@ Source of the rules: upstream pkg/engine/background.go, pkg/background/common/co
 """
 
 from kyvsim.compile import CompiledRule
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
+from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.context import request_context
-from kyvsim.engine.rule import RuleInput, confined, evaluate_rule
+from kyvsim.engine.policy import RuleInput, confined, evaluate_rule
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, match_facts

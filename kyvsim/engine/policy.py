@@ -1,21 +1,229 @@
-"""One policy in one phase on one request."""
+"""The rules of a policy in one phase on one request: match, context, exceptions, body."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from kyvsim.compile import CompiledRule, Turn
-from kyvsim.compile.outcome import Outcome, errored, skipped
+from kyvsim.compile import CompiledRule, Properties, Turn
+from kyvsim.compile.compiled import Evaluation, MatchedException, Outcome, errored, skipped
+from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext, request_context, with_variables
-from kyvsim.engine.known_objects import split_known
-from kyvsim.engine.mocked_request import with_given_operation, with_own_operation
-from kyvsim.engine.rule import RuleInput, confined, evaluate_rule, keeps_old_violation
 from kyvsim.engine.world import World
+from kyvsim.expr import QueryError, SubstitutionError
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, object_key, text_field
+from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.match import MatchFacts, facts_after_change, match_facts
+from kyvsim.model.budget import BudgetError
 from kyvsim.model.fault import fault_text
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+
+# One rule on one request: match, context, preconditions, exceptions, body.
+#
+# Source of the rules: upstream pkg/engine/engine.go and, for generate, pkg/engine/background.go.
+
+
+class RuleInput(NamedTuple):
+    """What a rule is evaluated on."""
+
+    request: AdmissionRequest
+    facts: MatchFacts
+    scope: JSONContext
+    object: Json
+    """The object as the rules before left it; None on DELETE."""
+    arrived: MatchFacts | None = None
+    """The facts as the request brought them, where earlier rules have changed the object.
+
+    Exceptions look at these: upstream keeps the request's object for them.
+    """
+
+
+def confined(given: RuleInput, policy: Policy) -> RuleInput:
+    """Return what rules of a policy are evaluated on: one in a namespace asks for what is there."""
+    if policy.kind != "Policy":
+        return given
+    return given._replace(scope=given.scope.confined(policy.namespace or "default"))
+
+
+def evaluate_rule(rule: CompiledRule, given: RuleInput, *, settled: bool = False) -> Outcome | None:
+    """Return how the rule ended, or None where it does not apply or has nothing to say.
+
+    `settled` says that it is known to apply, and that nothing stands between it and its body.
+    """
+    meter = rule.meter
+    if meter is not None and meter.left != meter.given:
+        meter.begin_rule()
+    try:
+        if settled:
+            return rule.body(Evaluation(given.scope, given.request, given.object))
+        if not rule.matches(given.facts):
+            return rule.unmatched
+        if rule.concerns is not None and not rule.concerns(given.object):
+            return None
+        if rule.phase is Phase.GENERATE:
+            return _excepted(rule, given) or _evaluate(rule, given)
+        return _evaluate(rule, given)
+    except BudgetError as error:
+        return errored(str(error))
+    except Exception as error:  # noqa: BLE001 — INVARIANT: faults of evaluation become errors here
+        return errored(fault_text(error))
+
+
+def _evaluate(rule: CompiledRule, given: RuleInput) -> Outcome | None:
+    if rule.entries:
+        given = given._replace(scope=given.scope.layer({}, rule.entries))
+    if rule.preconditions is not None:
+        unmet = _unmet(rule, given)
+        if unmet is not None:
+            return unmet
+    outcome = _judged(rule, given)
+    if outcome is None or rule.properties is None:
+        return outcome
+    written = _rendered(rule.properties, given.scope)
+    return outcome._replace(properties={**written, **outcome.properties})
+
+
+def _rendered(properties: Properties, scope: JSONContext) -> Mapping[str, str]:
+    """Return the properties that a rule wants reports to tell; as written where that fails."""
+    try:
+        found: Mapping[str, Json] = properties.template.render(scope)
+    except (SubstitutionError, QueryError):
+        found = properties.written
+    return {name: str(value) for name, value in found.items()}
+
+
+def _judged(rule: CompiledRule, given: RuleInput) -> Outcome | None:
+    evaluation = Evaluation(given.scope, given.request, given.object)
+    if rule.exceptions and rule.weighs_exceptions:
+        return rule.body(evaluation._replace(exceptions=_matched(rule, given)))
+    if rule.exceptions and rule.phase is not Phase.GENERATE:
+        excepted = _excepted(rule, given)
+        if excepted is not None:
+            return excepted
+    return rule.body(evaluation)
+
+
+def _unmet(rule: CompiledRule, given: RuleInput) -> Outcome | None:
+    generates = rule.stage.phase is Phase.GENERATE
+    try:
+        result = rule.preconditions(given.scope) if rule.preconditions else None
+    except (ConditionError, QueryError) as error:
+        kind = "conditions" if generates else "preconditions"
+        return errored(f"failed to evaluate {kind}", error)
+    if result is None or result.met:
+        return None
+    reason = "; ".join(filter(None, ("preconditions not met", result.messages)))
+    # upstream's message of a skipped generate rule is empty: pkg/engine/background.go `filterRule`
+    return skipped("")._replace(own=reason) if generates else skipped(reason)
+
+
+def _excepted(rule: CompiledRule, given: RuleInput) -> Outcome | None:
+    keys = tuple(exception.key for exception in _matched(rule, given))
+    if not keys:
+        return None
+    # upstream words it in two ways, and forgets the blank in one of them.
+    start = "exception " if rule.phase is Phase.GENERATE else "exceptions"
+    return skipped(f"rule is skipped due to policy {start}{', '.join(keys)}", keys)
+
+
+def _matched(rule: CompiledRule, given: RuleInput) -> tuple[MatchedException, ...]:
+    facts = given.arrived or given.facts
+    exceptions = rule.find_exceptions(facts) if rule.find_exceptions else rule.exceptions
+    return tuple(
+        MatchedException(exception.key, exception.controls)
+        for exception in exceptions
+        if exception.matches(facts) and _holds(exception.conditions, given.scope)
+    )
+
+
+def _holds(conditions: object, scope: JSONContext) -> bool:
+    if not callable(conditions):
+        return True
+    try:
+        return bool(conditions(scope).met)
+    except (ConditionError, QueryError):
+        return False
+
+
+def keeps_old_violation(rule: CompiledRule, given: RuleInput, outcome: Outcome) -> bool:
+    """Return whether a failure may stay because it is one an UPDATE could have found already."""
+    return (
+        outcome.status is RuleStatus.FAIL
+        and rule.tolerates_violations
+        and rule.phase is Phase.VALIDATE
+        and given.request.operation is Operation.UPDATE
+    )
+
+
+# Requests changed by the values that are given for their variables.
+#
+# Source of the rules: upstream cmd/cli/kubectl-kyverno/processor/policy_processor.go, where the
+# value of `request.operation` decides what a request is.
+
+
+_OPERATION = "request.operation"
+
+
+def with_own_operation(
+    request: AdmissionRequest, variables: Mapping[str, Json]
+) -> Mapping[str, Json]:
+    """Return the variables with the operation of a request that is known to be no creation."""
+    if request.operation is Operation.CREATE:
+        return variables
+    return {**variables, _OPERATION: request.operation.value}
+
+
+def with_given_operation(
+    request: AdmissionRequest, variables: Mapping[str, Json]
+) -> AdmissionRequest:
+    """Return a creation as the update, deletion or connection that the variables make of it.
+
+    Upstream's command line does not know connections.
+    """
+    if request.operation is not Operation.CREATE:
+        return request
+    operation = variables.get(_OPERATION)
+    if operation == Operation.UPDATE.value:
+        return request._replace(operation=Operation.UPDATE, old_object=request.object)
+    if operation == Operation.DELETE.value:
+        # upstream takes the namespace from the object that a deletion does not have.
+        return request._replace(
+            operation=Operation.DELETE, object=None, old_object=request.object, namespace=""
+        )
+    if operation == Operation.CONNECT.value:
+        return request._replace(operation=Operation.CONNECT)
+    return request
+
+
+# Generated objects that are there already when a rule generates them.
+
+
+def split_known(
+    generated: tuple[Json, ...], trigger: Json, earlier: Iterable[RuleResult]
+) -> tuple[tuple[Json, ...], list[str]]:
+    """Return the objects that are new, and what overlaps, a sentence each.
+
+    The trigger, and what earlier rules of the policy generated, are there already. Two objects of
+    one policy in CEL with the same identity both count as new, as upstream shows both.
+    """
+    if not generated:
+        return (), []
+    known = {object_key(one): result.rule.name for result in earlier for one in result.generated}
+    known[object_key(trigger)] = ""
+    seen: set[ObjectKey] = set()
+    overlaps: list[str] = []
+    for one in generated:
+        key = object_key(one)
+        if known.get(key):
+            overlaps.append(f"{key.title} was generated by rule {known[key]} already")
+        elif key in seen:
+            overlaps.append(f"{key.title} is generated more than once by this rule")
+        seen.add(key)
+    return tuple(one for one in generated if object_key(one) not in known), overlaps
+
+
+# One policy in one phase on one request.
+
 
 _APPLIED = frozenset({RuleStatus.PASS, RuleStatus.FAIL})
 _TOLERATED = skipped("skipping the rule evaluation as pre-existing violations are allowed")

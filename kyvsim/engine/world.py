@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.engine.cluster_before import ClusterBefore
+from kyvsim.engine.given_objects import ClusterBefore
 from kyvsim.kube.objects import Json
 from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.outside import Outside

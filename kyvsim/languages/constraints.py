@@ -12,7 +12,7 @@ from kyvsim.kube.labels import compile_selector, selector_fault
 from kyvsim.kube.objects import Json
 from kyvsim.languages.followed_constraints import followed_constraints, followed_parts
 from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
-from kyvsim.match.followed import followed_filter
+from kyvsim.match.block import followed_filter
 from kyvsim.model.probe import NO_PROBE, Probe
 
 _Parts: TypeAlias = list[tuple[str, Predicate]]

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
 from kyvsim.match import MatchFacts, Predicate
-from kyvsim.match.followed import followed_block, kind_text
+from kyvsim.match.block import followed_block, kind_text
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.following import following
 from kyvsim.model.probe import Probe

@@ -7,8 +7,8 @@ from kyvsim.match.block import (
     compile_rule_match,
     matches_by_kind,
 )
+from kyvsim.match.criteria import KindIndexEntry, kinds_of_block
 from kyvsim.match.facts import MatchFacts, facts_after_change, match_facts
-from kyvsim.match.kinds import KindIndexEntry, kinds_of_block
 
 __all__ = [
     "KindIndexEntry",

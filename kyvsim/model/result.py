@@ -45,7 +45,7 @@ class Stage(Enum):
     """A turn of the engine: what runs together before anything of the next stage does.
 
     The older kinds have one stage for each phase; those written in CEL have their own, since they
-    run after the older ones whatever they do. `kyvsim/engine/phases.py` has the order.
+    run after the older ones whatever they do. `kyvsim/engine/evaluate.py` has the order.
     """
 
     MUTATE = (Phase.MUTATE, "rules")

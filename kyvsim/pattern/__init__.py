@@ -1,8 +1,8 @@
 """Validation patterns with anchors, compiled once to closures."""
 
 from kyvsim.pattern.build import compile_any_pattern, compile_pattern
+from kyvsim.pattern.checks import compile_scalar
 from kyvsim.pattern.failure_path import FailureKind, PatternFailure
-from kyvsim.pattern.scalars import compile_scalar
 
 __all__ = [
     "FailureKind",

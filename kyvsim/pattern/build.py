@@ -1,8 +1,4 @@
-"""Patterns to checks: decides what each part of a pattern is and compiles it.
-
-upstream: pkg/engine/validate/validate.go, pkg/engine/anchor/handlers.go and, for wildcards in the
-keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
-"""
+"""Patterns to checks: decides what each part of a pattern is and compiles it."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +9,22 @@ from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
 from kyvsim.model.budget import FEW, Meter
+from kyvsim.model.explanation import Answer, Step, StepKind, Value
+from kyvsim.model.following import following, tell, unheard
 from kyvsim.model.probe import NO_PROBE, Probe
-from kyvsim.pattern import anchors, followed, lists, maps
+from kyvsim.model.result import RuleStatus
+from kyvsim.pattern import anchors, checks
 from kyvsim.pattern import failure_path as paths
 from kyvsim.pattern.anchors import parse_anchor
+from kyvsim.pattern.checks import (
+    Check,
+    Member,
+    Notes,
+    present_check,
+    scalar_check,
+    structure_mismatch,
+    type_name,
+)
 from kyvsim.pattern.failure_path import (
     FailureKind,
     Mismatch,
@@ -27,8 +35,106 @@ from kyvsim.pattern.failure_path import (
     inside,
     path_text,
 )
-from kyvsim.pattern.maps import Member, structure_mismatch
-from kyvsim.pattern.nodes import Check, Notes, present_check, scalar_check, type_name
+
+# Checks of patterns that tell what each part of a pattern found.
+
+
+_ABSENT = "not there"
+
+
+def followed_pattern(
+    check: Check, lacks_anchor_key: Callable[[Json], bool], pattern: Json, probe: Probe
+) -> tuple[Check, Callable[[Json], bool]]:
+    """Return the check of a whole pattern as one that tells, and its second look as one unheard."""
+    asked = Step(StepKind.PATTERN, probe.name, wanted=Value(pattern), path=())
+    return (
+        following(probe, check, asked, _told),
+        lambda value: unheard(probe, lambda: lacks_anchor_key(value)),
+    )
+
+
+def followed_member(compiled: Member, text: str, pattern: Json, probe: Probe) -> Member:
+    """Return the check of a key as one that tells; `text` is the key as it is written."""
+    asked = Step(StepKind.PATTERN, text, wanted=Value(pattern), path=(compiled.key,))
+    return compiled._replace(check=following(probe.at(text), compiled.check, asked, _told))
+
+
+def followed_absences(
+    check: Check, texts: Sequence[str], members: Sequence[Member], probe: Probe
+) -> Check:
+    """Return the check of a map that also tells of anchors whose keys the object lacks."""
+    asked = [
+        (one, text)
+        for one, text in zip(members, texts, strict=True)
+        if one.absent is not None or not one.as_null
+    ]
+    if not asked:
+        return check
+
+    def told(value: Json, notes: Notes | None) -> Mismatch | None:
+        mismatch = check(value, notes)
+        if value.__class__ is dict and (mismatch is None or mismatch.weight is Weight.SKIP):
+            for one, text in asked:
+                if one.key not in value:
+                    answer = True if one.absent is None else RuleStatus.SKIP
+                    step = Step(StepKind.PATTERN, text, answer=answer, note=_ABSENT)
+                    tell(probe.at(text), step._replace(path=(one.key,)))
+        return mismatch
+
+    return told
+
+
+def followed_list(
+    checks: tuple[Check, ...],
+    patterns: Sequence[Json],
+    make: Callable[[tuple[Check, ...]], Check],
+    probe: Probe,
+) -> Check:
+    """Return the check of a list that tells of each element which its patterns look at.
+
+    A pattern looks at the elements in order: from the first one on, or where each pattern has its
+    own element, at that one.
+    """
+    paired = patterns[0].__class__ is list
+    numbers = [0] * len(checks)
+
+    def element(which: int) -> Check:
+        check, inside = checks[which], probe.at(which)
+
+        def numbered(value: Json, notes: Notes | None) -> Mismatch | None:
+            number = numbers[which]
+            numbers[which] += 1
+            asked = Step(
+                StepKind.PATTERN, f"[{number}]", wanted=Value(patterns[which]), path=(number,)
+            )
+            return following(inside, check, asked, _told)(value, notes)
+
+        return numbered
+
+    check = make(tuple(map(element, range(len(checks)))))
+
+    def run(value: Json, notes: Notes | None) -> Mismatch | None:
+        numbers[:] = range(len(checks)) if paired else [0] * len(checks)
+        return check(value, notes)
+
+    return run
+
+
+def _told(step: Step, mismatch: Mismatch | None, value: Json, _: Notes | None) -> Step:
+    return step._replace(answer=_answer(mismatch), found=Value(value))
+
+
+def _answer(mismatch: Mismatch | None) -> Answer:
+    if mismatch is None:
+        return True
+    return RuleStatus.SKIP if mismatch.weight is Weight.SKIP else False
+
+
+# Patterns to checks: decides what each part of a pattern is and compiles it.
+#
+# upstream: pkg/engine/validate/validate.go, pkg/engine/anchor/handlers.go and, for wildcards in the
+# keys of labels and annotations, pkg/engine/wildcards/wildcards.go.
+
 
 _TAGS = ("labels", "annotations")
 _CACHED_EXPANSIONS = 256
@@ -70,7 +176,7 @@ def compile_pattern(
     is_noting = anchors.has_wildcard_key(pattern)
     lacks_anchor_key: Callable[[Json], bool] = partial(_lacks_anchor_key, check)
     if probe.follower is not None:
-        check, lacks_anchor_key = followed.whole(check, lacks_anchor_key, pattern, probe)
+        check, lacks_anchor_key = followed_pattern(check, lacks_anchor_key, pattern, probe)
 
     def match(value: Json) -> PatternFailure | None:
         mismatch = check(value, Notes({}, {}) if is_noting else None)
@@ -119,13 +225,13 @@ def _compile(pattern: Json, spot: Spot) -> Check:
 def _compile_list(pattern: list[Json], spot: Spot) -> Check:
     place = spot.place
     if not pattern:
-        return lists.failing_list_check(place, "pattern Array empty")
+        return checks.failing_list_check(place, "pattern Array empty")
     first = pattern[0]
     if first.__class__ is dict:
-        return _compile_elements(pattern[:1], spot, lambda one: lists.each_check(one[0], place))
+        return _compile_elements(pattern[:1], spot, lambda one: checks.each_check(one[0], place))
     if first.__class__ is not list:
-        return lists.scalar_list_check(scalar_check(first, place), place)
-    return _compile_elements(pattern, spot, lambda all_of: lists.paired_check(all_of, place))
+        return checks.scalar_list_check(scalar_check(first, place), place)
+    return _compile_elements(pattern, spot, lambda all_of: checks.paired_check(all_of, place))
 
 
 def _compile_elements(
@@ -136,7 +242,7 @@ def _compile_elements(
     if spot.probe.follower is None:
         return make(checks)
 
-    return followed.listed(checks, patterns, make, spot.probe)
+    return followed_list(checks, patterns, make, spot.probe)
 
 
 # ---------------------------------------------------------------------------- maps
@@ -151,12 +257,12 @@ def _compile_map(pattern: Mapping[str, Json], spot: Spot, compile_value: _ValueC
     )
     tracked = anchors.tracked_keys(pattern)
     if anchors.may_skip({key: pattern[key] for key in phases[0]}):
-        check = maps.map_check(first, second, spot.place)
+        check = checks.map_check(first, second, spot.place)
     else:
-        check = maps.plain_map_check(first + second, spot.place)
+        check = checks.plain_map_check(first + second, spot.place)
     if spot.probe.follower is not None:
-        check = followed.absences(check, phases[0] + phases[1], first + second, spot.probe)
-    return maps.noting(check, tracked) if tracked else check
+        check = followed_absences(check, phases[0] + phases[1], first + second, spot.probe)
+    return checks.noting(check, tracked) if tracked else check
 
 
 def _followed_member(text: str, pattern: Json, spot: Spot, compile_value: _ValueCompiler) -> Member:
@@ -164,7 +270,7 @@ def _followed_member(text: str, pattern: Json, spot: Spot, compile_value: _Value
     if spot.probe.follower is None:
         return member
 
-    return followed.member(member, text, pattern, spot.probe)
+    return followed_member(member, text, pattern, spot.probe)
 
 
 def _compile_member(text: str, pattern: Json, spot: Spot, compile_value: _ValueCompiler) -> Member:
@@ -176,15 +282,15 @@ def _compile_member(text: str, pattern: Json, spot: Spot, compile_value: _ValueC
     key = anchor.key
     here = spot.below(text, key)
     if anchor.sign == anchors.NEGATION:
-        return Member(key, maps.negation_check(here.place))
+        return Member(key, checks.negation_check(here.place))
     if anchor.sign == anchors.EXISTENCE:
         return Member(key, _compile_existence(pattern, here))
     check = compile_value(key, pattern, here)
     if anchor.sign == anchors.CONDITION:
-        skipping = maps.skipping_check(check, paths.CONDITIONAL)
-        return Member(key, skipping, absent=maps.absent_condition(here.place))
+        skipping = checks.skipping_check(check, paths.CONDITIONAL)
+        return Member(key, skipping, absent=checks.absent_condition(here.place))
     if anchor.sign == anchors.GLOBAL:
-        return Member(key, maps.skipping_check(check, paths.GLOBAL))
+        return Member(key, checks.skipping_check(check, paths.GLOBAL))
     return Member(key, check)
 
 
@@ -192,14 +298,14 @@ def _compile_existence(pattern: Json, spot: Spot) -> Check:
     kind, place = type_name(pattern), spot.place
     if pattern.__class__ is not list:
         text = f"invalid pattern type {kind}: Pattern has to be of list to compare against resource"
-        return lists.misused_existence_check(place, text)
+        return checks.misused_existence_check(place, text)
     if not all(element.__class__ is dict for element in pattern):
         text = (
             f"invalid pattern type {kind}: "
             "Pattern has to be of type map to compare against items in resource"
         )
-        return lists.misused_existence_check(place, text)
-    return _compile_elements(pattern, spot, lambda all_of: lists.existence_check(all_of, place))
+        return checks.misused_existence_check(place, text)
+    return _compile_elements(pattern, spot, lambda all_of: checks.existence_check(all_of, place))
 
 
 # ---------------------------------------------------------------------------- metadata

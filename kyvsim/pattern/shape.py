@@ -13,9 +13,8 @@ from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
 from kyvsim.pattern import anchors
 from kyvsim.pattern import failure_path as paths
 from kyvsim.pattern.anchors import parse_anchor
+from kyvsim.pattern.checks import Check, scalar_check, scalar_list_check
 from kyvsim.pattern.failure_path import Weight
-from kyvsim.pattern.lists import scalar_list_check
-from kyvsim.pattern.nodes import Check, scalar_check
 from kyvsim.proof import (
     DoubtError,
     Each,

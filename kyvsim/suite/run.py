@@ -11,8 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile import PolicySet
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
-from kyvsim.engine.payload import evaluate_payload
-from kyvsim.engine.phases import STAGES
+from kyvsim.engine.evaluate import STAGES, evaluate_payload
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.outside import ContextData
 from kyvsim.model.payload import Payload

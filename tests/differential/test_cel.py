@@ -9,7 +9,7 @@ import record_cel as recorder
 from recorded import recorded
 
 from kyvsim.api.system import own_system
-from kyvsim.compile.outcome import Evaluation
+from kyvsim.compile.compiled import Evaluation
 from kyvsim.context import request_context
 from kyvsim.engine import GivenObjects, World
 from kyvsim.kube.numbers import with_floats

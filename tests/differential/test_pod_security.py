@@ -6,7 +6,7 @@
 import pytest
 from recorded import recorded
 
-from kyvsim.compile.outcome import Evaluation, MatchedException
+from kyvsim.compile.compiled import Evaluation, MatchedException
 from kyvsim.kube.numbers import with_floats
 from kyvsim.languages.classic.pod_security import CONTROLS
 from kyvsim.languages.classic.pod_security.exclusions import compile_exclusions

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from kyvsim.compile.recall import Recall
+from kyvsim.compile.policy_set import Recall
 from kyvsim.proof import compile_walk
 
 

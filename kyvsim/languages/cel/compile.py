@@ -9,10 +9,8 @@ from types import MappingProxyType
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.compile import CompiledPolicy, CompileOptions
-from kyvsim.compile.compiled import CompiledRule
-from kyvsim.compile.followed import followed_rule
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed
-from kyvsim.compile.probed import compile_tell, told_by
+from kyvsim.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome, failed
+from kyvsim.compile.followed import compile_tell, followed_rule, told_by
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel import (
     deleting_policy,

@@ -10,7 +10,7 @@ compiler/policy.go).
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kyvsim.compile.outcome import Evaluation, Outcome, skipped
+from kyvsim.compile.compiled import Evaluation, Outcome, skipped
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.exceptions import Matched, excepted
 from kyvsim.languages.cel.expressions import EvaluationError, all_hold

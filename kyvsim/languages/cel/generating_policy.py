@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.generator import Generator
 from kyvsim.cel.types import BOOL
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
+from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.expressions import (

@@ -17,8 +17,8 @@ from kyvsim.cel import CelError, Program
 from kyvsim.cel.kyverno.image_verification import ImageFacts, image_verification, unfetched
 from kyvsim.cel.kyverno.images import parse_image
 from kyvsim.cel.kyverno.native import native_texts
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
-from kyvsim.compile.probed import CHECKED
+from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
+from kyvsim.compile.followed import CHECKED
 from kyvsim.kube.discovery import KindTable, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from kyvsim.compile.compiled import CompiledBody, Outcome
+from kyvsim.compile.followed import APPLIED, Ends
 from kyvsim.compile.options import CompileOptions
-from kyvsim.compile.outcome import CompiledBody, Outcome
-from kyvsim.compile.probed import APPLIED, Ends
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.expressions import Compiler

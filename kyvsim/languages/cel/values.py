@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.environments import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables, plainly
-from kyvsim.compile.outcome import Evaluation
+from kyvsim.compile.compiled import Evaluation
 from kyvsim.context.cel_access import (
     constants,
     global_access,

@@ -10,7 +10,7 @@ from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.checks.refusal import has
-from kyvsim.match.filters import filters
+from kyvsim.match.criteria import filters
 from kyvsim.model.policy import Policy, Rule
 
 _ACTIONS = "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."

@@ -3,10 +3,9 @@
 Source of the rules: upstream pkg/exceptions/selector.go, pkg/engine/utils/exceptions.go.
 """
 
-from kyvsim.compile.compiled import CompiledConditions, CompiledException
+from kyvsim.compile.compiled import CompiledConditions, CompiledException, Exclusion
 from kyvsim.compile.followed import followed_exception
 from kyvsim.compile.options import CompileOptions
-from kyvsim.compile.outcome import Exclusion
 from kyvsim.conditions import ConditionsResult, compile_exception_conditions
 from kyvsim.context import JSONContext
 from kyvsim.kube.wildcard import matches

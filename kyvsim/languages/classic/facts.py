@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.match.filters import filters
-from kyvsim.match.kinds import kinds_of_block
+from kyvsim.match.criteria import filters, kinds_of_block
 from kyvsim.model.facts import FailureAction, Override, PolicyFacts, RuleFacts
 from kyvsim.model.policy import Rule
 

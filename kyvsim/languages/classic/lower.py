@@ -3,11 +3,17 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias, TypeVar
 
-from kyvsim.compile.compiled import CompiledException, CompiledRule, FindExceptions, Properties
-from kyvsim.compile.exception_index import index_exceptions
+from kyvsim.compile.compiled import (
+    CompiledBody,
+    CompiledException,
+    CompiledRule,
+    FindExceptions,
+    Properties,
+    index_exceptions,
+    skipped,
+)
 from kyvsim.compile.followed import followed_rule
 from kyvsim.compile.options import CompileOptions, Model
-from kyvsim.compile.outcome import CompiledBody, skipped
 from kyvsim.conditions import compile_conditions
 from kyvsim.context.loaders import compile_entries
 from kyvsim.expr import System, compile_template

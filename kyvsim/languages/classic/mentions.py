@@ -23,7 +23,7 @@ from kyvsim.languages.mentioned import (
 )
 from kyvsim.languages.mentioned_constraints import read_selector
 from kyvsim.languages.mentioned_expressions import read_expressions
-from kyvsim.match.filters import filters
+from kyvsim.match.criteria import filters
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.facts import Filter
 from kyvsim.model.mention import About, Hole, Mention, Way

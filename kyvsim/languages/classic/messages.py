@@ -6,7 +6,7 @@ Source of the wording: upstream pkg/engine/handlers/validation/validate_resource
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kyvsim.compile.outcome import Outcome, passed
+from kyvsim.compile.compiled import Outcome, passed
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, System, Template, compile_template
 from kyvsim.kube.objects import Json

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.match.filters import filters
+from kyvsim.match.criteria import filters
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.facts import FailureAction, Filter
 from kyvsim.model.policy import Policy, Rule

@@ -3,8 +3,8 @@
 from typing import TypeAlias
 
 from kyvsim.compile.compiled import CompiledRule
+from kyvsim.compile.followed import compile_tell, told_by
 from kyvsim.compile.options import CompileOptions
-from kyvsim.compile.probed import compile_tell, told_by
 from kyvsim.languages.classic.autogen import ComputedRules
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.policy import Policy, Rule

@@ -6,8 +6,8 @@ Whoever asks something of rule types asks their records: the checks, autogen, co
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.compile.outcome import CompiledBody, Exclusion, Proof
-from kyvsim.compile.probed import APPLIED, CHECKED, Ends
+from kyvsim.compile.compiled import CompiledBody, Exclusion, Proof
+from kyvsim.compile.followed import APPLIED, CHECKED, Ends
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json
 from kyvsim.model.facts import RuleFacts

@@ -16,7 +16,7 @@ from kyvsim.languages.classic.checks.allowed_variables import (
 from kyvsim.languages.classic.checks.match_blocks import check_match_blocks, user_fields
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
 from kyvsim.languages.classic.rule_walk import texts
-from kyvsim.match.filters import filters
+from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Policy, Rule

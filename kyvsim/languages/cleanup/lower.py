@@ -6,20 +6,26 @@ upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go (`applyCleanupPolici
 pkg/utils/match/match.go
 """
 
-from kyvsim.compile.compiled import CompiledPolicy, CompiledRule
-from kyvsim.compile.followed import followed_rule
+from kyvsim.compile.compiled import (
+    CompiledBody,
+    CompiledPolicy,
+    CompiledRule,
+    Evaluation,
+    Outcome,
+    failed,
+    passed,
+)
+from kyvsim.compile.followed import APPLIED, compile_tell, followed_rule, told_by
 from kyvsim.compile.options import CompileOptions
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, failed, passed
-from kyvsim.compile.probed import APPLIED, compile_tell, told_by
 from kyvsim.compile.remark import uncompiled
 from kyvsim.conditions import ConditionError, compile_exception_conditions
 from kyvsim.context import EntryLoader, JSONContext
-from kyvsim.context.images import load_images
 from kyvsim.context.loaders import compile_entries
+from kyvsim.context.request import load_images
 from kyvsim.expr import QueryError, QuerySyntaxError, System
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, Predicate, compile_exception_match
-from kyvsim.match.followed import followed_block
+from kyvsim.match.block import followed_block
 from kyvsim.model.budget import Meter
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.diagnostic import Diagnostic

@@ -7,7 +7,7 @@ from kyvsim.kube.objects import contains_text
 from kyvsim.kube.wildcard import matches
 from kyvsim.languages.classic.checks.allowed_variables import unreadable_variables
 from kyvsim.languages.classic.checks.variable_text import impossible_calls_in
-from kyvsim.match.kinds import kinds_of_block
+from kyvsim.match.criteria import kinds_of_block
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import ExceptedRules, PolicyException
 from kyvsim.model.policy import Policy, Rule

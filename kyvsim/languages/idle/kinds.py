@@ -17,7 +17,7 @@ from kyvsim.kube.discovery import crd_kinds, every_kind, plural
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.match.filters import filters
+from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.facts import Filter

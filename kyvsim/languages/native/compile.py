@@ -12,10 +12,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
-from kyvsim.compile.compiled import CompiledRule
-from kyvsim.compile.followed import followed_rule
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
-from kyvsim.compile.probed import compile_tell, told_by
+from kyvsim.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome
+from kyvsim.compile.followed import compile_tell, followed_rule, told_by
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.languages.constraints import Constraints, compile_constraints

@@ -11,7 +11,7 @@ from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_exp
 from kyvsim.cel.kubernetes import VARIABLES, VARIABLES_TYPE, declared_type, kubernetes_environment
 from kyvsim.cel.lazy_variables import LazyVariables, composited
 from kyvsim.cel.types import BOOL, DYN, CelType
-from kyvsim.compile.outcome import Evaluation
+from kyvsim.compile.compiled import Evaluation
 from kyvsim.kube.discovery import KindTable, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.compile.outcome import CompiledBody
-from kyvsim.compile.probed import Ends
+from kyvsim.compile.compiled import CompiledBody
+from kyvsim.compile.followed import Ends
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.languages.native.expressions import ExpressionProblem

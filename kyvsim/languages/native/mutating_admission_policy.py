@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 from kyvsim.cel import Program
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
-from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped, unheard
-from kyvsim.compile.probed import APPLIED
+from kyvsim.compile.compiled import Evaluation, Outcome, passed, skipped, unheard
+from kyvsim.compile.followed import APPLIED
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.numbers import with_floats_where_exact, with_whole_numbers
 from kyvsim.kube.objects import Json

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from kyvsim.cel.kubernetes import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.cel.types import NULL, STRING
-from kyvsim.compile.outcome import Evaluation, Outcome, passed, skipped
-from kyvsim.compile.probed import CHECKED
+from kyvsim.compile.compiled import Evaluation, Outcome, passed, skipped
+from kyvsim.compile.followed import CHECKED
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_validator import (
     Declared,

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from kyvsim.compile import CompiledPolicy, CompiledRule, Model
 from kyvsim.engine import World
 from kyvsim.engine.background import check_rule, old_facts, open_background
-from kyvsim.engine.deletion import asks_for_deletion
-from kyvsim.engine.rule import RuleInput
+from kyvsim.engine.evaluate import asks_for_deletion
+from kyvsim.engine.policy import RuleInput
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts
 from kyvsim.model.policy import Rule

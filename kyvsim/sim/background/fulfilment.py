@@ -5,7 +5,7 @@ Source of the rules: upstream pkg/background/generate/controller.go (ApplyGenera
 
 from collections.abc import Sequence
 
-from kyvsim.compile.outcome import Outcome
+from kyvsim.compile.compiled import Outcome
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.classic.rules.generate import Wish
 from kyvsim.model.obstacle import Obstacle, Reason

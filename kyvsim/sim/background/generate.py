@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompiledRule
-from kyvsim.compile.outcome import Evaluation, Outcome, passed
+from kyvsim.compile.compiled import Evaluation, Outcome, passed
 from kyvsim.engine import World
 from kyvsim.engine.background import check_rule, old_facts, open_background
-from kyvsim.engine.rule import RuleInput
+from kyvsim.engine.policy import RuleInput
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.languages.classic.rules.generate import Wish, Wishes
 from kyvsim.match import MatchFacts

@@ -6,9 +6,9 @@ Source of the rules and texts: upstream pkg/background/gpol/generate_controller.
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy
-from kyvsim.compile.outcome import Outcome
+from kyvsim.compile.compiled import Outcome
 from kyvsim.engine import World, creation_of, open_request
-from kyvsim.engine.rule import evaluate_rule
+from kyvsim.engine.policy import evaluate_rule
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.languages.cel.facts import generating_facts
 from kyvsim.model.obstacle import Obstacle, Reason

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy
-from kyvsim.compile.outcome import Evaluation
+from kyvsim.compile.compiled import Evaluation
 from kyvsim.engine import World, open_request
 from kyvsim.engine.policy import result_of
 from kyvsim.kube.labels import SelectorError

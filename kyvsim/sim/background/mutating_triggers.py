@@ -6,9 +6,9 @@ Source of the rules: upstream pkg/webhooks/resource/mpol/handler.go, pkg/cel/pol
 from collections.abc import Iterable, Iterator
 
 from kyvsim.compile import CompiledPolicy
-from kyvsim.compile.outcome import Evaluation
+from kyvsim.compile.compiled import Evaluation
 from kyvsim.engine import World, open_request
-from kyvsim.engine.rule import RuleInput
+from kyvsim.engine.policy import RuleInput
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest

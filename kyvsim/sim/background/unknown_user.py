@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from kyvsim.engine.rule import RuleInput
+from kyvsim.engine.policy import RuleInput
 
 _SOMEONE = MappingProxyType(
     {

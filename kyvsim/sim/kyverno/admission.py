@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kyvsim.compile import CompiledRule, Turn
 from kyvsim.engine import World, open_request, passing, run_turn, shown_passes
-from kyvsim.engine.rule import RuleInput
+from kyvsim.engine.policy import RuleInput
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation

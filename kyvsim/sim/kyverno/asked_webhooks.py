@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledRule
-from kyvsim.engine.rule import RuleInput
+from kyvsim.engine.policy import RuleInput
 from kyvsim.kube.objects import object_key
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
 from kyvsim.model.outside import Outside

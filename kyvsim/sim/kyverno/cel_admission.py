@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.compile import Turn
 from kyvsim.engine import World, run_turn
-from kyvsim.engine.rule import RuleInput
+from kyvsim.engine.policy import RuleInput
 from kyvsim.kube.objects import object_key
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.cel.webhook_facts import WebhookFacts

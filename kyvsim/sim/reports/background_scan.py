@@ -14,8 +14,8 @@ from kyvsim.engine import (
     run_turn,
     shown_passes,
 )
-from kyvsim.engine.phases import STAGES
-from kyvsim.engine.rule import RuleInput
+from kyvsim.engine.evaluate import STAGES
+from kyvsim.engine.policy import RuleInput
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import (
     Json,

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kyvsim.compile.compiled import CompiledException
-from kyvsim.compile.exception_index import index_exceptions
+from kyvsim.compile.compiled import CompiledException, index_exceptions
 from kyvsim.match import MatchFacts, compile_exception_match
 
 WORDS = st.sampled_from(["a", "b", "c", "a*", "?", "*"])

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.compile import CompileOptions, OpenTurn, Recalled, index_policies
-from kyvsim.compile.plan import Plan
-from kyvsim.compile.policy_set import _PLANNED_AFTER
+from kyvsim.compile.policy_set import _PLANNED_AFTER, Plan
 from kyvsim.engine import GivenObjects, World, evaluate
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.kube.numbers import with_floats

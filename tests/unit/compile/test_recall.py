@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kyvsim.compile.recall import _KEPT, Recall
+from kyvsim.compile.policy_set import _KEPT, Recall
 from kyvsim.proof import Both, Each, Entry, Fields, Keys, Value, compile_walk
 
 RESULTS = (SimpleNamespace(message="what a rule said"),)

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.conditions.durations import duration_pair, in_seconds, seconds_as_duration
+from kyvsim.conditions.operators import duration_pair, in_seconds, seconds_as_duration
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 import pytest
 
-from kyvsim.conditions import membership, operators
+from kyvsim.conditions import operators
+from kyvsim.conditions.operators import pairs
 from kyvsim.model.budget import FEW
 
 TRUE = [
@@ -103,7 +104,7 @@ MANY, WILD = ["a"] * (FEW + 1), ["a*"] * (FEW + 1)
     ],
 )
 def test_elements_that_are_held_against_each_other_are_counted(left, right, count):
-    assert membership.pairs(left, right) == count
+    assert pairs(left, right) == count
 
 
 def test_what_is_told_to_give_way_to_other_operators():

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.context import SKIPPED
-from kyvsim.context.images import load_images
+from kyvsim.context.request import load_images
 from kyvsim.expr import QueryError
 
 SPEC = {"containers": [{"name": "a", "image": "nginx:1"}]}

@@ -3,8 +3,8 @@ from copy import deepcopy
 
 import pytest
 
-from kyvsim.context import variables as variables_module
-from kyvsim.context.variables import split_name, with_variables
+from kyvsim.context import json_context as variables_module
+from kyvsim.context.json_context import split_name, with_variables
 
 
 @pytest.mark.parametrize(

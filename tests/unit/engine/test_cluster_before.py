@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.engine import GivenObjects
-from kyvsim.engine.cluster_before import ClusterBefore
+from kyvsim.engine.given_objects import ClusterBefore
 
 SCALER = "HorizontalPodAutoscaler"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.engine.deletion import acting_on_deletion, asks_for_deletion
+from kyvsim.engine.evaluate import acting_on_deletion, asks_for_deletion
 from kyvsim.model.result import Stage
 
 TARGET = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "namespace": "shop"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.engine.known_objects import split_known
+from kyvsim.engine.policy import split_known
 from kyvsim.model.facts import RuleFacts
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import Phase, RuleResult, RuleStatus

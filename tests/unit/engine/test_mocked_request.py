@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.engine.mocked_request import with_given_operation
+from kyvsim.engine.policy import with_given_operation
 from kyvsim.model.request import Operation
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.compile.policy_set import _PLANNED_AFTER
 from kyvsim.engine import GivenObjects, World, evaluate, open_request, passing, run_turn
-from kyvsim.engine.planned import shown_passes
+from kyvsim.engine.evaluate import shown_passes
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase, Stage
 from kyvsim.model.values import Values

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.compile.outcome import failed, passed, skipped
+from kyvsim.compile.compiled import failed, passed, skipped
 from kyvsim.engine import GivenObjects, World, run_turn
 from kyvsim.engine.policy import open_for
 from kyvsim.model.request import Operation

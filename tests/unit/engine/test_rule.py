@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kyvsim.engine import GivenObjects, World
-from kyvsim.engine.policy import open_request
-from kyvsim.engine.rule import evaluate_rule
+from kyvsim.engine.policy import evaluate_rule, open_request
 from kyvsim.model.request import Operation
 
 DENY = {"validate": {"message": "no", "deny": {}}}

@@ -8,7 +8,7 @@ from kyvsim.match import (
     compile_rule_match,
     matches_by_kind,
 )
-from kyvsim.match.filters import filters
+from kyvsim.match.criteria import filters
 from kyvsim.model.coverage import PointKind
 from kyvsim.model.probe import PolicyPlace, Probe
 

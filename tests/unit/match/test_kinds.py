@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.match.kinds import compile_kinds, kinds_of_block
+from kyvsim.match.criteria import compile_kinds, kinds_of_block
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.match.reach import Reach, reach_of_block
+from kyvsim.match.criteria import Reach, reach_of_block
 
 
 def resources(**fields):

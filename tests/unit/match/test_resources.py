@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.match import compile_exception_match, compile_rule_match
-from kyvsim.match.resources import resource_criteria
+from kyvsim.match.criteria import resource_criteria
 from kyvsim.model.budget import Budget, BudgetError, Meter
 from kyvsim.model.request import Operation
 

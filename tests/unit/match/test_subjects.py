@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.match.subjects import user_criteria
+from kyvsim.match.criteria import user_criteria
 from kyvsim.model.request import UserInfo
 
 

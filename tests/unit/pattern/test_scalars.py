@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.pattern.scalars import compile_scalar
+from kyvsim.pattern.checks import compile_scalar
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 
 from kyvsim.compile.remark import warn
 from kyvsim.conditions import operators
-from kyvsim.conditions.durations import duration_of
-from kyvsim.conditions.operators import Operator
+from kyvsim.conditions.operators import Operator, duration_of
 from kyvsim.expr.errors import QuerySyntaxError
 from kyvsim.expr.parse import parse
 from kyvsim.expr.variables import VARIABLE

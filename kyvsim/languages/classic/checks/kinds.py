@@ -9,7 +9,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.yaml_text import YamlError, load_one
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has
 from kyvsim.languages.classic.checks.variable_text import PLAIN_VARIABLE
-from kyvsim.match.filters import filters
+from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.facts import Filter
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.languages.classic.checks.label_selectors import selector_problem
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
-from kyvsim.match.filters import filters
+from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.facts import Filter
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from kyvsim.expr.variables import VARIABLE
 from kyvsim.kube.objects import Json, contains_text
 from kyvsim.languages.classic.checks.refusal import marked_texts, refuse, rules_under_check
-from kyvsim.match.filters import filters
+from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

@@ -5,7 +5,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_image.go.
 
 from collections.abc import Callable
 
-from kyvsim.compile.outcome import (
+from kyvsim.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,

@@ -6,8 +6,8 @@ upstream: pkg/utils/api/image.go
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.context.images import ImageError, load_images
 from kyvsim.context.json_context import SKIPPED
+from kyvsim.context.request import ImageError, load_images
 from kyvsim.expr import Query, QueryError, System, compile_query
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, text_field

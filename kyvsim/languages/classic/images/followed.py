@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from kyvsim.compile.outcome import Outcome
+from kyvsim.compile.compiled import Outcome
 from kyvsim.kube.objects import Json
 from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.following import following, tell

@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile.outcome import (
+from kyvsim.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,

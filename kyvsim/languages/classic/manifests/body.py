@@ -9,7 +9,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_manifest.g
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, failed, passed
+from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, errored, failed, passed
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, annotations

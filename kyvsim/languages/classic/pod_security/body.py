@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_pss.go.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.compile.outcome import (
+from kyvsim.compile.compiled import (
     CompiledBody,
     Evaluation,
     MatchedException,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from kyvsim.compile.outcome import Exclusion
+from kyvsim.compile.compiled import Exclusion
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard
 from kyvsim.languages.classic.pod_security import ActiveCheck

@@ -7,9 +7,8 @@ what hinders its objects (a missing source, a variable without value) is told in
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.compile.followed import followed_template
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome
-from kyvsim.compile.probed import APPLIED, Ends
+from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome
+from kyvsim.compile.followed import APPLIED, Ends, followed_template
 from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, compile_template

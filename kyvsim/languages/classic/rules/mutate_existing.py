@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/engine/handlers/mutation/mutate_existing.go an
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, skipped
+from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
 from kyvsim.conditions import ConditionError, ConditionsResult, compile_conditions
 from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.context.loaders import compile_entries

@@ -5,8 +5,8 @@ Source of the rules: upstream pkg/engine/handlers/mutation/common.go.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
 from kyvsim.compile.followed import followed_template
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, skipped
 from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, compile_template

@@ -5,8 +5,8 @@ Source of the rules: upstream pkg/engine/mutate/mutation.go.
 
 from collections.abc import Callable, Iterator
 
+from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
 from kyvsim.compile.followed import followed_template
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, errored, skipped
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeAlias
 
-from kyvsim.compile.outcome import (
+from kyvsim.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,

@@ -3,8 +3,8 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from kyvsim.compile.outcome import CompiledBody, Evaluation, Outcome, Proof, errored, failed
-from kyvsim.compile.probed import CHECKED, DENIED, Ends
+from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, Proof, errored, failed
+from kyvsim.compile.followed import CHECKED, DENIED, Ends
 from kyvsim.conditions import ConditionError, compile_conditions
 from kyvsim.conditions.shape import is_seen_whole, refuting_shape
 from kyvsim.kube.objects import Json

@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kyvsim.compile.outcome import (
+from kyvsim.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,

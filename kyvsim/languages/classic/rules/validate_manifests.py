@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from kyvsim.compile.outcome import CompiledBody
+from kyvsim.compile.compiled import CompiledBody
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.manifests.body import compile_manifests
 from kyvsim.languages.classic.rule_type import NOT_CARRIED, RuleContext, RuleType

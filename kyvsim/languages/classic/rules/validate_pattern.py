@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TypeVar
 
-from kyvsim.compile.outcome import (
+from kyvsim.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,

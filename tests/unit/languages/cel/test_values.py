@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.compile import CompileOptions
-from kyvsim.compile.outcome import Evaluation
+from kyvsim.compile.compiled import Evaluation
 from kyvsim.context import JSONContext
 from kyvsim.kube.discovery import NO_KINDS, KindFacts
 from kyvsim.languages.cel.expressions import Compiler
