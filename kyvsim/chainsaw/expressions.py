@@ -12,8 +12,8 @@ from typing import NamedTuple
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.expr import QueryError, QuerySyntaxError, System
 from kyvsim.expr.bound import bound_queries
-from kyvsim.expr.functions.encoding import parse_json
 from kyvsim.expr.functions.record import ANY, ARRAY, NUMBER, STRING, Function
+from kyvsim.expr.functions.texts import parse_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import matches
 from kyvsim.model.budget import BudgetError

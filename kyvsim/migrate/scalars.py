@@ -30,7 +30,7 @@ from kyvsim.migrate.known_types import (
     is_text,
 )
 from kyvsim.migrate.values import Value
-from kyvsim.pattern.scalars import compile_scalar
+from kyvsim.pattern.checks import compile_scalar
 
 # Wildcard texts → tests of texts.
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kube.quantities import SECOND, format_duration
 from kyvsim.kube.wildcard import matches
 from kyvsim.model.scenario import OF_REQUESTS, Demand, Expected
 from kyvsim.model.simulation import Expectation

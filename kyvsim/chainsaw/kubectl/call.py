@@ -10,7 +10,6 @@ from kyvsim.chainsaw.kubectl.kinds import NamedKind, kind_named
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
 from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.chainsaw.unsupported import require_simulated, require_written
-from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.kube.quantities import SECOND, parse_duration
 from kyvsim.model.request import UserInfo

@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kyvsim.kube.duration import SECOND, parse_duration
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
-from kyvsim.kube.quantity import parse_quantity
+from kyvsim.kube.quantities import SECOND, parse_duration, parse_quantity
 from kyvsim.kube.semver import read_version
-from kyvsim.kube.text_pattern import range_ends
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.kube.wildcard import has_wildcard, range_ends
 from kyvsim.migrate.desk import name_for_element
 from kyvsim.migrate.expressions import (
     FALSE,

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.kube.text_pattern import split_operator
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.kube.wildcard import has_wildcard, split_operator
 from kyvsim.migrate.conditions.operators import READ_TEXTS
 from kyvsim.migrate.expressions import FALSE, TRUE, Each, Relation, Test, every, one_line, opposite
 from kyvsim.migrate.known_types import element_of

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
-from kyvsim.kube.text_pattern import range_ends, split_operator
 from kyvsim.kube.trees import renamed, replaced
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.kube.wildcard import has_wildcard, range_ends, split_operator
 from kyvsim.mutants.change import Change, Kind, Part, Site
 from kyvsim.mutants.other_values import other_text, other_value
 from kyvsim.mutants.pattern_atoms import Atom, atoms_of

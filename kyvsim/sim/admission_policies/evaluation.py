@@ -9,7 +9,7 @@ from kyvsim.cel.lazy_variables import LazyVariables, composited
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
 from kyvsim.kube.discovery import KindTable
-from kyvsim.kube.known_parts import with_whole_numbers
+from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json
 from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.languages.cel_validator import (

@@ -3,7 +3,6 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from kyvsim.kube.duration import parse_duration
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import (
     Json,
@@ -14,6 +13,7 @@ from kyvsim.kube.objects import (
     object_key,
     text_field,
 )
+from kyvsim.kube.quantities import parse_duration
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.users import CLEANUP
 from kyvsim.sim.latency import NOTICE

@@ -7,9 +7,8 @@ from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.engine import World
 from kyvsim.engine.background import check_rule, open_background
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.kube.pod_references import Reference, references
-from kyvsim.kube.pod_spec import POD_SPEC_PATHS
-from kyvsim.languages import classic
+from kyvsim.kube.pods import POD_SPEC_PATHS, Reference, references
+from kyvsim.languages import CLASSIC_POLICIES
 from kyvsim.languages.cel.facts import mutates
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy, Rule
@@ -362,7 +361,7 @@ def _created(facts: Facts) -> Iterator[tuple[Json, TimelineEvent]]:
     for obj in facts.parts.store.every():
         key = object_key(obj)
         place = key.name if key.kind == "Namespace" else key.namespace
-        if key in events and place not in _UNSEEN and key.kind not in classic.LANGUAGE.kinds:
+        if key in events and place not in _UNSEEN and key.kind not in CLASSIC_POLICIES.kinds:
             yield obj, events[key]
 
 

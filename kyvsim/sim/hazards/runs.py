@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kube.objects import Json, ObjectKey, entries, metadata, object_key, text_field
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.request import Operation
 from kyvsim.model.result import RuleStatus

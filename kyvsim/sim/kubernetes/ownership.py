@@ -5,12 +5,11 @@ from enum import StrEnum
 
 from kyvsim.kube.discovery import is_builtin, lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kube.objects import Json, ObjectKey, entries, metadata, object_key, text_field
 from kyvsim.sim.kubernetes.users import GARBAGE_COLLECTOR
 from kyvsim.sim.kubernetes.work_queue import WorkQueue
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change, Store
-from kyvsim.sim.server.filling import entries
 from kyvsim.sim.server.metadata import FOREGROUND, ORPHAN, is_terminating
 
 # References from objects to those that own them.

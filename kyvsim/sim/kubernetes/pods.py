@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.kube.objects import Json, ObjectKey, entries, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.sim.kubernetes.conditions import Condition, conditions, write_status
 from kyvsim.sim.kubernetes.missing_objects import MissingObjects
@@ -15,7 +15,6 @@ from kyvsim.sim.kubernetes.workloads import is_active
 from kyvsim.sim.latency import POD_RUN, POD_START
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiRequest, Change, Store
-from kyvsim.sim.server.filling import entries
 from kyvsim.sim.server.metadata import is_terminating
 
 # What a Pod refers to, and what of it is missing.

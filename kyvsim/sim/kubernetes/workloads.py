@@ -8,6 +8,7 @@ from kyvsim.kube.objects import (
     Json,
     ObjectKey,
     annotations,
+    entries,
     labels,
     metadata,
     object_key,
@@ -30,7 +31,6 @@ from kyvsim.sim.kubernetes.users import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STA
 from kyvsim.sim.kubernetes.work_queue import WorkQueue, watch_kinds
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError, Change, Client
-from kyvsim.sim.server.filling import entries
 from kyvsim.sim.server.metadata import is_terminating, with_metadata
 
 # From a template to Pods.

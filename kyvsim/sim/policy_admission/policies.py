@@ -10,7 +10,8 @@ from kyvsim.cel.types import BOOL
 from kyvsim.compile import CompileOptions
 from kyvsim.kube.cron import next_times
 from kyvsim.kube.go_text import quote
-from kyvsim.languages.cel import expression_problems, resources_of
+from kyvsim.languages.cel import resources_of
+from kyvsim.languages.cel.compile import problems_of
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.classic import admission_remarks as remarks
 from kyvsim.languages.classic import checks
@@ -243,7 +244,7 @@ _UNMATCHED = (
 
 def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str]:
     """Yield what is wrong with a policy, each as `field: what: why`."""
-    for problem in expression_problems(policy, options):
+    for problem in problems_of(policy, options):
         text = f"Invalid value: {quote(problem.text)}: {problem.message}"
         yield f"{_field(problem.path)}: {text}"
     if not resources_of(policy):
