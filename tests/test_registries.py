@@ -132,6 +132,7 @@ def test_every_operator_is_registered():
         and function.__module__ == module.__name__
         and function.__name__[0] != "_"
         and [*inspect.signature(function).parameters] == ["key", "value"]
+        and inspect.signature(function).return_annotation is bool
     ]
     assert offered
     assert not [function.__name__ for function in offered if function not in held]
