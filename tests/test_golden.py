@@ -132,8 +132,9 @@ def test_golden(case, request, run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=name_of)
+@pytest.mark.parametrize("case", {case.parent: case for case in CASES}.values(), ids=name_of)
 def test_golden_as_a_process(case):
+    """One case of each command: what `run` does in this process is what the program does."""
     compare(run_as_process(case), expected(case))
 
 
