@@ -13,7 +13,7 @@ from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy, PolicyReaders
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.facts import RULES_GROUP
-from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
+from kyvsim.sim.kyverno.policies import CEL_KINDS
 from kyvsim.sim.parts import Readers
 
 SIMULATED_READERS: PolicyReaders = MappingProxyType(

@@ -12,8 +12,8 @@ from kyvsim.kube.objects import Json, ObjectKey, labels, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
 from kyvsim.schema.facts import CEL_GROUP
-from kyvsim.sim.kyverno.cel_limits import not_done
-from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
+from kyvsim.sim.kyverno.cel_admission import not_done
+from kyvsim.sim.kyverno.policies import CEL_KINDS
 from kyvsim.sim.server import ApiRequest, ApiResponse, Store
 
 # What a test came upon that no simulation can answer, whatever it expected.

@@ -20,7 +20,7 @@ from kyvsim.model.evidence import Said
 from kyvsim.model.explanation import RuleRun, Step, StepKind
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.sim.kyverno.failure_action import enforces
+from kyvsim.sim.kyverno.denial import enforces
 from kyvsim.suite.coverage import Tally
 
 _BOOKKEEPING = ("app.kubernetes.io/managed-by", "generate.kyverno.io/", "generating-policy")

@@ -15,28 +15,25 @@ from kyvsim.sim.installation import installed_objects
 from kyvsim.sim.kubernetes import controllers as kubernetes
 from kyvsim.sim.kyverno.admission import AdmissionController
 from kyvsim.sim.kyverno.admission_notes import AdmissionNotes
-from kyvsim.sim.kyverno.cel_admission import CelAdmission
+from kyvsim.sim.kyverno.cel_admission import CelAdmission, ImageAdmission
 from kyvsim.sim.kyverno.downstream_watch import DownstreamWatch
 from kyvsim.sim.kyverno.events import EventRecorder
-from kyvsim.sim.kyverno.image_admission import ImageAdmission
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.policy_cache import (
+from kyvsim.sim.kyverno.policies import (
     GENERATING_KINDS,
     MUTATING_KINDS,
     POLICY_KINDS,
     PolicyCache,
+    PolicyLister,
 )
-from kyvsim.sim.kyverno.policy_lister import PolicyLister
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
-from kyvsim.sim.kyverno.report_collector import ReportCollector
+from kyvsim.sim.kyverno.reports import ReportCollector
 from kyvsim.sim.parts import Parts, Readers, Settings
 from kyvsim.sim.policy_admission.webhook import PolicyWebhook
 from kyvsim.sim.recorder import record_requests
 from kyvsim.sim.server import ApiServer, Store
-from kyvsim.sim.server.authorizer import refusal
-from kyvsim.sim.server.escalation import refuse_escalation
-from kyvsim.sim.server.identity import Identities
-from kyvsim.sim.server.metadata import with_metadata
+from kyvsim.sim.server.authorizer import refusal, refuse_escalation
+from kyvsim.sim.server.metadata import Identities, with_metadata
 from kyvsim.sim.server.plugins import pod_plugin
 from kyvsim.sim.server.validation import refuse_invalid
 from kyvsim.sim.time import Scheduler, VirtualClock

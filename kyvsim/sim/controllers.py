@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from kyvsim.sim.background.admission_triggers import start_admission_triggers
-from kyvsim.sim.background.background_controller import start_background_controller
-from kyvsim.sim.background.generating_policies import start_generating_policies
-from kyvsim.sim.background.mutating_policies import start_mutating_policies
+from kyvsim.sim.background.background_controller import (
+    restart_background_controller,
+    start_background_controller,
+)
+from kyvsim.sim.background.generate_in_cel import start_generating_policies
+from kyvsim.sim.background.mutate_existing_in_cel import start_mutating_policies
 from kyvsim.sim.background.policy_events import start_policy_controller
-from kyvsim.sim.background.restart import restart_background_controller
 from kyvsim.sim.cleanup.cleanup_controller import restart_cleanup_controller, start_cleanup
 from kyvsim.sim.cleanup.time_to_live import start_ttl
 from kyvsim.sim.generated_policies.controller import start_generated_policies

@@ -14,8 +14,7 @@ from types import MappingProxyType
 from kyvsim.kube.objects import Json, labels, object_key
 from kyvsim.kube.package_data import read_table
 from kyvsim.model.installation import Installation
-from kyvsim.sim.kyverno.configuration import CONFIG_MAP
-from kyvsim.sim.kyverno.users import NAMESPACE
+from kyvsim.sim.kyverno.configuration import CONFIG_MAP, NAMESPACE
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _CONTROLLERS: Mapping[str, str] = MappingProxyType(

@@ -13,7 +13,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.inquirer import Inquirer
 from kyvsim.sim.server import ApiServer, Client, Purpose, Store
-from kyvsim.sim.server.identity import Identities
+from kyvsim.sim.server.metadata import Identities
 from kyvsim.sim.time import Scheduler, VirtualClock
 from kyvsim.sim.timeline import Timeline
 

@@ -22,7 +22,7 @@ from kyvsim.sim.hazards.facts import Facts, first_stored, last_policies
 from kyvsim.sim.inquirer import Inquirer
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.admission_notes import result_counts
-from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, is_asked_policy
+from kyvsim.sim.kyverno.policies import POLICY_KINDS, is_asked_policy
 from kyvsim.sim.latency import MOST_STEPS, Crowd, Idleness
 from kyvsim.sim.parts import Parts, Readers, Settings
 from kyvsim.sim.server import Store

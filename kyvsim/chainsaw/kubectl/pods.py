@@ -9,8 +9,8 @@ from kyvsim.chainsaw.streams import STDOUT, Printed, Result, unknown_output
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.request import Operation
 from kyvsim.sim.controllers import RESTARTS
+from kyvsim.sim.kyverno.configuration import NAMESPACE
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.users import NAMESPACE
 from kyvsim.sim.latency import RESTART
 from kyvsim.sim.server import ApiRequest, ApiResponse, errors
 from kyvsim.sim.server.subresources import eviction_request, exec_request

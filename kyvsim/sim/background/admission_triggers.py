@@ -16,9 +16,9 @@ from kyvsim.match import MatchFacts
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus
-from kyvsim.sim.background.generating_triggers import generating_work
-from kyvsim.sim.background.managed_objects import managed_work
-from kyvsim.sim.background.mutating_triggers import mutating_work
+from kyvsim.sim.background.generate_in_cel import generating_work
+from kyvsim.sim.background.mutate_existing_in_cel import mutating_work
+from kyvsim.sim.background.policy_events import managed_work
 from kyvsim.sim.background.update_requests import (
     GENERATE,
     MUTATE,
@@ -28,9 +28,9 @@ from kyvsim.sim.background.update_requests import (
     submit,
 )
 from kyvsim.sim.kyverno.admission import UNMET
+from kyvsim.sim.kyverno.configuration import ADMISSION, BACKGROUND
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.match_conditions import concerns
-from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND
 from kyvsim.sim.latency import UPDATE_REQUEST
 from kyvsim.sim.server import Review
 

@@ -1,14 +1,10 @@
-"""The background controller: attempts at UpdateRequests until they succeed or are given up.
-
-Source of the rules: upstream pkg/background/update_request_controller.go,
-pkg/background/common/util.go.
-"""
+"""The background controller: attempts at UpdateRequests until they succeed or are given up."""
 
 from types import MappingProxyType
+from typing import Final
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.model.simulation import TimelineEvent
-from kyvsim.sim.background.attempt import Attempt, told
 from kyvsim.sim.background.generate import attempt_generate
 from kyvsim.sim.background.generate_in_cel import attempt_generate_in_cel
 from kyvsim.sim.background.mutate_existing import attempt_mutation
@@ -22,14 +18,22 @@ from kyvsim.sim.background.update_requests import (
     KIND,
     MUTATE,
     PENDING,
+    Attempt,
     of_mutation,
     rules_of,
+    told,
     triggers_of,
 )
+from kyvsim.sim.kyverno.configuration import BACKGROUND, NAMESPACE
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.users import BACKGROUND, NAMESPACE
+from kyvsim.sim.kyverno.restart import Process, restart
 from kyvsim.sim.latency import NOTICE, PICK_UP
 from kyvsim.sim.server import Change
+
+# The background controller: attempts at UpdateRequests until they succeed or are given up.
+#
+# Source of the rules: upstream pkg/background/update_request_controller.go,
+# pkg/background/common/util.go.
 
 _ACTOR = "background-controller"
 _MOST_RETRIES = 4
@@ -137,3 +141,29 @@ def _retry(key: ObjectKey, kyverno: Kyverno) -> None:
         return
     pending = {**_status(obj), "state": PENDING}
     kyverno.parts.client(BACKGROUND).update({**obj, "status": pending}, "status")
+
+
+# The background controller started anew: policies and UpdateRequests are seen again.
+
+_PROCESS: Final = Process(
+    "kyverno-background-controller",
+    frozenset({"background-controller", "policy-controller"}),
+    "background",
+)
+
+
+def restart_background_controller(kyverno: Kyverno) -> None:
+    """Let the background controller end, and be at work again some time later.
+
+    Policies that are deleted meanwhile are never noticed, as their informer's events are lost.
+    """
+
+    def relist() -> None:
+        kyverno.downstreams.restart()
+        kyverno.lister.relist()
+        kyverno.generating.relist()
+        kyverno.mutating.relist()
+        for one in kyverno.parts.store.list(*KIND, NAMESPACE):
+            take_up(one, kyverno)
+
+    restart(kyverno.parts, _PROCESS, relist)

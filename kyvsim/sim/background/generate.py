@@ -1,9 +1,6 @@
-"""One attempt at an UpdateRequest for generate rules.
+"""One attempt at an UpdateRequest for generate rules, and its objects."""
 
-Source of the rules and texts: upstream pkg/background/generate/controller.go.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompiledRule
@@ -11,24 +8,318 @@ from kyvsim.compile.compiled import Evaluation, Outcome, passed
 from kyvsim.engine import World
 from kyvsim.engine.background import check_rule, old_facts, open_background
 from kyvsim.engine.policy import RuleInput
-from kyvsim.kube.objects import Json, object_key, text_field
+from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.languages.classic.rules.downstream import with_owner_labels
 from kyvsim.languages.classic.rules.generate import Wish, Wishes
 from kyvsim.match import MatchFacts
 from kyvsim.model.budget import BudgetError
+from kyvsim.model.facts import GeneratePattern
 from kyvsim.model.obstacle import Obstacle, Reason
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import RuleStatus
-from kyvsim.sim.background.attempt import Attempt, failed, noted, told, within
-from kyvsim.sim.background.downstreams import Owner, delete_all, downstreams_of
-from kyvsim.sim.background.fulfilment import fulfil, report
-from kyvsim.sim.background.live_triggers import TriggerError, live_trigger
-from kyvsim.sim.background.recorded_requests import request_of
-from kyvsim.sim.background.unknown_user import as_by_someone
-from kyvsim.sim.background.update_requests import reference, rules_of
-from kyvsim.sim.kyverno.event_notes import background_failed
-from kyvsim.sim.kyverno.events import Source
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.patch.merge_patch import merge_patch
+from kyvsim.sim.background.ownership import LABEL, policy_labels, selected
+from kyvsim.sim.background.triggers import TriggerError, live_trigger
+from kyvsim.sim.background.update_requests import (
+    Attempt,
+    as_by_someone,
+    failed,
+    noted,
+    obstacle_of,
+    reference,
+    request_of,
+    rules_of,
+    told,
+    within,
+)
+from kyvsim.sim.kyverno.configuration import BACKGROUND
+from kyvsim.sim.kyverno.events import Source, background_failed, background_succeeded, generated
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.users import BACKGROUND
+from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import ApiError, ApiRequest, ApiResponse, Client, Purpose
+from kyvsim.sim.server.authorizer import denial
+from kyvsim.sim.server.metadata import with_metadata
+
+# Generated objects: written as rules want them, found again, and deleted.
+#
+# Source of the rules: upstream pkg/background/generate (generator.go, data.go, clone.go,
+# cleanup.go,
+# source.go).
+
+_SOURCE = f"{LABEL}clone-source"
+
+
+class Owner(NamedTuple):
+    """On whose behalf an object is written."""
+
+    policy: Policy
+    rule: Rule
+    trigger: Json
+
+    @property
+    def synchronizes(self) -> bool:
+        """Whether what is there already is made what the rule wants."""
+        generation = self.rule.facts.generation
+        return generation is not None and generation.synchronizes
+
+    @property
+    def name(self) -> str:
+        """The rule, as the timeline calls it."""
+        return f"{self.policy.key}/{self.rule.name}"
+
+    def client(self, action: str, parts: Parts) -> Client:
+        """Return the API for requests that do something on account of the rule."""
+        return parts.client(BACKGROUND, Purpose(action, (self.name,)))
+
+
+class Realized(NamedTuple):
+    """How it ended that an object was to be as a rule wants it."""
+
+    created: Json = None
+    """The object, where it was not there before."""
+    error: ApiError | None = None
+    key: ObjectKey | None = None
+    """What the error is about."""
+
+
+def realize(wanted: Json, owner: Owner, parts: Parts) -> Realized:
+    """Let an object be as a rule wants it; return whether it is new, or why that failed."""
+    key = object_key(wanted)
+    refused = _read_refusal(wanted, parts)
+    if refused is not None:
+        return Realized(error=refused[1], key=refused[0])
+    _mark_source(wanted, owner, parts)
+    owned = with_owner_labels(wanted, owner.policy, owner.rule, owner.trigger)
+    live = parts.store.get(*key)
+    if live is None:
+        response = owner.client("generate", parts).create(owned)
+        exists = response.error is not None and response.error.reason == "AlreadyExists"
+        return Realized(owned) if exists else Realized(response.object, response.error, key)
+    if not owner.synchronizes or (_is_copy(wanted) and _is_same(owned, live)):
+        return Realized()
+    return Realized(error=_update(owned, live, owner, parts).error, key=key)
+
+
+def _update(owned: Json, live: Json, owner: Owner, parts: Parts) -> ApiResponse:
+    client = owner.client("synchronize", parts)
+    if owner.policy.facts.applies_server_side:
+        applied = merge_patch(live, owned)
+        return client.send(
+            ApiRequest(Operation.UPDATE, object_key(live), BACKGROUND, applied, patch="apply")
+        )
+    version = metadata(live).get("resourceVersion")
+    return client.update(with_metadata(owned, {"resourceVersion": version}))
+
+
+def _is_copy(wanted: Json) -> bool:
+    return f"{LABEL}source-uid" in labels(wanted)
+
+
+def _is_same(owned: Json, live: Json) -> bool:
+    """Return whether a copy and what is there differ in nothing that a client writes."""
+    return bool(_written(owned) == _written(live))
+
+
+def _written(obj: Json) -> Json:
+    unset = dict.fromkeys(
+        ("uid", "creationTimestamp", "resourceVersion", "generation", "managedFields")
+    )
+    return with_metadata(obj, unset)
+
+
+def _read_refusal(wanted: Json, parts: Parts) -> tuple[ObjectKey, ApiError] | None:
+    """Return why the source of a copy, or what is there already, cannot be read, or None."""
+    source = _source_of(wanted, parts)
+    for obj in (source, wanted) if source is not None else (wanted,):
+        refused = denial(BACKGROUND, "get", object_key(obj), parts.store)
+        if refused is not None:
+            return object_key(obj), refused
+    return None
+
+
+def _source_of(wanted: Json, parts: Parts) -> Json | None:
+    marks = labels(wanted)
+    uid, kind = (marks.get(f"{LABEL}source-{part}", "") for part in ("uid", "kind"))
+    return parts.store.by_uid(wanted["apiVersion"], kind, uid) if uid else None
+
+
+def _mark_source(wanted: Json, owner: Owner, parts: Parts) -> None:
+    """Label the object that was copied, so that its changes are noticed."""
+    source = _source_of(wanted, parts)
+    if source is None or _SOURCE in labels(source):
+        return
+    marked = with_metadata(source, {"labels": {**labels(source), _SOURCE: ""}})
+    owner.client("label source", parts).update(marked)
+
+
+def delete_all(references: Iterable[Json], rules: tuple[str, ...], parts: Parts) -> list[Obstacle]:
+    """Delete objects that references name, and return why some are still there."""
+    problems = []
+    client = parts.client(BACKGROUND, Purpose("delete downstream", rules))
+    for one in references:
+        fields = ("apiVersion", "kind", "namespace", "name")
+        key = ObjectKey(*(text_field(one, field) for field in fields))
+        error = client.delete(key).error
+        if error is not None and error.reason != "NotFound":
+            problems.append(obstacle_of(error, key))
+    return problems
+
+
+def downstreams_of(policy: Policy, rule: Rule, trigger: Json, parts: Parts) -> Iterator[Json]:
+    """Give what a policy generated for a trigger, of the kinds that a rule generates.
+
+    The name of the rule is not asked for, as upstream does not.
+    """
+    group, version = split_api_version(text_field(trigger, "apiVersion"))
+    wanted = {
+        **policy_labels(policy),
+        f"{LABEL}trigger-namespace": text_field(trigger, "namespace"),
+        f"{LABEL}trigger-kind": text_field(trigger, "kind"),
+        f"{LABEL}trigger-group": group,
+        f"{LABEL}trigger-version": version,
+    }
+    by_uid = {**wanted, f"{LABEL}trigger-uid": text_field(trigger, "uid")}
+    by_name = {**wanted, f"{LABEL}trigger-name": text_field(trigger, "name")}
+    for api_version, kind in kinds_of(rule):
+        found = selected(parts.store, api_version, kind, by_uid)
+        yield from found or selected(parts.store, api_version, kind, by_name)
+
+
+def kinds_of(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Give apiVersion and kind of what a rule generates, pattern by pattern."""
+    generation = rule.facts.generation
+    for pattern in generation.patterns if generation else ():
+        yield from _kinds_of_pattern(pattern)
+
+
+def _kinds_of_pattern(pattern: GeneratePattern) -> Iterator[tuple[str, str]]:
+    if pattern.kind:
+        yield pattern.api_version, pattern.kind
+        return
+    for text in pattern.clone_kinds:
+        selector = parse_kind_selector(text)
+        group = "" if selector.group == "*" else f"{selector.group}/"
+        yield f"{group}{selector.version}", selector.kind
+
+
+# Objects that a changed rule does not generate any more: they lose the labels of their policy.
+#
+# Source of the rules: upstream pkg/policy/generate.go (ruleChange, unlabelDownstream).
+
+_OWNER = tuple(f"{LABEL}{name}" for name in ("policy-name", "policy-namespace", "rule-name"))
+
+
+def release_stale_targets(before: Policy, policy: Policy, parts: Parts) -> None:
+    """Take the owner's labels from what rules generated whose target or source has changed."""
+    for rule, kind in _stale_kinds(before, policy):
+        purpose = Purpose(
+            "release", (f"{policy.key}/{rule}",), "the rule generates another object now"
+        )
+        wanted = dict(zip(_OWNER, (policy.name, policy.namespace, rule), strict=True))
+        for obj in _of_kind(kind, wanted, parts):
+            kept = {name: value for name, value in labels(obj).items() if name not in _OWNER}
+            parts.client(BACKGROUND, purpose).update(with_metadata(obj, {"labels": kept}))
+
+
+def _of_kind(text: str, wanted: dict[str, str], parts: Parts) -> Iterator[Json]:
+    kind = parse_kind_selector(text).kind
+    for api_version, known in [*parts.store.kinds()]:
+        if known == kind:
+            yield from selected(parts.store, api_version, kind, wanted)
+
+
+def _stale_kinds(before: Policy, policy: Policy) -> Iterator[tuple[str, str]]:
+    """Give rules with a kind of which they generated what they do not any more."""
+    now = {rule.name: rule.facts.generation for rule in policy.rules}
+    for rule in before.rules:
+        old, new = rule.facts.generation, now.get(rule.name)
+        if old is None or new is None:
+            continue
+        pairs = [(old.whole, new.whole)]
+        pairs += [
+            (one, other)
+            for one in old.loops or ()
+            for other in new.loops or ()
+            if one.list == other.list
+        ]
+        for one, other in pairs:
+            # upstream looks for the kind of the rule, also where that of a loop has changed.
+            if _target(one) != _target(other) and old.whole.kind:
+                yield rule.name, old.whole.kind
+            if (one.clone_list or None) != (other.clone_list or None):
+                yield from ((rule.name, kind) for kind in old.whole.clone_kinds)
+
+
+def _target(made: GeneratePattern) -> tuple[Json, ...]:
+    """Return what is made, and of which source."""
+    return made.api_version, made.kind, made.namespace, made.name, made.clone or None
+
+
+# What a generate rule wants is written, and told.
+#
+# Source of the rules: upstream pkg/background/generate/controller.go (ApplyGeneratePolicy).
+
+_NOT_FOUND = frozenset({Reason.NOT_FOUND, Reason.NO_NAMESPACE})
+
+
+def fulfil(wishes: Sequence[Wish], owner: Owner, kyverno: Kyverno) -> Attempt:
+    """Write what is wanted; outside a loop, that something is not found is no failure."""
+    generation = owner.rule.facts.generation
+    loops = generation is not None and bool(generation.loops)
+    problems: list[Obstacle] = []
+    created: list[Json] = []
+    for wish in wishes:
+        if wish.problem:
+            told = ": ".join(filter(None, (wish.place, wish.problem)))
+            problems.append(Obstacle(wish.reason, told))
+            continue
+        obstacle = _fulfil_one(wish, owner, created, kyverno)
+        if obstacle is not None and not loops and obstacle.reason in _NOT_FOUND:
+            report(owner, Outcome(RuleStatus.PASS, ""), kyverno)
+            return Attempt(notes=tuple(within("nothing generated: ", [obstacle])))
+        problems += [obstacle] if obstacle is not None else []
+    if not problems:
+        _tell_success(created, owner, kyverno)
+    return Attempt(tuple(problems))
+
+
+def _fulfil_one(wish: Wish, owner: Owner, created: list[Json], kyverno: Kyverno) -> Obstacle | None:
+    """Write the objects of one wish until one fails; `created` grows by those that are new."""
+    for obj in wish.objects:
+        realized = realize(obj, owner, kyverno.parts)
+        if realized.error is not None:
+            return obstacle_of(realized.error, realized.key or object_key(obj))
+        created += [realized.created] if realized.created else []
+    return None
+
+
+def _tell_success(created: list[Json], owner: Owner, kyverno: Kyverno) -> None:
+    """Let events tell what a rule made, on each object and on the policy, and the report, too."""
+    report(owner, Outcome(RuleStatus.PASS, "", generated=tuple(created)), kyverno)
+    policy, source = owner.policy, Source.GENERATE
+    kyverno.events.record(
+        *(generated(source, policy, owner.rule.name, obj) for obj in created),
+        *background_succeeded(kyverno.parts, source, policy, created),
+    )
+    made = RuleResult(owner.rule, Phase.GENERATE, RuleStatus.PASS, "", tuple(created))
+    response = PolicyResponse(policy, Phase.GENERATE, owner.trigger, (made,))
+    kyverno.reports.tell(owner.trigger, [response])
+
+
+def report(owner: Owner, outcome: Outcome, kyverno: Kyverno) -> None:
+    """Let the report of a trigger say how a rule ended, and what it made."""
+    phase, generated_now = Phase.GENERATE, outcome.generated
+    result = RuleResult(owner.rule, phase, outcome.status, outcome.message, generated_now)
+    kyverno.reports.tell(
+        owner.trigger, [PolicyResponse(owner.policy, phase, owner.trigger, (result,))]
+    )
+
+
+# One attempt at an UpdateRequest for generate rules.
+#
+# Source of the rules and texts: upstream pkg/background/generate/controller.go.
 
 
 class _Given(NamedTuple):

@@ -1,27 +1,83 @@
-"""One attempt at an UpdateRequest for a mutate rule: its targets are patched and written.
+"""One attempt at an UpdateRequest for a mutate rule: its targets are patched and written."""
 
-Source of the rules and texts: upstream pkg/background/mutate/mutate.go.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from kyvsim.compile import CompiledPolicy, Turn
 from kyvsim.engine import World, run_turn
 from kyvsim.engine.background import open_background
+from kyvsim.kube.discovery import is_builtin
+from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PatchedTarget, Phase, RuleResult, RuleStatus
-from kyvsim.sim.background.attempt import Attempt, noted, obstacle_of, within
-from kyvsim.sim.background.live_triggers import TriggerError, created_trigger, find
-from kyvsim.sim.background.recorded_requests import request_of
-from kyvsim.sim.background.served_kinds import ServedKinds
-from kyvsim.sim.kyverno.event_notes import background_failed, background_succeeded
-from kyvsim.sim.kyverno.events import Source
+from kyvsim.sim.background.triggers import TriggerError, created_trigger, find
+from kyvsim.sim.background.update_requests import Attempt, noted, obstacle_of, request_of, within
+from kyvsim.sim.kyverno.configuration import BACKGROUND
+from kyvsim.sim.kyverno.events import Source, background_failed, background_succeeded
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.users import BACKGROUND
-from kyvsim.sim.server import ApiResponse, Purpose
+from kyvsim.sim.server import ApiResponse, Purpose, Store
+
+# The cluster as targets of mutate rules are looked for: kinds count of which nothing is there.
+
+
+class ServedKinds:
+    """A `ClusterView` of a store that also tells the kinds that targets of a policy name."""
+
+    has_ints = True
+
+    def __init__(self, store: Store, policy: Policy) -> None:
+        self._store = store
+        self._named = [pair for pair in _named(policy) if _is_served(pair, store)]
+
+    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+        """Return the object, or None."""
+        return self._store.get(api_version, kind, namespace, name)
+
+    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
+        """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
+        return self._store.list(api_version, kind, namespace)
+
+    def kind_of(self, api_version: str, name: str) -> str:
+        """Return the kind that paths call `name`, "" where none is known."""
+        return self._store.kind_of(api_version, name)
+
+    def plural_of(self, api_version: str, kind: str) -> str:
+        """Return the name by which paths call a kind, "" where it is not served."""
+        return self._store.plural_of(api_version, kind)
+
+    def guesses(self, api_version: str, name: str) -> bool:
+        """Return False, as its store does."""
+        return self._store.guesses(api_version, name)
+
+    def kinds(self) -> Iterable[tuple[str, str]]:
+        """Return apiVersion and kind of what is there, and of what targets name."""
+        return dict.fromkeys([*self._store.kinds(), *self._named])
+
+    def is_namespaced(self, api_version: str, kind: str) -> bool:
+        """Return whether objects of a kind live in namespaces."""
+        return self._store.is_namespaced(api_version, kind)
+
+    def namespace_labels(self, namespace: str) -> dict[str, Json]:
+        """Return the labels of a Namespace, or an empty dict."""
+        return self._store.namespace_labels(namespace)
+
+
+def _named(policy: Policy) -> Iterable[tuple[str, str]]:
+    for rule in policy.rules:
+        for target in rule.facts.targets:
+            yield target.api_version, target.kind.partition("/")[0]
+
+
+def _is_served(pair: tuple[str, str], store: Store) -> bool:
+    group = split_api_version(pair[0])[0]
+    return is_builtin(group, pair[1]) or (group, pair[1]) in store.defined
+
+
+# One attempt at an UpdateRequest for a mutate rule: its targets are patched and written.
+#
+# Source of the rules and texts: upstream pkg/background/mutate/mutate.go.
 
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 

@@ -1,19 +1,12 @@
-"""One attempt at an UpdateRequest for a MutatingPolicy: its targets are found, changed and written.
+"""MutatingPolicies for existing objects: their triggers, and attempts at their UpdateRequests."""
 
-A target that cannot be evaluated is left as it is, and nobody is told: no report, no event, and the
-UpdateRequest counts as done.
-
-Source of the rules and texts: upstream pkg/background/mpol/processor.go,
-pkg/cel/policies/mpol/engine.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy
 from kyvsim.compile.compiled import Evaluation
 from kyvsim.engine import World, open_request
-from kyvsim.engine.policy import result_of
+from kyvsim.engine.policy import RuleInput, result_of
 from kyvsim.kube.labels import SelectorError
 from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
@@ -25,21 +18,41 @@ from kyvsim.languages.cel.listed_targets import (
     target_listings,
     written_part,
 )
+from kyvsim.languages.cel.listed_triggers import listed_triggers
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.result import PolicyResponse, RuleStatus
+from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
 from kyvsim.patch.nodes import same
-from kyvsim.sim.background.attempt import Attempt, failed, noted, obstacle_of
-from kyvsim.sim.background.recorded_requests import request_of, update_of
-from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
-from kyvsim.sim.kyverno.event_notes import of_response
-from kyvsim.sim.kyverno.events import Source
+from kyvsim.sim.background.update_requests import (
+    CEL_MUTATE,
+    Attempt,
+    Work,
+    failed,
+    noted,
+    obstacle_of,
+    request_of,
+    submit,
+    update_of,
+)
+from kyvsim.sim.kyverno.cel_admission import is_asked_about, webhook_of
+from kyvsim.sim.kyverno.configuration import ADMISSION, BACKGROUND, Filtered, is_filtered
+from kyvsim.sim.kyverno.events import Source, of_response
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.users import BACKGROUND
+from kyvsim.sim.kyverno.policies import CEL_KINDS
 from kyvsim.sim.server import Purpose, Store, errors
 from kyvsim.sim.server.authorizer import denial
 from kyvsim.sim.server.metadata import with_metadata
+
+# One attempt at an UpdateRequest for a MutatingPolicy: its targets are found, changed and
+# written.
+#
+# A target that cannot be evaluated is left as it is, and nobody is told: no report, no event, and
+# the
+# UpdateRequest counts as done.
+#
+# Source of the rules and texts: upstream pkg/background/mpol/processor.go,
+# pkg/cel/policies/mpol/engine.
 
 
 class _Target(NamedTuple):
@@ -249,3 +262,102 @@ class _Attempt:
 def _named(obj: Json) -> str:
     key = object_key(obj)
     return f"{key.kind} {'/'.join(filter(None, (key.namespace, key.name)))}"
+
+
+# Requests that are triggers of MutatingPolicies for objects that are there.
+#
+# Source of the rules: upstream pkg/webhooks/resource/mpol/handler.go,
+# pkg/cel/policies/mpol/engine.
+
+
+def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
+    """Give the work of policies that change existing objects, for a request.
+
+    Each webhook that is asked about it makes the work of all of them.
+    """
+    policies = [one for one in kyverno.cache.every() if _mutates(one, kyverno)]
+    if not any(mutating_facts(one.policy).changes_existing for one in policies):
+        return
+    given = open_request(request, World(kyverno.parts.store, account=ADMISSION), "")
+    if given is None:
+        return
+    works = [
+        Work(CEL_MUTATE, one.policy.key, request=request)
+        for one in policies
+        if _hears(one.policy, request) and _is_triggered(one, given, kyverno)
+    ]
+    if works:
+        for _ in _webhooks([one.policy for one in policies], given, kyverno):
+            yield from works
+
+
+def _mutates(policy: CompiledPolicy, kyverno: Kyverno) -> bool:
+    """Return whether a policy mutates, and is asked through a webhook."""
+    own = policy.policy
+    mutates = own.kind in CEL_KINDS and any(one.stage is Stage.CEL_MUTATE for one in policy.rules)
+    return mutates and own.facts.admission and not kyverno.cache.is_left_to_the_server(own)
+
+
+def _hears(policy: Policy, request: AdmissionRequest) -> bool:
+    """Return whether the requests of whoever asks count, in their namespace."""
+    if policy.namespace and policy.namespace != request.namespace:
+        return False
+    own = request.user is not None and request.user.username == BACKGROUND.username
+    return not own or policy.rules[0].facts.sees_background
+
+
+def _is_triggered(policy: CompiledPolicy, given: RuleInput, kyverno: Kyverno) -> bool:
+    """Return whether a request meets the constraints and conditions of one of the variants."""
+    if not mutating_facts(policy.policy).changes_existing:
+        return False
+    evaluation = Evaluation(given.scope, given.request, given.object)
+    changes = kyverno.cache.existing_changes(policy.policy)
+    return any(
+        rule.matches(given.facts) and change.wants(evaluation)
+        for rule, change in zip(policy.rules, changes, strict=True)
+    )
+
+
+def _webhooks(policies: Iterable[Policy], given: RuleInput, kyverno: Kyverno) -> frozenset[str]:
+    """Return the webhooks that are asked, and have a policy that hears who asks."""
+    every = tuple(policies)
+    outside = World(kyverno.parts.store, account=ADMISSION).outside
+    names = {id(one): webhook_of(one, kyverno.cache.webhook_facts(one)) for one in every}
+    asked = {names[id(one)] for one in every if is_asked_about(one, given, kyverno.cache, outside)}
+    hearing = {names[id(one)] for one in every if _hears(one._replace(namespace=""), given.request)}
+    return frozenset(asked & hearing)
+
+
+# Work that MutatingPolicies make themselves: when they come and change, and once an hour.
+#
+# Source of the rules: upstream pkg/policy (policy_controller.go, mpol.go).
+
+
+def start_mutating_policies(kyverno: Kyverno) -> None:
+    """Let policies in CEL that come or change look at the objects that are there."""
+    kyverno.mutating.changed.append(lambda policy, before: _reconcile(policy, before, kyverno))
+
+
+def sync_mutating_policies(kyverno: Kyverno) -> None:
+    """Let those look again that name no targets by an expression."""
+    for one in kyverno.mutating.every():
+        if not mutating_facts(one.policy).by_expression:
+            _sync(one.policy, kyverno)
+
+
+def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
+    if before is None or not before.says(policy):
+        _sync(policy, kyverno)
+
+
+def _sync(policy: Policy, kyverno: Kyverno) -> None:
+    """Make the work for what is there: for each trigger where that names the targets."""
+    facts, parts = mutating_facts(policy), kyverno.parts
+    if not facts.changes_existing:
+        return
+    if not facts.by_expression:
+        submit(Work(CEL_MUTATE, policy.key), parts, BACKGROUND)
+        return
+    for trigger in [*listed_triggers(policy, parts.store, parts.store.defined)]:
+        request = update_of(trigger, "", parts.store)
+        submit(Work(CEL_MUTATE, policy.key, request=request), parts, BACKGROUND)

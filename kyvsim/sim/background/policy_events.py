@@ -1,21 +1,27 @@
-"""Work that policies make themselves: when they come, change and go, and once an hour.
-
-Source of the rules: upstream pkg/policy (policy_controller.go, generate.go, mutate.go).
-"""
+"""Work that policies and generated objects make: when they come, change and go."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from kyvsim.compile import CompiledPolicy
-from kyvsim.kube.objects import Json, labels, metadata, text_field
+from kyvsim.engine import World
+from kyvsim.engine.background import old_facts
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
 from kyvsim.languages import needs_request
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.sim.background.downstreams import kinds_of
-from kyvsim.sim.background.existing_triggers import existing_generation, existing_mutations
-from kyvsim.sim.background.generating_policies import sync_generating_policies
-from kyvsim.sim.background.mutating_policies import sync_mutating_policies
-from kyvsim.sim.background.ownership import LABEL, policy_labels, selected, trigger_from_labels
-from kyvsim.sim.background.stale_targets import release_stale_targets
+from kyvsim.model.request import AdmissionRequest
+from kyvsim.sim.background.generate import kinds_of, release_stale_targets
+from kyvsim.sim.background.generate_in_cel import sync_generating_policies
+from kyvsim.sim.background.mutate_existing_in_cel import sync_mutating_policies
+from kyvsim.sim.background.ownership import (
+    LABEL,
+    MANAGED,
+    policy_labels,
+    selected,
+    trigger_from_labels,
+)
+from kyvsim.sim.background.triggers import existing_generation, existing_mutations
 from kyvsim.sim.background.update_requests import (
     GENERATE,
     Work,
@@ -24,8 +30,68 @@ from kyvsim.sim.background.update_requests import (
     rule_context,
     submit,
 )
+from kyvsim.sim.kyverno.configuration import ADMISSION, BACKGROUND
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.users import BACKGROUND
+
+# Requests about objects that rules generated, or copied from: others changed them.
+#
+# Source of the rules: upstream pkg/webhooks/resource/generation/handler.go (processRequest).
+
+
+def managed_work(kyverno: Kyverno, request: AdmissionRequest) -> list[Work]:
+    """Return the work that restores what was generated, or follows its source."""
+    old = request.old_object
+    marks = labels(old) if old else {}
+    if f"{LABEL}clone-source" not in marks and not marks.get(f"{LABEL}policy-name"):
+        return []
+    if MANAGED.items() <= marks.items():
+        return [*_restoring(kyverno, request, marks, deletes=False)]
+    gone = not request.object
+    return [
+        work
+        for copy in _copies(kyverno, old)
+        for work in _restoring(kyverno, request, labels(copy), deletes=gone)
+    ]
+
+
+def _copies(kyverno: Kyverno, source: Json) -> list[Json]:
+    api_version, kind, namespace, _ = object_key(source)
+    group, version = split_api_version(api_version)
+    wanted = {
+        f"{LABEL}source-group": group,
+        f"{LABEL}source-version": version,
+        f"{LABEL}source-kind": kind,
+        f"{LABEL}source-namespace": namespace,
+        f"{LABEL}source-uid": text_field(metadata(source), "uid"),
+    }
+    return selected(kyverno.parts.store, api_version, kind, wanted)
+
+
+def _restoring(
+    kyverno: Kyverno, request: AdmissionRequest, marks: dict[str, str], *, deletes: bool
+) -> Iterator[Work]:
+    name = marks.get(f"{LABEL}policy-name", "")
+    namespace = marks.get(f"{LABEL}policy-namespace", "")
+    policy = kyverno.cache.get(f"{namespace}/{name}" if namespace else name)
+    facts = old_facts(request, World(kyverno.parts.store, account=ADMISSION))
+    if policy is None or facts is None:
+        return
+    trigger = trigger_from_labels(marks)
+    contexts = tuple(
+        rule_context(one.rule.name, trigger, deletes=deletes)
+        for one in policy.rules
+        if one.rule.name == marks.get(f"{LABEL}rule-name")
+        and (generation := one.rule.facts.generation) is not None
+        and generation.synchronizes
+        and not one.matches(facts)  # else it is the trigger as well
+    )
+    if contexts:
+        yield Work(GENERATE, policy.policy.key, contexts)
+
+
+# Work that policies make themselves: when they come, change and go, and once an hour.
+#
+# Source of the rules: upstream pkg/policy (policy_controller.go, generate.go, mutate.go).
 
 _ACTOR = "policy-controller"
 _INTERVAL = 3600.0

@@ -17,12 +17,11 @@ from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
 from kyvsim.model.simulation import Unevaluated
-from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
-from kyvsim.sim.kyverno.event_notes import cleaned_up
+from kyvsim.sim.kyverno.configuration import CLEANUP, Filtered, is_filtered
+from kyvsim.sim.kyverno.events import cleaned_up
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.policy_cache import CEL_KINDS, is_asked_policy, is_cel_policy
+from kyvsim.sim.kyverno.policies import CEL_KINDS, is_asked_policy, is_cel_policy
 from kyvsim.sim.kyverno.restart import Process, restart
-from kyvsim.sim.kyverno.users import CLEANUP
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.server import Change, Purpose
 from kyvsim.sim.server.authorizer import denial

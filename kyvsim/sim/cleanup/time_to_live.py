@@ -14,8 +14,8 @@ from kyvsim.kube.objects import (
     text_field,
 )
 from kyvsim.kube.quantities import parse_duration
+from kyvsim.sim.kyverno.configuration import CLEANUP
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.users import CLEANUP
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change, Purpose, Review, Store, Verdict

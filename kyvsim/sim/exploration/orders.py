@@ -12,7 +12,7 @@ from kyvsim.kube.lasting import lasting
 from kyvsim.kube.objects import metadata, text_field
 from kyvsim.model.simulation import Ending, Hazard, HazardLevel, Interleavings, Simulation
 from kyvsim.sim.exploration.run import FOLLOWING, Causality, Choice, Directions, Played, Race
-from kyvsim.sim.server.identity import Identities
+from kyvsim.sim.server.metadata import Identities
 
 # How a run ends, as a text that two runs share where a user could tell no difference.
 

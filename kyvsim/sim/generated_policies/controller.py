@@ -9,10 +9,10 @@ from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, t
 from kyvsim.languages.classic.native_twin import NativeTwin
 from kyvsim.model.exception import CelException
 from kyvsim.model.policy import Policy
-from kyvsim.sim.kyverno.event_notes import left_to_the_server
-from kyvsim.sim.kyverno.generated import Plan, plan_of, with_plan
+from kyvsim.sim.kyverno.configuration import ADMISSION
+from kyvsim.sim.kyverno.events import left_to_the_server
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.users import ADMISSION
+from kyvsim.sim.kyverno.native_policies import Plan, plan_of, with_plan
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.server import Change
 

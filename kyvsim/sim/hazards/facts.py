@@ -10,7 +10,7 @@ from kyvsim.model.simulation import Cut, TimelineEvent
 from kyvsim.model.source import Document, Location
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.policy_cache import POLICY_KINDS, is_cel_policy
+from kyvsim.sim.kyverno.policies import POLICY_KINDS, is_cel_policy
 from kyvsim.sim.parts import Parts
 
 

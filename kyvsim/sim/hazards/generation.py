@@ -16,8 +16,8 @@ from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
 from kyvsim.sim.background.ownership import LABEL
 from kyvsim.sim.hazards.facts import Facts, rules_of
+from kyvsim.sim.kyverno.configuration import ADMISSION
 from kyvsim.sim.kyverno.downstream_watch import SOURCE
-from kyvsim.sim.kyverno.users import ADMISSION
 
 _LABEL = "generate.kyverno.io/"
 
@@ -513,7 +513,7 @@ def unsynchronized_deletion(facts: Facts) -> Iterator[Hazard]:
     """Yield rules with `synchronize: false` whose objects the background controller deleted.
 
     It looks for what to delete by policy, trigger and kind, and not by rule
-    (`kyvsim/sim/background/downstreams.py`), so it also finds what neighbours made.
+    (`kyvsim/sim/background/generate.py`), so it also finds what neighbours made.
     """
     found: dict[str, list[TimelineEvent]] = {}
     for event in facts.events:

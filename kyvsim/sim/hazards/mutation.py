@@ -21,8 +21,8 @@ from kyvsim.sim.hazards.facts import Facts, rules_of
 from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.admission_notes import mutating_rules
 from kyvsim.sim.kyverno.cel_admission import WEBHOOKS
-from kyvsim.sim.kyverno.policy_cache import place_of
-from kyvsim.sim.kyverno.users import ADMISSION
+from kyvsim.sim.kyverno.configuration import ADMISSION
+from kyvsim.sim.kyverno.policies import place_of
 
 # KH004: a mutation that is not idempotent, or is overwritten by another policy.
 

@@ -13,8 +13,8 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent, Unevaluated
 from kyvsim.schema.facts import CEL_GROUP
 from kyvsim.sim.hazards.facts import Facts, rules_of
-from kyvsim.sim.kyverno.cel_limits import not_done
-from kyvsim.sim.kyverno.policy_cache import CEL_KINDS, POLICY_KINDS
+from kyvsim.sim.kyverno.cel_admission import not_done
+from kyvsim.sim.kyverno.policies import CEL_KINDS, POLICY_KINDS
 from kyvsim.sim.policy_admission.permissions import lacking_needs, roles_for
 
 # KH007: the background controller may not do what a rule needs.

@@ -9,7 +9,7 @@ from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
 from kyvsim.sim.hazards.facts import Facts, rules_of
 from kyvsim.sim.kyverno.admission import Admission
-from kyvsim.sim.kyverno.failure_action import enforces
+from kyvsim.sim.kyverno.denial import enforces
 from kyvsim.sim.server import Store
 
 # KH017: a workload is let in, and its Pods are denied.

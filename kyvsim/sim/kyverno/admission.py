@@ -16,6 +16,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.sim.kyverno.configuration import (
+    ADMISSION,
     Filtered,
     Sender,
     is_excluded,
@@ -23,12 +24,16 @@ from kyvsim.sim.kyverno.configuration import (
     is_selected,
     passes_over,
 )
-from kyvsim.sim.kyverno.denial import blocked_message, denial, mutation_failure, warnings_of
-from kyvsim.sim.kyverno.failure_action import enforces
+from kyvsim.sim.kyverno.denial import (
+    blocked_message,
+    denial,
+    enforces,
+    mutation_failure,
+    warnings_of,
+)
 from kyvsim.sim.kyverno.match_conditions import ConditionError, is_asked, texts_of
-from kyvsim.sim.kyverno.policy_cache import PolicyCache
+from kyvsim.sim.kyverno.policies import PolicyCache
 from kyvsim.sim.kyverno.reviews import admission_request, subject_of, with_roles
-from kyvsim.sim.kyverno.users import ADMISSION
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError, Review, Verdict, errors
 from kyvsim.sim.server.request import ALLOWED

@@ -7,7 +7,7 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import PolicyResponse, RuleStatus
 from kyvsim.model.simulation import Unevaluated
 from kyvsim.sim.kyverno.admission import Admission, AdmissionController
-from kyvsim.sim.kyverno.failure_action import enforces
+from kyvsim.sim.kyverno.denial import enforces
 from kyvsim.sim.server import ApiRequest, Store
 
 _Noted = TypeVar("_Noted")

@@ -1,31 +1,94 @@
-"""What policies in CEL say of a request, by webhooks of their own.
+"""What policies in CEL answer to a request, by webhooks of their own."""
 
-Source of the rules: upstream pkg/webhooks/resource/vpol/handler.go, pkg/controllers/webhook.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile import Turn
+from kyvsim.compile import CompiledRule, Turn
 from kyvsim.engine import World, run_turn
 from kyvsim.engine.policy import RuleInput
-from kyvsim.kube.objects import object_key
+from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
 from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
+from kyvsim.model.probe import PolicyPlace, Probe
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
+from kyvsim.sim.inquirer import Inquirer
 from kyvsim.sim.kyverno.admission import Admission, AdmissionController
-from kyvsim.sim.kyverno.asked_webhooks import AskedWebhook, tell_unasked
+from kyvsim.sim.kyverno.configuration import ADMISSION, BACKGROUND
 from kyvsim.sim.kyverno.denial import denial
-from kyvsim.sim.kyverno.match_conditions import ConditionError, is_asked
-from kyvsim.sim.kyverno.policy_cache import PolicyCache
-from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND
+from kyvsim.sim.kyverno.match_conditions import ConditionError, is_asked, tell_conditions
+from kyvsim.sim.kyverno.policies import PolicyCache, is_cel_policy
 from kyvsim.sim.parts import Parts
-from kyvsim.sim.server import Review, Verdict
+from kyvsim.sim.server import ApiError, Review, Verdict
 from kyvsim.sim.server.request import ALLOWED
+
+# What of policies with expressions in CEL a simulated cluster does not do.
+#
+# Their kinds are heeded all the same.
+
+_USUAL_MODE = "Kubernetes"
+
+
+def not_done(obj: Json) -> Iterator[str]:
+    """Yield what of a policy as it is stored counts for nothing here."""
+    key = object_key(obj)
+    if not is_cel_policy(key):
+        return
+    spec = obj.get("spec") or {}
+    evaluation = spec.get("evaluation") or {}
+    if (evaluation.get("mode") or _USUAL_MODE) != _USUAL_MODE:
+        yield f"its mode {evaluation['mode']}"
+
+
+# Whether the API server asked the webhook of a policy in CEL, told to whoever inquires.
+
+_UNREGISTERED = "its webhook is not registered for such requests"
+_UNMET = "a condition of its webhook does not hold"
+
+
+class AskedWebhook(NamedTuple):
+    """The webhook of a policy, and a request that it may be asked about."""
+
+    policy: Policy
+    rules: Iterable[CompiledRule]
+    facts: WebhookFacts
+    given: RuleInput
+    outside: Outside
+
+
+def tell_unasked(inquirer: Inquirer | None, asked: AskedWebhook) -> None:
+    """Tell why rules were not asked about a request: the webhook is for others, or a condition."""
+    if inquirer is None:
+        return
+    subject = object_key(asked.given.request.subject)
+    if not asked.facts.takes(asked.given.facts):
+        inquirer.pass_by(asked.policy, asked.rules, subject, _UNREGISTERED)
+        return
+    tell = _conditions(inquirer, asked)
+    inquirer.pass_by(asked.policy, asked.rules, subject, _UNMET, tell=tell)
+
+
+def tell_taken_up(inquirer: Inquirer | None, asked: AskedWebhook) -> None:
+    """Tell that the webhook of a policy was asked, which leaves the rest to a controller."""
+    if inquirer is not None:
+        subject = object_key(asked.given.request.subject)
+        inquirer.take_up(asked.policy, asked.rules, subject, _conditions(inquirer, asked))
+
+
+def _conditions(inquirer: Inquirer, asked: AskedWebhook) -> Callable[[], None]:
+    policy, _, facts, given, outside = asked
+    place = PolicyPlace(policy.document, policy.key, "", ("spec",), ("matchConditions",))
+    probe = Probe(place, follower=inquirer)
+    texts = [text for _, text in facts.conditions]
+    return lambda: tell_conditions(texts, given.request, outside, probe)
+
+
+# What policies in CEL say of a request, by webhooks of their own.
+#
+# Source of the rules: upstream pkg/webhooks/resource/vpol/handler.go, pkg/controllers/webhook.
 
 
 class Hook(NamedTuple):
@@ -250,3 +313,99 @@ def said_to_clients(response: PolicyResponse) -> list[str]:
         for one in response.results
         if one.status in _SAID
     ]
+
+
+# What ImageValidatingPolicies say of a request, by webhooks of their own.
+#
+# The first one pins images to their digests, the second one validates them. Both deny by
+# `validationActions`; only the second one reports.
+#
+# Source of the rules: upstream pkg/webhooks/resource/ivpol/handler.go.
+
+_STAGE = Stage.CEL_VERIFY_IMAGES
+PINNING_WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
+    {
+        f"{prefix}ImageValidatingPolicy": Hook("ivpol.mutate.kyverno.svc", path, mutates=True)
+        for prefix, path in (("", "/ivpol/mutate"), ("Namespaced", "/nivpol/mutate"))
+    }
+)
+"""The webhooks that change objects, by the kind of policies."""
+
+
+class ImageAdmission:
+    """The webhooks of policies on images, cluster-wide or in their namespace."""
+
+    def __init__(self, parts: Parts, cache: PolicyCache, admission: AdmissionController) -> None:
+        self._cache = cache
+        self._admission = admission
+        self._world = World(parts.store, account=ADMISSION)
+
+    def mutate(self, review: Review) -> Verdict:
+        """Return the denial where images cannot be pinned."""
+        return self._verdict(review, mutating=True)
+
+    def validate(self, review: Review) -> Verdict:
+        """Return whether the policies let a request pass, and what they warn of."""
+        return self._verdict(review, mutating=False)
+
+    def _verdict(self, review: Review, *, mutating: bool) -> Verdict:
+        request = self._admission.seen(review)
+        if request is None:
+            return ALLOWED
+        try:
+            told = tuple(self._responses(request, mutating=mutating))
+        except ConditionError as error:
+            return self._admission.unasked(request, error)
+        if not told:
+            return ALLOWED
+        denied = self._denial(told, mutating=mutating)
+        # A policy that may deny keeps its webhook from reporting, whatever it says.
+        silent = mutating or any(denies(one.policy) for one in told)
+        self._admission.tell(
+            Admission(
+                review,
+                request,
+                told,
+                mutating=mutating,
+                blocked=denied is not None,
+                unreported=silent,
+            )
+        )
+        warning = (one for one in told if one.policy.facts.emits_warnings)
+        warnings = tuple(text for one in warning for text in said_to_clients(one))
+        return Verdict(warnings=warnings, denied=denied)
+
+    def _responses(self, request: AdmissionRequest, *, mutating: bool) -> Iterator[PolicyResponse]:
+        """Yield what policies have to say; raise `ConditionError`."""
+        kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
+        for turn in self._cache.index.turns(_STAGE, kind):
+            policy = turn.policy.policy
+            if not policy.facts.admission or (mutating and not policy.facts.pins_images):
+                continue
+            given = self._admission.opened(request)
+            if given is None:
+                continue
+            if not is_asked_about(policy, given, self._cache, self._world.outside):
+                facts, outside = self._cache.webhook_facts(policy), self._world.outside
+                asked = AskedWebhook(policy, turn.rules, facts, given, outside)
+                tell_unasked(self._admission.inquirer, asked)
+                continue
+            if mutating:
+                pinning = self._cache.pinning(policy)
+                turn = Turn(pinning, pinning.rules)  # noqa: PLW2901 — the same policy
+            response = run_turn(turn, _STAGE.phase, given, self._world)
+            if response.results:
+                yield response
+
+    def _denial(self, told: Sequence[PolicyResponse], *, mutating: bool) -> ApiError | None:
+        """Return the denial of the first webhook that denies."""
+        problems: dict[str, list[str]] = {}
+        for response in filter(lambda one: denies(one.policy), told):
+            policy = response.policy
+            base = PINNING_WEBHOOKS[policy.kind].name if mutating else ""
+            name = webhook_of(policy, self._cache.webhook_facts(policy), base)
+            problems.setdefault(name, []).extend(said_to_clients(response))
+        for name, texts in problems.items():
+            if texts:
+                return denial(name, "; ".join(texts))
+        return None

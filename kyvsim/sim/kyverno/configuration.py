@@ -1,7 +1,4 @@
-"""What Kyverno's ConfigMap says: whom and what the webhooks pass over.
-
-Source of the rules: upstream pkg/config (config.go, filters.go), charts/kyverno/values.yaml.
-"""
+"""What Kyverno's ConfigMap says, and the identities of its controllers."""
 
 import json
 import re
@@ -15,8 +12,30 @@ from kyvsim.kube.objects import Json, labels
 from kyvsim.kube.wildcard import matches
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.kyverno.reviews import with_roles
-from kyvsim.sim.kyverno.users import NAMESPACE
 from kyvsim.sim.server import Review, Store
+
+# The identities under which Kyverno's controllers work.
+#
+# Source of the names: upstream charts/kyverno.
+
+NAMESPACE = "kyverno"
+
+
+def _service_account(name: str) -> UserInfo:
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}")
+    return UserInfo(
+        f"system:serviceaccount:{NAMESPACE}:{name}", groups=(*groups, "system:authenticated")
+    )
+
+
+ADMISSION = _service_account("kyverno-admission-controller")
+BACKGROUND = _service_account("kyverno-background-controller")
+CLEANUP = _service_account("kyverno-cleanup-controller")
+REPORTS = _service_account("kyverno-reports-controller")
+
+# What Kyverno's ConfigMap says: whom and what the webhooks pass over.
+#
+# Source of the rules: upstream pkg/config (config.go, filters.go), charts/kyverno/values.yaml.
 
 CONFIG_MAP = ("v1", "ConfigMap", NAMESPACE, "kyverno")
 _FILTER = re.compile(r"\[([^\[\]]*)\]")

@@ -1,16 +1,62 @@
-"""The words of denials and warnings.
-
-Source of the texts: upstream pkg/webhooks/utils (block.go, warning.go),
-pkg/webhooks/resource/mutation/mutation.go.
-"""
+"""Which failures block a request, and the words of denials and warnings."""
 
 from collections.abc import Iterable
 
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kube.labels import SelectorError, compile_selector
+from kyvsim.kube.objects import Json, labels, object_key
+from kyvsim.kube.wildcard import matches
 from kyvsim.kube.yaml_block import folded_yaml
+from kyvsim.model.facts import Override
 from kyvsim.model.obstacle import Reason
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
 from kyvsim.sim.server import ApiError
+
+# Whether a failed rule blocks a request in a namespace.
+#
+# Source of the rules: upstream pkg/policycache/cache.go, where the first override that fits
+# counts,
+# and one that names no namespace at all fits everywhere.
+
+
+def enforces(policy: Policy, rule: Rule, namespace: Json | None) -> bool:
+    """Return whether a rule's failure denies a request.
+
+    `namespace` is the Namespace of the request, None for cluster-scoped objects.
+    """
+    own, overrides = rule.facts.action
+    of_policy = policy.facts.action
+    for override in overrides or of_policy.overrides:
+        if _fits(override, namespace):
+            return _is_enforce(override.action)
+    return _is_enforce(own or of_policy.own)
+
+
+def _is_enforce(action: str) -> bool:
+    return action.lower() == "enforce"
+
+
+def _fits(override: Override, namespace: Json | None) -> bool:
+    names, selector = override.namespaces, override.selector
+    if not names and selector is None:
+        return True
+    if namespace is None:
+        return False
+    name = object_key(namespace).name
+    if any(matches(pattern, name) for pattern in names or ()):
+        return True
+    if selector is None:
+        return False
+    try:
+        return compile_selector(selector)(labels(namespace))
+    except SelectorError:
+        return False
+
+
+# The words of denials and warnings.
+#
+# Source of the texts: upstream pkg/webhooks/utils (block.go, warning.go),
+# pkg/webhooks/resource/mutation/mutation.go.
 
 _TOLD = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 

@@ -18,7 +18,7 @@ from kyvsim.kube.objects import (
     object_key,
     text_field,
 )
-from kyvsim.sim.kyverno.users import BACKGROUND
+from kyvsim.sim.kyverno.configuration import BACKGROUND
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Change, Client, Purpose

@@ -6,10 +6,9 @@ from typing import NamedTuple
 from kyvsim.sim.kyverno.admission import AdmissionController
 from kyvsim.sim.kyverno.downstream_watch import DownstreamWatch
 from kyvsim.sim.kyverno.events import EventRecorder
-from kyvsim.sim.kyverno.policy_cache import PolicyCache
-from kyvsim.sim.kyverno.policy_lister import PolicyLister
+from kyvsim.sim.kyverno.policies import PolicyCache, PolicyLister
 from kyvsim.sim.kyverno.policy_status import PolicyStatusController
-from kyvsim.sim.kyverno.report_collector import ReportCollector
+from kyvsim.sim.kyverno.reports import ReportCollector
 from kyvsim.sim.parts import Parts
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.sim.kyverno.users import NAMESPACE
+from kyvsim.sim.kyverno.configuration import NAMESPACE
 from kyvsim.sim.latency import RESTART
 from kyvsim.sim.parts import Parts
 

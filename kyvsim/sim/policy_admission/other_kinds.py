@@ -12,7 +12,7 @@ from kyvsim.match.criteria import filters
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.facts import PolicyFacts, RuleFacts
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.sim.kyverno.users import CLEANUP
+from kyvsim.sim.kyverno.configuration import CLEANUP
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.authorizer import may
 from kyvsim.sim.server.served_kinds import kind_key

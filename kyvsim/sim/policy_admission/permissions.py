@@ -10,7 +10,7 @@ from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.model.facts import Filter, GeneratePattern, Generation, Target
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import UserInfo
-from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND, REPORTS
+from kyvsim.sim.kyverno.configuration import ADMISSION, BACKGROUND, REPORTS
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.authorizer import may
 from kyvsim.sim.server.served_kinds import kind_key

@@ -14,7 +14,7 @@ from kyvsim.languages.cleanup.checks import cleanup_problems
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
 from kyvsim.sim.kyverno.denial import denial
-from kyvsim.sim.kyverno.policy_cache import CEL_KINDS
+from kyvsim.sim.kyverno.policies import CEL_KINDS
 from kyvsim.sim.parts import Parts, Settings
 from kyvsim.sim.policy_admission.other_kinds import (
     DISABLED,

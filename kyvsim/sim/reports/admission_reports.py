@@ -6,12 +6,10 @@ from kyvsim.kube.objects import metadata, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase, PolicyResponse
 from kyvsim.sim.kyverno.admission import Admission
-from kyvsim.sim.kyverno.ephemeral_reports import write_report
-from kyvsim.sim.kyverno.event_notes import of_response
-from kyvsim.sim.kyverno.events import Event, Source
-from kyvsim.sim.kyverno.failure_action import enforces
+from kyvsim.sim.kyverno.denial import enforces
+from kyvsim.sim.kyverno.events import Event, Source, of_response
 from kyvsim.sim.kyverno.installed import Kyverno
-from kyvsim.sim.kyverno.report_collector import EPHEMERAL
+from kyvsim.sim.kyverno.reports import EPHEMERAL, write_report
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts
 

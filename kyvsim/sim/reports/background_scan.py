@@ -31,19 +31,19 @@ from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
 from kyvsim.model.simulation import Unevaluated
 from kyvsim.schema.kinds import kyverno_groups
 from kyvsim.sim.kyverno.admission_notes import unevaluated
-from kyvsim.sim.kyverno.configuration import Filtered, is_filtered
-from kyvsim.sim.kyverno.event_notes import (
+from kyvsim.sim.kyverno.configuration import REPORTS, Filtered, is_filtered
+from kyvsim.sim.kyverno.events import (
+    Event,
+    Source,
     applied,
     excepted,
     violation_of_object,
     violation_of_policy,
 )
-from kyvsim.sim.kyverno.events import Event, Source
 from kyvsim.sim.kyverno.installed import Kyverno
 from kyvsim.sim.kyverno.match_conditions import concerns
 from kyvsim.sim.kyverno.native_reports import NATIVE_KINDS
-from kyvsim.sim.kyverno.report_results import is_reported
-from kyvsim.sim.kyverno.users import REPORTS
+from kyvsim.sim.kyverno.reports import is_reported
 from kyvsim.sim.latency import NOTICE, SCAN_DELAY, SCAN_INTERVAL
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.reports.native_scan import ScanError, is_of_interest, native_responses

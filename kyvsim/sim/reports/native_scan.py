@@ -31,8 +31,8 @@ from kyvsim.sim.admission_policies.bound import (
     parameters_of,
     unknown_kind,
 )
+from kyvsim.sim.kyverno.configuration import REPORTS
 from kyvsim.sim.kyverno.native_reports import bindings_of, reported_policies
-from kyvsim.sim.kyverno.users import REPORTS
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Store
 

@@ -1,12 +1,62 @@
-"""The fields that an API server itself writes into objects.
+"""The fields that an API server itself writes into objects: uids, names, versions."""
 
-Source of the rules: k8s.io/apiserver pkg/registry/rest (create.go, update.go).
-"""
-
+import hashlib
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json, metadata, text_field
+from kyvsim.kube.discovery import is_builtin
+from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.objects import Json, ObjectKey, metadata, text_field
+from kyvsim.schema.facts import has_status_apart
+from kyvsim.sim.server.store import Store
+
+# Uids and generated names: chance that is the same in every run.
+#
+# Source of the rules: k8s.io/apiserver pkg/storage/names.
+
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_LONGEST_BASE = 58
+
+
+class Identities:
+    """Gives out uids and suffixes; the same seed gives the same ones for the same things.
+
+    What a thing gets depends on what it is and on how many alike there were, not on what else
+    happened before: a run in another order of steps has the same names.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
+        self._counts: dict[tuple[str, ...], int] = {}
+
+    def uid(self, *thing: str) -> str:
+        """Return a uid that nothing else has."""
+        digits = f"{self._next('uid', *thing):032x}"
+        first, second, third = digits[:8], digits[8:12], digits[13:16]
+        # Version 5 and the common variant, as of a uuid that is made of a hash.
+        return f"{first}-{second}-5{third}-8{digits[17:20]}-{digits[20:]}"
+
+    def generated_name(self, base: str, *place: str) -> str:
+        """Return a name that begins as `base` does, five characters longer."""
+        number, suffix = self._next("name", base, *place), ""
+        for _ in range(5):
+            number, index = divmod(number, len(_ALPHABET))
+            suffix += _ALPHABET[index]
+        return base[:_LONGEST_BASE] + suffix
+
+    def below(self, bound: int) -> int:
+        """Return a whole number from 0 up to and without `bound`: an `Entropy`."""
+        return self._next("number") % bound
+
+    def _next(self, *thing: str) -> int:
+        count = self._counts[thing] = self._counts.get(thing, 0) + 1
+        text = "/".join((str(self._seed), *thing, str(count)))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])
+
+
+# The fields that an API server itself writes into objects.
+#
+# Source of the rules: k8s.io/apiserver pkg/registry/rest (create.go, update.go).
 
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
@@ -81,3 +131,26 @@ def marked_for_deletion(obj: Json, stamp: str, propagation: str) -> Json:
 
 def _wishes(obj: Json) -> Json:
     return {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
+
+
+# Kinds whose status is written apart from the rest.
+#
+# Source of the rules: k8s.io/kubernetes pkg/registry (every kind with a status has the
+# subresource);
+# for custom kinds their definition says it.
+
+
+def has_status(key: ObjectKey, store: Store) -> bool:
+    """Return whether only requests to `status` can change the status of a kind."""
+    group, version = split_api_version(key.api_version)
+    if is_builtin(group, key.kind) or has_status_apart(key.api_version, key.kind):
+        return True
+    for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
+        spec = definition["spec"]
+        if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) == (group, key.kind):
+            return any(_serves_status(one) for one in spec["versions"] if one["name"] == version)
+    return False
+
+
+def _serves_status(version: Json) -> bool:
+    return (version.get("subresources") or {}).get("status") is not None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, entries, metadata, object_key
-from kyvsim.sim.server.defaults_pods import CONTAINERS
+from kyvsim.sim.server.defaults import CONTAINERS
 from kyvsim.sim.server.store import Store
 
 _REACHABLE = frozenset({"NodePort", "LoadBalancer"})

@@ -15,9 +15,10 @@ from kyvsim.model.request import Operation
 from kyvsim.sim.server import errors
 from kyvsim.sim.server.defaults import with_defaults
 from kyvsim.sim.server.definitions import as_defined, refuse_unfit
-from kyvsim.sim.server.identity import Identities
 from kyvsim.sim.server.metadata import (
+    Identities,
     as_successor,
+    has_status,
     is_held,
     is_terminating,
     marked_for_deletion,
@@ -35,7 +36,6 @@ from kyvsim.sim.server.request import (
     Review,
     Webhook,
 )
-from kyvsim.sim.server.status import has_status
 from kyvsim.sim.server.store import Store
 from kyvsim.sim.server.subresources import as_sent, as_shown, as_stored
 from kyvsim.sim.server.unreadable import refuse_change, refuse_unreadable

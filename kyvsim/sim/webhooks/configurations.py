@@ -9,11 +9,10 @@ from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.model.policy import Policy
-from kyvsim.sim.kyverno.cel_admission import WEBHOOKS
+from kyvsim.sim.kyverno.cel_admission import PINNING_WEBHOOKS, WEBHOOKS
 from kyvsim.sim.kyverno.configuration import settings_of
-from kyvsim.sim.kyverno.generated import is_left_to_the_server
-from kyvsim.sim.kyverno.image_admission import PINNING_WEBHOOKS
 from kyvsim.sim.kyverno.installed import Kyverno
+from kyvsim.sim.kyverno.native_policies import is_left_to_the_server
 from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.server import Change, Store
 from kyvsim.sim.server.defaults import with_defaults

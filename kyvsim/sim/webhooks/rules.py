@@ -7,8 +7,7 @@ from itertools import product
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.sim.kyverno.configuration import settings_of
-from kyvsim.sim.kyverno.users import NAMESPACE
+from kyvsim.sim.kyverno.configuration import NAMESPACE, settings_of
 from kyvsim.sim.server import Store
 
 # What all of Kyverno's webhooks have in common, and what its ConfigMap says of them.

@@ -5,7 +5,7 @@ import pytest
 from kyvsim.kube.objects import labels
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.settings import variants_of
-from kyvsim.sim.kyverno.failure_action import enforces
+from kyvsim.sim.kyverno.denial import enforces
 
 RULE = {"validate": {"message": "no", "pattern": {"spec": {"=(hostNetwork)": False}}}}
 

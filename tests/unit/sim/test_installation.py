@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.installation import CI, HELM, Installation
-from kyvsim.sim.kyverno.users import ADMISSION, BACKGROUND, CLEANUP, REPORTS
+from kyvsim.sim.kyverno.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS
 from kyvsim.sim.server.authorizer import may
 from kyvsim.sim.server.client import ADMIN
 

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.obstacle import Reason
-from kyvsim.sim.kyverno.users import BACKGROUND, CLEANUP
+from kyvsim.sim.kyverno.configuration import BACKGROUND, CLEANUP
 from kyvsim.sim.server import Purpose
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.sim.kyverno.users import BACKGROUND
+from kyvsim.sim.kyverno.configuration import BACKGROUND
 
 LABELLED = {"any": [{"resources": {"kinds": ["Secret"], "selector": {"matchLabels": {"a": "b"}}}}]}
 SOURCE = ObjectKey("v1", "ConfigMap", "default", "source")

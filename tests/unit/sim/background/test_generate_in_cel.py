@@ -4,8 +4,8 @@ import pytest
 
 from kyvsim.kube.objects import ObjectKey, labels, metadata
 from kyvsim.model.installation import HELM
-from kyvsim.sim.background.restart import restart_background_controller
-from kyvsim.sim.kyverno.users import BACKGROUND
+from kyvsim.sim.background.background_controller import restart_background_controller
+from kyvsim.sim.kyverno.configuration import BACKGROUND
 from kyvsim.sim.server.client import ADMIN
 
 GROUP = "policies.kyverno.io"

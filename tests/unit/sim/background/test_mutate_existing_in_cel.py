@@ -4,8 +4,8 @@ import pytest
 
 from kyvsim.kube.objects import ObjectKey, labels
 from kyvsim.model.obstacle import Reason
-from kyvsim.sim.background.restart import restart_background_controller
-from kyvsim.sim.kyverno.users import BACKGROUND
+from kyvsim.sim.background.background_controller import restart_background_controller
+from kyvsim.sim.kyverno.configuration import BACKGROUND
 
 GROUP = "policies.kyverno.io"
 POLICY = ObjectKey(f"{GROUP}/v1", "MutatingPolicy", "", "mut")

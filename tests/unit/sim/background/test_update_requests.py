@@ -2,9 +2,16 @@
 
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
-from kyvsim.sim.background.recorded_requests import recorded, request_of
-from kyvsim.sim.background.update_requests import GENERATE, Work, in_batches, rule_context, submit
-from kyvsim.sim.kyverno.users import ADMISSION
+from kyvsim.sim.background.update_requests import (
+    GENERATE,
+    Work,
+    in_batches,
+    recorded,
+    request_of,
+    rule_context,
+    submit,
+)
+from kyvsim.sim.kyverno.configuration import ADMISSION
 
 
 def test_request_comes_back_as_it_was_recorded(cluster, obj):

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kube.objects import object_key
-from kyvsim.sim.kyverno.users import BACKGROUND
+from kyvsim.sim.kyverno.configuration import BACKGROUND
 from kyvsim.sim.server.authorizer import may
 
 RBAC = "rbac.authorization.k8s.io/v1"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.sim.kyverno.failure_action import enforces
+from kyvsim.sim.kyverno.denial import enforces
 
 LABELLED = {"matchLabels": {"tier": "prod"}}
 BROKEN = {"matchExpressions": [{"key": "a", "operator": "Near", "values": ["b"]}]}

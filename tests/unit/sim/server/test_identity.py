@@ -1,4 +1,4 @@
-from kyvsim.sim.server.identity import Identities
+from kyvsim.sim.server.metadata import Identities
 
 
 def test_a_uid_looks_like_one():

@@ -1,4 +1,4 @@
-from kyvsim.sim.server.service_account_plugin import TOKEN_PATH
+from kyvsim.sim.server.plugins import TOKEN_PATH
 
 
 def test_a_pod_gets_the_token_of_its_account(admin, pod):

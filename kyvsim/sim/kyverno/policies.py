@@ -1,17 +1,10 @@
-"""The policies that act at admission: compiled, and there only once they are ready.
+"""The policies that act at admission and those that work in the background."""
 
-Source of the rules: upstream pkg/controllers/policycache/controller.go, pkg/policycache.
-"""
+from collections.abc import Callable, Iterable, Sequence
 
-from collections.abc import Iterable, Sequence
-
-from kyvsim.compile import (
-    CompiledPolicy,
-    CompileOptions,
-    PolicySet,
-    index_policies,
-)
+from kyvsim.compile import CompiledPolicy, CompiledRule, CompileOptions, PolicySet, index_policies
 from kyvsim.expr import System
+from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import CEL_POLICIES, CLASSIC_POLICIES, compile_policies
 from kyvsim.languages.cel import webhook_facts_of
@@ -19,11 +12,19 @@ from kyvsim.languages.cel.compile import existing_changes, pinning
 from kyvsim.languages.cel.existing_objects import ExistingChange
 from kyvsim.languages.cel.facts import generates, mutates
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
+from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.languages.classic.rules.generate import Wishes, compile_wishes
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
-from kyvsim.sim.kyverno.generated import is_left_to_the_server, may_be_left
+from kyvsim.sim.kyverno.native_policies import is_left_to_the_server, may_be_left
+from kyvsim.sim.latency import NOTICE
 from kyvsim.sim.parts import Parts
+from kyvsim.sim.server import Change
+
+# The policies that act at admission: compiled, and there only once they are ready.
+#
+# Source of the rules: upstream pkg/controllers/policycache/controller.go, pkg/policycache.
 
 POLICY_KINDS = tuple((f"{RULES_GROUP}/v1", kind) for kind in sorted(CLASSIC_POLICIES.kinds))
 CEL_KINDS = CEL_POLICIES.kinds
@@ -208,3 +209,120 @@ def is_cel_policy(key: ObjectKey) -> bool:
 def place_of(kind: str, key: str) -> str:
     """Return under what a policy is kept; names of policies in CEL are their own kind's."""
     return f"{kind} {key}" if kind in CEL_KINDS else key
+
+
+# The policies that work in the background, as they are stored: ready or not.
+#
+# Source of the rules: upstream pkg/policy/policy_controller.go, whose informers do not wait for
+# admission.
+
+_ACTOR = "policy-controller"
+
+
+def generates_or_mutates(policy: Policy) -> bool:
+    """Return whether a policy has rules for the background."""
+    return any(rule.generates or rule.mutates_existing for rule in policy.rules)
+
+
+class PolicyLister:
+    """Policies of some kinds that work in the background, by key."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        cache: PolicyCache,
+        kinds: Iterable[tuple[str, str]],
+        works: Callable[[Policy], bool] = generates_or_mutates,
+    ) -> None:
+        """Take the kinds, by apiVersion, and what says of a policy whether it is one of these."""
+        self._parts = parts
+        self._kinds = tuple(kinds)
+        self._named = {(split_api_version(version)[0], kind) for version, kind in self._kinds}
+        self._works = works
+        self._cache = cache
+        self._policies: dict[str, Policy] = {}
+        self._compiled: dict[str, CompiledPolicy] = {}
+        self._wishes: dict[str, dict[str, Wishes]] = {}
+        """What generate rules want, by policy and rule, for as long as a policy stays compiled."""
+        self.changed: list[Callable[[Policy, Policy | None], None]] = []
+        """Who is told of a policy that is new or has changed, with what it was before."""
+        self.dropped: list[Callable[[Policy], None]] = []
+        """Who is told of a policy that is gone."""
+        parts.store.watch(self._observe)
+
+    def get(self, key: str) -> CompiledPolicy | None:
+        """Return a policy, compiled, or None where it is gone or not sound."""
+        policy = self._policies.get(key)
+        if policy is None:
+            return None
+        if key not in self._compiled:
+            compiled = self._cache.compiled(policy)
+            if compiled is None:
+                return None
+            self._compiled[key] = compiled
+        return self._compiled[key]
+
+    def wishes(self, policy: CompiledPolicy, rule: CompiledRule) -> Wishes:
+        """Return what says which objects a generate rule wants."""
+        known = self._wishes.setdefault(policy.policy.key, {})
+        if rule.rule.name not in known:
+            context = RuleContext(policy.policy, rule.rule, self._cache.system)
+            known[rule.rule.name] = compile_wishes(context)
+        return known[rule.rule.name]
+
+    def _forget(self, key: str) -> None:
+        self._compiled.pop(key, None)
+        self._wishes.pop(key, None)
+
+    def _forget_all(self) -> None:
+        self._compiled.clear()
+        self._wishes.clear()
+
+    def every(self) -> list[CompiledPolicy]:
+        """Return all policies, compiled, by key."""
+        found = (self.get(key) for key in sorted(self._policies))
+        return [one for one in found if one is not None]
+
+    def relist(self) -> None:
+        """Forget all policies, and take up those that are stored as if they were new."""
+        self._policies.clear()
+        self._forget_all()
+        for api_version, kind in self._kinds:
+            for obj in self._parts.store.list(api_version, kind, ""):
+                self._take(object_key(obj))
+
+    def _observe(self, change: Change) -> None:
+        key = change.key
+        after = self._parts.scheduler.after
+        if key.kind == "PolicyException":
+            after(NOTICE, _ACTOR, self._forget_all)
+        elif (split_api_version(key.api_version)[0], key.kind) in self._named:
+            if change.new is None:
+                after(NOTICE, _ACTOR, lambda: self._drop(policy_key(change.old)))
+            elif change.old is None or change.old.get("spec") != change.new.get("spec"):
+                after(NOTICE, _ACTOR, lambda: self._take(key))
+
+    def _take(self, key: ObjectKey) -> None:
+        obj = self._parts.store.get(*key)
+        policy = self._read(obj) if obj is not None else None
+        if policy is None:
+            return
+        before = self._policies.get(policy.key)
+        self._policies[policy.key] = policy
+        self._forget(policy.key)
+        for listener in self.changed:
+            listener(policy, before)
+
+    def _read(self, obj: Json) -> Policy | None:
+        """Return a policy if it works in the background, now or until now."""
+        policy, _ = self._parts.readers.policy(obj)
+        if policy is None:
+            return None
+        return policy if self._works(policy) or policy.key in self._policies else None
+
+    def _drop(self, key: str) -> None:
+        self._forget(key)
+        policy = self._policies.pop(key, None)
+        if policy is not None:
+            for listener in self.dropped:
+                listener(policy)
