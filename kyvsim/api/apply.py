@@ -42,11 +42,10 @@ from kyvsim.languages.idle.runs import (
 )
 from kyvsim.load.mistaken import only_policies
 from kyvsim.load.resources import load_resources
-from kyvsim.model.budget import to_follow
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Refusal
 from kyvsim.model.policy import Policy
-from kyvsim.model.ports import Clock, ClusterView
+from kyvsim.model.ports import Clock, ClusterView, to_follow
 from kyvsim.model.probe import Follower
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage

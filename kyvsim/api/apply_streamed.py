@@ -25,8 +25,8 @@ from kyvsim.api.part_processes import told_by_processes
 from kyvsim.api.part_text import PartText
 from kyvsim.engine.unasked_objects import ALL_KINDS
 from kyvsim.load.cut_files import Block, cut_files, origins
+from kyvsim.model.diagnostic import listed
 from kyvsim.model.result import Phase
-from kyvsim.model.wording import listed
 from kyvsim.report.run import Run, Teller, Told, Unparted
 
 Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]

@@ -30,14 +30,11 @@ from kyvsim.languages.cel.values import request_value
 from kyvsim.load.context_file import read_context_file
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
-from kyvsim.model import budget
-from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.outside import Outside
-from kyvsim.model.payload import PayloadMode
-from kyvsim.model.ports import System
-from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model import ports
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed
+from kyvsim.model.ports import Outside, System
+from kyvsim.model.request import AdmissionRequest, Operation, PayloadMode
 from kyvsim.model.source import Document, Location
-from kyvsim.model.wording import listed
 
 _MUTATES = "MutatingAdmissionPolicy"
 _NATIVE = ("ValidatingAdmissionPolicy", _MUTATES)
@@ -203,7 +200,7 @@ def evaluate_cel(program: Program, session: CelSession) -> CelValue:
     """Return the value of an expression; raises CelError with the reason why it has none."""
     try:
         found = program.evaluate(session.values)
-    except (BudgetError, budget.BudgetError) as error:
+    except (BudgetError, ports.BudgetError) as error:
         raise CelError(str(error)) from None
     return CelValue(type_name(found), readable_json(found))
 

@@ -12,10 +12,10 @@ from kyvsim.evidence.search import Budget, Search
 from kyvsim.evidence.verdict import Bench, evidence_of
 from kyvsim.languages import compile_policies
 from kyvsim.load.files import Source
-from kyvsim.model.coverage import Ratio
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.evidence import Answer, Evidence, Limit, SideReached
 from kyvsim.model.policy import Policy
+from kyvsim.model.probe import Ratio
 
 
 class EqualInputs(NamedTuple):

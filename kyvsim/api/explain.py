@@ -16,7 +16,7 @@ from kyvsim.api.explain_record import Recorder, explained_rules
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
 from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, likely
 from kyvsim.model.explanation import (
     FollowedRule,
     ObjectExplanation,
@@ -27,7 +27,6 @@ from kyvsim.model.explanation import (
 )
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse
-from kyvsim.model.wording import likely
 from kyvsim.report.course import Course
 from kyvsim.report.run import Run
 

@@ -16,8 +16,7 @@ from kyvsim.engine.policy import RuleInput, open_request
 from kyvsim.kube.objects import Json
 from kyvsim.languages import compile_policies
 from kyvsim.model.explanation import RuleExplanation
-from kyvsim.model.payload import Payload
-from kyvsim.model.request import AdmissionRequest
+from kyvsim.model.request import AdmissionRequest, Payload
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus, Stage
 from kyvsim.report.reasons import Reason, reasons_of
 from kyvsim.report.run import Explain

@@ -8,13 +8,13 @@ from kyvsim.api.explain_places import with_places
 from kyvsim.api.explain_record import Recorder
 from kyvsim.compile import PolicySet, index_policies
 from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.model.diagnostic import likely
 from kyvsim.model.explanation import FollowedRule, StepKind
 from kyvsim.model.inquiry import Inquiry
 from kyvsim.model.result import EngineResponse, Stage
 from kyvsim.model.scenario import Scenario
 from kyvsim.model.simulation import Simulation
 from kyvsim.model.source import Document
-from kyvsim.model.wording import likely
 from kyvsim.sim.inquirer import Asked, Inquirer
 
 _Written = Mapping[tuple[str, str, str], tuple[Document, ...]]

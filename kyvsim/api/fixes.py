@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from kyvsim.load.edits import NoEditError, edits_of, with_edits
 from kyvsim.load.files import Source
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.fix import Edit
+from kyvsim.model.diagnostic import Diagnostic, Edit
 
 Check = Callable[[Source], tuple[Diagnostic, ...]]
 """Returns the remarks on one text."""

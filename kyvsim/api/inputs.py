@@ -48,14 +48,11 @@ from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import load_values, parse_settings
 from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.baseline import Baseline
-from kyvsim.model.binding import Binding
-from kyvsim.model.budget import UNCHANGED, Budget
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
-from kyvsim.model.outside import ContextData
-from kyvsim.model.payload import Payload, PayloadMode
-from kyvsim.model.policy import Policy
-from kyvsim.model.request import UserInfo
+from kyvsim.model.policy import Binding, Policy
+from kyvsim.model.ports import UNCHANGED, Budget, ContextData
+from kyvsim.model.request import Payload, PayloadMode, UserInfo
 from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
 

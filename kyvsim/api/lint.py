@@ -40,10 +40,9 @@ from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.sorting import POLICIES, sorted_out
 from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.load.walking import USUAL, Walking
-from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.source import Document
 from kyvsim.report.findings import Findings
 from kyvsim.schema.native import native_schemas

@@ -19,8 +19,7 @@ from kyvsim.evidence.verdict import Bench, answer_of, first_counterexample
 from kyvsim.model.evidence import Answer, Counterexample
 from kyvsim.model.mutants import Hole
 from kyvsim.model.policy import Policy
-from kyvsim.model.source import Location
-from kyvsim.model.text_place import place_in_text
+from kyvsim.model.source import Location, place_in_text
 from kyvsim.report.json_text import whole_numbers
 
 _CASES = 3000

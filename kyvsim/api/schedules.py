@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from kyvsim.kube.cron import next_times
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Schedule
 from kyvsim.model.ports import Clock
-from kyvsim.model.schedule import Schedule
 
 _SHOWN = 3
 

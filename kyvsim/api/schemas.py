@@ -9,7 +9,7 @@ from kyvsim.load.chainsaw_blocks import chainsaw_schemas
 from kyvsim.load.json_schema import json_schema
 from kyvsim.load.scenario import scenario_schemas
 from kyvsim.load.values import cli_schemas
-from kyvsim.model.wording import likely, listed
+from kyvsim.model.diagnostic import likely, listed
 from kyvsim.schema.facts import written_names, written_schema
 from kyvsim.schema.native import native_schemas
 from kyvsim.schema.node import Node

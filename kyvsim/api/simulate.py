@@ -35,10 +35,10 @@ from kyvsim.load.scenario import (
 from kyvsim.load.sorting import EXCEPTIONS, POLICIES, sorted_out
 from kyvsim.load.userinfo import named_user
 from kyvsim.load.walking import USUAL, Walking
-from kyvsim.model.budget import SIMULATED, Budget
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.installation import HELM
 from kyvsim.model.policy import PolicyReaders
+from kyvsim.model.ports import SIMULATED, Budget
 from kyvsim.model.scenario import Scenario, ScenarioSettings, ScenarioStep, Verb
 from kyvsim.model.simulation import Simulation
 from kyvsim.model.source import Document, Location

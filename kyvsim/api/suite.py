@@ -16,11 +16,10 @@ from kyvsim.api.system import processors
 from kyvsim.load.stamps import stamp
 from kyvsim.load.suite_manifest import find_manifests, read_manifests, what_is_there
 from kyvsim.load.walking import USUAL, Walking
-from kyvsim.model.coverage import Coverage
-from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed, without_left_out
+from kyvsim.model.probe import Coverage
 from kyvsim.model.source import Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
-from kyvsim.model.wording import listed
 from kyvsim.suite.check import check_rows
 from kyvsim.suite.coverage import Recorder, together
 from kyvsim.suite.run import Begin, observe

@@ -33,16 +33,14 @@ from kyvsim.load.structure import check, diagnostics
 from kyvsim.load.userinfo import load_userinfo
 from kyvsim.load.values import cli_schemas, load_values
 from kyvsim.load.walking import USUAL, Walking
-from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
-from kyvsim.model.mocks import NO_MOCKS, Mocks
-from kyvsim.model.payload import Payload, PayloadMode
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.model.probe import Listener
+from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document, Location, Stamp
 from kyvsim.model.suite import ExpectedRow, Manifest
-from kyvsim.model.values import Values
+from kyvsim.model.values import NO_MOCKS, Mocks, Values
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, lost_namespaces, without_duplicates
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from kyvsim.expr import System
-from kyvsim.model.budget import UNCHANGED, Budget, Meter
+from kyvsim.model.ports import UNCHANGED, Budget, Meter
 
 
 class _SystemClock:

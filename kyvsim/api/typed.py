@@ -8,8 +8,8 @@ from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.simulate import Simulated, SimulateInputs, simulate
 from kyvsim.load.documents import STRICT_FLOATS, read_documents
 from kyvsim.load.files import Source
-from kyvsim.model.budget import SIMULATED, UNCHANGED, Budget
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.ports import SIMULATED, UNCHANGED, Budget
 
 
 class Typed(NamedTuple):

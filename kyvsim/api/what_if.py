@@ -12,12 +12,11 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import matches
 from kyvsim.load.files import Source
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.exception import CelException, Exceptions, PolicyException
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
-from kyvsim.model.wording import likely
 from kyvsim.report.subject import title
 
 OldKey: TypeAlias = tuple[str, str, str, str]

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.cel.types import CelType
-from kyvsim.model.budget import CEL_STEPS
+from kyvsim.model.ports import CEL_STEPS
 
 CALL_LIMIT = 1_000_000
 """The steps that one expression may take. upstream: k8s.io/apiserver/pkg/apis/cel/config.go"""

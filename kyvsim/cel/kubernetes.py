@@ -20,7 +20,7 @@ from kyvsim.cel.libraries.authorizer import (
 from kyvsim.cel.libraries.mutation import ESCAPES, OBJECTS
 from kyvsim.cel.signature import read_type
 from kyvsim.cel.types import CelType
-from kyvsim.model.budget import UNCHANGED
+from kyvsim.model.ports import UNCHANGED
 
 VARIABLES = "kubernetes.variables"
 VARIABLES_TYPE = types.struct(VARIABLES)

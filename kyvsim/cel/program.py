@@ -14,7 +14,7 @@ from kyvsim.cel.source import describe
 from kyvsim.cel.types import DYN, CelType
 from kyvsim.cel.values import plain
 from kyvsim.kube.regexes import RegexError
-from kyvsim.model.budget import CEL_STEPS, Meter
+from kyvsim.model.ports import CEL_STEPS, Meter
 
 _MANY = 10_000
 """Steps that are worth counting."""

@@ -16,7 +16,7 @@ from kyvsim.expr.functions.record import ANY, ARRAY, NUMBER, STRING, Function
 from kyvsim.expr.functions.texts import parse_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import matches
-from kyvsim.model.budget import BudgetError
+from kyvsim.model.ports import BudgetError
 
 # The JMESPath functions that chainsaw adds to Kyverno's; `FUNCTIONS` has them by name.
 #

@@ -12,8 +12,8 @@ from kyvsim.expr import System
 from kyvsim.kube.discovery import lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.model.budget import SIMULATED, Meter
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
+from kyvsim.model.ports import SIMULATED, Meter
 from kyvsim.sim.cluster import Cluster
 from kyvsim.sim.latency import Crowd, Idleness
 from kyvsim.sim.server import Client

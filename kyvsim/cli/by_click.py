@@ -30,8 +30,7 @@ from kyvsim.cli.declared import (
 )
 from kyvsim.cli.exit_status import INTERRUPTED, UNUSABLE
 from kyvsim.cli.streams import say
-from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.wording import nearest
+from kyvsim.model.diagnostic import Diagnostic, Severity, nearest
 
 _BOOLEAN = re.compile(r"(--[a-z-]+|-[a-zA-Z])=(true|t|1|false|f|0)", re.IGNORECASE)
 _SHORT_VALUE = re.compile(r"(-[a-zA-Z])=(.*)", re.DOTALL)

@@ -13,8 +13,7 @@ from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.settings import every_setting
 from kyvsim.cli.settled import configuration_files, variables_now
 from kyvsim.cli.streams import write_out
-from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.wording import likely
+from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import safe_line
 

@@ -8,7 +8,7 @@ from kyvsim.cli import declared
 from kyvsim.cli.percent import percent_option
 from kyvsim.cli.report_files import chosen_files, write_reports
 from kyvsim.cli.streams import say
-from kyvsim.model.coverage import Coverage
+from kyvsim.model.probe import Coverage
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.coverage_formats import COVERAGE_FORMATS
 from kyvsim.report.coverage_text import percent_text

@@ -12,7 +12,7 @@ from kyvsim.cli.rendering import is_rendered, rendered, rendering_options
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.walking import walking_of, walking_options
 from kyvsim.cli.what_if import what_if_of, what_if_options
-from kyvsim.model.payload import PayloadMode
+from kyvsim.model.request import PayloadMode
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
 _FILES = (

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kyvsim.cli import declared
-from kyvsim.model.budget import UNCHANGED, Budget
 from kyvsim.model.policy import SEVERITIES
+from kyvsim.model.ports import UNCHANGED, Budget
 
 _CLUSTER = "there is no cluster to ask; pass manifests with --resource"
 _REGISTRY = "there is no registry to ask"

@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple, Self
 from kyvsim.cli import declared
 from kyvsim.cli.streams import OutputError
 from kyvsim.load.scratch import ScratchFiles
-from kyvsim.model.wording import likely
+from kyvsim.model.diagnostic import likely
 from kyvsim.report.format import Format
 from kyvsim.report.log_commands import TEXT, LogFilter
 

@@ -8,7 +8,7 @@ from typing import Any
 from kyvsim.cli import declared
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.streams import shown_width, shows_colours, write_out
-from kyvsim.model.wording import likely
+from kyvsim.model.diagnostic import likely
 from kyvsim.report.code_text import code_lines, list_lines
 from kyvsim.report.known_codes import Code, codes_by_name, files_of
 from kyvsim.report.log_commands import JSON

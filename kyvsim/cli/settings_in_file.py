@@ -23,8 +23,7 @@ from kyvsim.cli.discovered import check_discovered
 from kyvsim.cli.options import at_commas
 from kyvsim.kube.objects import Json
 from kyvsim.load.configuration import Configuration
-from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.wording import likely
+from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 
 _LARGEST = (1 << 63) - 1
 """TOML has integers of 64 bits; its reader takes larger ones, which Python does not print."""

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.cli.commands import every_command
 from kyvsim.cli.declared import NO, PREFIX, YES, Command, Parameter, Setting, Settled, is_flag
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.source import Location
-from kyvsim.model.wording import likely
 
 
 def variables_of(path: Iterable[str], parameter: Parameter) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.kube.quantities import SECOND, parse_duration
-from kyvsim.model.budget import SIMULATED
+from kyvsim.model.ports import SIMULATED
 from kyvsim.model.scenario import ScenarioSettings
 from kyvsim.model.simulation import HazardLevel, Simulation
 from kyvsim.report.log_commands import JSON

@@ -10,10 +10,9 @@ from kyvsim.expr import Template
 from kyvsim.kube.objects import Json
 from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
 from kyvsim.match.criteria import reach_of_block
-from kyvsim.model.budget import Meter
-from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.request import AdmissionRequest
+from kyvsim.model.ports import Meter
+from kyvsim.model.request import AdmissionRequest, PayloadMode
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus, Stage
 from kyvsim.proof import Shape
 

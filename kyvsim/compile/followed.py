@@ -9,11 +9,9 @@ from kyvsim.context import JSONContext
 from kyvsim.expr import RuleScope, Template
 from kyvsim.kube.objects import Json
 from kyvsim.match import MatchFacts, Predicate
-from kyvsim.model.coverage import PointKind
 from kyvsim.model.explanation import RuleRun, Step, StepKind, Value
-from kyvsim.model.following import following, tell
 from kyvsim.model.policy import Policy
-from kyvsim.model.probe import Follower, Probe
+from kyvsim.model.probe import Follower, PointKind, Probe, following, tell
 from kyvsim.model.result import RuleStatus
 
 # Rules and loops that tell each step of their evaluation.

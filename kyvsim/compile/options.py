@@ -6,9 +6,8 @@ from typing import NamedTuple
 from kyvsim.expr import System
 from kyvsim.kube.discovery import NO_KINDS, KindTable
 from kyvsim.kube.objects import Json
-from kyvsim.model.binding import Binding
 from kyvsim.model.exception import CelException, PolicyException
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.model.probe import NO_PROBE, Follower, Listener, PolicyPlace, Probe
 
 

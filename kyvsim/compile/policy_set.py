@@ -11,8 +11,8 @@ from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Proof, Proofs
 from kyvsim.context import JSONContext
 from kyvsim.kube.objects import Json
 from kyvsim.match import MatchFacts
-from kyvsim.model.budget import Meter
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import Meter
 from kyvsim.model.result import Phase, PolicyPasses, RuleResult, RuleStatus, Stage
 from kyvsim.proof import Mark, Trace, compile_walk
 

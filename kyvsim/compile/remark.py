@@ -1,7 +1,6 @@
 """How a warning about a place of a document is made."""
 
-from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.fix import Fix
+from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document, Path
 

@@ -15,11 +15,9 @@ from kyvsim.expr.query import Hear
 from kyvsim.expr.variables import Variable
 from kyvsim.expr.way import Field, way_of_text
 from kyvsim.kube.objects import Json
-from kyvsim.model.budget import FEW, Meter
-from kyvsim.model.coverage import PointKind
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.following import LONGEST_FOLLOWED, following, tell
-from kyvsim.model.probe import NO_PROBE, Probe
+from kyvsim.model.ports import FEW, Meter
+from kyvsim.model.probe import LONGEST_FOLLOWED, NO_PROBE, PointKind, Probe, following, tell
 from kyvsim.model.source import Path
 
 # Conditions that tell what both of their sides came to.

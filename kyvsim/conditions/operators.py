@@ -28,7 +28,7 @@ from kyvsim.kube.wildcard import (
     is_range,
     matches,
 )
-from kyvsim.model.budget import FEW
+from kyvsim.model.ports import FEW
 
 # Readings of operands that several operators share: pairs of durations, seconds.
 #
@@ -48,18 +48,18 @@ def duration_of(value: Json) -> int | None:
     return parse_duration(value) if value.__class__ is str and value != "0" else None
 
 
-def duration_pair(key: Json, value: Json) -> tuple[int, int] | None:
+def duration_pair(one: Json, other: Json) -> tuple[int, int] | None:
     """Return both sides in nanoseconds where they compare as durations.
 
     They do when one of them is a duration's text and the other one too, or a number of seconds.
     """
-    left, right = duration_of(key), duration_of(value)
+    left, right = duration_of(one), duration_of(other)
     if left is None and right is None:
         return None
     if left is None:
-        left = seconds_as_duration(key)
+        left = seconds_as_duration(one)
     if right is None:
-        right = seconds_as_duration(value)
+        right = seconds_as_duration(other)
     return None if left is None or right is None else (left, right)
 
 

@@ -11,7 +11,7 @@ from kyvsim.expr.variables import is_plain
 from kyvsim.expr.way import Field, Lists, Spread, Way, way_of, way_of_text
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.model.budget import FEW
+from kyvsim.model.ports import FEW
 from kyvsim.proof import Each, Entry, Fields, Keys, Shape, Value, is_scalar, together
 
 _SPREADING: Final = frozenset({"AnyIn", "AnyNotIn"})

@@ -24,8 +24,7 @@ from kyvsim.expr import QueryError, System
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, labels
-from kyvsim.model.outside import Outside
-from kyvsim.model.ports import ClusterView
+from kyvsim.model.ports import ClusterView, Outside
 from kyvsim.model.request import UserInfo
 
 

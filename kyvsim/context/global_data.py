@@ -12,8 +12,8 @@ from kyvsim.context.cluster_api import CallError, answer_get, list_of
 from kyvsim.context.json_context import SKIPPED
 from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kube.objects import Json, object_key
-from kyvsim.model.mocks import GlobalData
-from kyvsim.model.outside import Outside
+from kyvsim.model.ports import Outside
+from kyvsim.model.values import GlobalData
 
 KEPT = ("kyverno.io/v2", "GlobalContextEntry", "")
 """Where a cluster has the entries: apiVersion, kind, and no namespace."""

@@ -7,9 +7,8 @@ from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.following import following
-from kyvsim.model.outside import Outside
-from kyvsim.model.probe import Probe
+from kyvsim.model.ports import Outside
+from kyvsim.model.probe import Probe, following
 
 # Variables given by dotted names, put into the data that expressions see.
 

@@ -7,7 +7,7 @@ from kyvsim.expr import QueryError
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.pods import POD_SPEC_PATHS
-from kyvsim.model.outside import Outside
+from kyvsim.model.ports import Outside
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 
 # The `images` variable: references of the containers of a Pod or of a controller's template.

@@ -22,9 +22,8 @@ from kyvsim.engine.policy import (
 from kyvsim.engine.world import World
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.match import match_facts
-from kyvsim.model.payload import Payload
 from kyvsim.model.policy import Rule
-from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.request import AdmissionRequest, Operation, Payload
 from kyvsim.model.result import (
     EngineResponse,
     PassingPolicies,

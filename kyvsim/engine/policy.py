@@ -12,9 +12,9 @@ from kyvsim.expr import QueryError, SubstitutionError
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.match import MatchFacts, facts_after_change, match_facts
-from kyvsim.model.budget import BudgetError
 from kyvsim.model.fault import fault_text
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import BudgetError
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 

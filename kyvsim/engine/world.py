@@ -6,11 +6,9 @@ from typing import NamedTuple
 
 from kyvsim.engine.given_objects import ClusterBefore
 from kyvsim.kube.objects import Json
-from kyvsim.model.mocks import NO_MOCKS, Mocks
-from kyvsim.model.outside import Outside
-from kyvsim.model.ports import ClusterView
+from kyvsim.model.ports import ClusterView, Outside
 from kyvsim.model.request import UserInfo
-from kyvsim.model.values import Values
+from kyvsim.model.values import NO_MOCKS, Mocks, Values
 
 _NO_NAMESPACES: Mapping[str, Json] = MappingProxyType({})
 

@@ -16,8 +16,8 @@ from kyvsim.kube.discovery import KindTable, lies_in_namespace
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
-from kyvsim.model.image_data import ImageData
 from kyvsim.model.mention import Hole, Way
+from kyvsim.model.values import ImageData
 from kyvsim.patch.merge_types import FindType, Type
 
 NAME = "there"

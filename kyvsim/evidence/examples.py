@@ -12,8 +12,8 @@ from kyvsim.evidence.search import Tried
 from kyvsim.evidence.shrink import shrunk
 from kyvsim.evidence.side import Effect
 from kyvsim.kube.objects import Json, metadata, object_key
-from kyvsim.model.coverage import Point, PointKind
 from kyvsim.model.examples import Doing, Example, Missing
+from kyvsim.model.probe import Point, PointKind
 from kyvsim.model.request import Operation
 
 _STATUSES: Mapping[str, str] = MappingProxyType(

@@ -7,8 +7,7 @@ from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, object_key
 from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.model.facts import Target
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Target
 
 
 def missing_targets(

@@ -15,9 +15,9 @@ from kyvsim.kube.discovery import crd_kinds, is_namespaced, plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.model.coverage import Point
 from kyvsim.model.evidence import Said
 from kyvsim.model.explanation import RuleRun, Step, StepKind
+from kyvsim.model.probe import Point
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.sim.kyverno.denial import enforces

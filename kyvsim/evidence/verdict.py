@@ -11,7 +11,6 @@ from kyvsim.evidence.shrink import shrunk
 from kyvsim.evidence.side import Effect, Side
 from kyvsim.evidence.space import Space
 from kyvsim.kube.objects import Json, metadata
-from kyvsim.model.coverage import Point, PointKind, Ratio
 from kyvsim.model.evidence import (
     Account,
     Answer,
@@ -20,6 +19,7 @@ from kyvsim.model.evidence import (
     Limit,
     SideReached,
 )
+from kyvsim.model.probe import Point, PointKind, Ratio
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.source import Location
 

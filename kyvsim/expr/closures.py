@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from kyvsim.expr.errors import QueryError
 from kyvsim.kube.numbers import deep_equal
 from kyvsim.kube.objects import Json
-from kyvsim.model.budget import FEW, Meter
+from kyvsim.model.ports import FEW, Meter
 
 # Truth and type names as upstream's evaluator has them.
 #

@@ -17,8 +17,7 @@ from kyvsim.expr.functions.record import Function
 from kyvsim.expr.parse import Tree
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.objects import Json
-from kyvsim.model.budget import FEW, SHORT, Meter
-from kyvsim.model.ports import System
+from kyvsim.model.ports import FEW, SHORT, Meter, System
 
 # Function calls: arguments, the checks of their number and types, the call itself.
 #

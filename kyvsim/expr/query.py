@@ -11,8 +11,8 @@ from kyvsim.expr.functions.table import FUNCTIONS
 from kyvsim.expr.lower import Surroundings, lower
 from kyvsim.expr.parse import Spans, Tree, parse
 from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import likely
 from kyvsim.model.ports import System
-from kyvsim.model.wording import likely
 
 # Which context entries a query may read: decided by its text, as upstream decides it.
 #

@@ -24,8 +24,7 @@ from kyvsim.expr.variables import (
 )
 from kyvsim.kube.go_text import clean_path, sprint, to_json
 from kyvsim.kube.objects import Json, contains_text
-from kyvsim.model.budget import FEW, SHORT, Meter
-from kyvsim.model.ports import System
+from kyvsim.model.ports import FEW, SHORT, Meter, System
 
 # Filling in variables that only exist now: in texts and values that came out of queries.
 #

@@ -13,8 +13,7 @@ from kyvsim.cel.libraries.authorizer import Answer, Asked, Authorizer, ResourceC
 from kyvsim.context.access_review import can_review, review
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
-from kyvsim.model.outside import Outside
-from kyvsim.model.ports import ClusterView
+from kyvsim.model.ports import ClusterView, Outside
 from kyvsim.model.request import AdmissionRequest, UserInfo
 
 _NO_RESOURCE: Mapping[str, str] = MappingProxyType({"group": "", "version": "", "resource": ""})

@@ -24,7 +24,7 @@ from kyvsim.cel.lazy_variables import composited
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 from kyvsim.model.source import Path
 
 _LONGEST_MESSAGE = 5 * 1024

@@ -9,8 +9,7 @@ from kyvsim.kube.go_time import TimeError, parse_rfc3339
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.kube.quantities import SECOND
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.fix import Fix, Way, change
+from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP, is_deprecated
 from kyvsim.schema.kinds import kyverno_kinds

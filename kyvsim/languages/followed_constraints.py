@@ -7,8 +7,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.match import MatchFacts, Predicate
 from kyvsim.match.block import followed_block, kind_text
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.following import following
-from kyvsim.model.probe import Probe
+from kyvsim.model.probe import Probe, following
 from kyvsim.model.source import Path
 
 

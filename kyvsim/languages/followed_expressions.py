@@ -9,8 +9,7 @@ from kyvsim.cel.text import show_value
 from kyvsim.cel.values import plain
 from kyvsim.cel.written import object_path, start_of, written
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.following import LONGEST_FOLLOWED, following
-from kyvsim.model.probe import Probe
+from kyvsim.model.probe import LONGEST_FOLLOWED, Probe, following
 
 _JSON = (str, int, float, bool, list, dict, type(None))
 _OWN = "expression"

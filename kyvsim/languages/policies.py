@@ -15,14 +15,13 @@ from kyvsim.compile import (
 from kyvsim.compile.remark import uncompiled
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.languages.protocol import Diagnostics, Language
-from kyvsim.model.budget import BudgetError
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.fault import fault_text
 from kyvsim.model.mention import About, Mention
-from kyvsim.model.payload import Payload, PayloadMode
 from kyvsim.model.policy import Policy, PolicyReaders, Rule
-from kyvsim.model.ports import System
+from kyvsim.model.ports import BudgetError, System
+from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
 from kyvsim.schema.native import NATIVE_GROUP

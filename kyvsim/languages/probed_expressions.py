@@ -4,8 +4,7 @@ from typing import Any
 
 from kyvsim.cel import Program
 from kyvsim.languages.followed_expressions import followed_program
-from kyvsim.model.coverage import PointKind
-from kyvsim.model.probe import Probe
+from kyvsim.model.probe import PointKind, Probe
 
 
 def told_program(program: Program, probe: Probe, *, decides: bool = True) -> Program:

@@ -1,6 +1,6 @@
 """What a policy language is: a value that reads policies of its kinds and compiles them.
 
-Everything behind knows compiled policies and facts (`kyvsim.model.facts`), and no language.
+Everything behind knows compiled policies and facts (`kyvsim.model.policy`), and no language.
 """
 
 from collections.abc import Callable
@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.compile import CompiledPolicy, CompileOptions
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.payload import Payload
 from kyvsim.model.policy import Policy, PolicyReader, Rule
+from kyvsim.model.request import Payload
 
 Diagnostics: TypeAlias = tuple[Diagnostic, ...]
 

@@ -1,8 +1,7 @@
 """Documents → policies without rules: their whole `spec` is what their one rule says."""
 
 from kyvsim.kube.objects import Json, annotations, metadata, text_field
-from kyvsim.model.facts import PolicyFacts, RuleFacts
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.source import Document
 
 

@@ -9,7 +9,7 @@ from kyvsim.load.files import Source
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.load.values import cli_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.outside import ContextData
+from kyvsim.model.ports import ContextData
 
 
 def read_context_file(

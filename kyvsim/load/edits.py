@@ -17,7 +17,7 @@ import yaml
 from yaml.events import AliasEvent, NodeEvent
 from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
-from kyvsim.model.fix import Change, Edit, Way
+from kyvsim.model.diagnostic import Change, Edit, Way
 
 _STEP = 2
 """By how much lines move to the right that go a level down."""

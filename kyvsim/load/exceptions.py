@@ -8,7 +8,7 @@ from kyvsim.kube.objects import Json, labels, metadata, text_field
 from kyvsim.kube.quantities import SECOND
 from kyvsim.load.policy import is_exception, sniff
 from kyvsim.load.structure import check, diagnostics
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.exception import (
     CelException,
     ExceptedRules,
@@ -17,7 +17,6 @@ from kyvsim.model.exception import (
     PolicyRef,
 )
 from kyvsim.model.source import Document
-from kyvsim.model.wording import likely
 from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP, is_written, written_schema
 from kyvsim.schema.kinds import served_names
 

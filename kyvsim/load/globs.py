@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from kyvsim.load.walk import is_folder
-from kyvsim.model.wording import nearest
+from kyvsim.model.diagnostic import nearest
 
 _OnError: TypeAlias = Callable[[str, OSError], None]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.image_data import Attestation, ImageData, Signature
+from kyvsim.model.values import Attestation, ImageData, Signature
 
 
 def load_image_data(section: Json) -> Mapping[str, ImageData]:

@@ -9,10 +9,9 @@ from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.installation import BY_NAME, Installation
 from kyvsim.model.source import Document, Location, Path
-from kyvsim.model.wording import likely
 
 _CONTROLLERS = tuple(
     f"{name}Controller" for name in ("admission", "background", "cleanup", "reports")

@@ -12,9 +12,8 @@ from kyvsim.load.recognise import (
     looks_like_policy,
     what_reads,
 )
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.source import Document, Location
-from kyvsim.model.wording import listed
 
 _EXCHANGED = "policies and resources look exchanged: policies are arguments, resources follow -r"
 

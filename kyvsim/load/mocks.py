@@ -11,8 +11,8 @@ from kyvsim.kube.objects import Json
 from kyvsim.load.documents import AS_RESOURCES, read_documents
 from kyvsim.load.image_data import load_image_data
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.mocks import CallAnswer, GlobalData, Mocks
 from kyvsim.model.source import Document
+from kyvsim.model.values import CallAnswer, GlobalData, Mocks
 
 _METHODS = frozenset({"", "GET", "POST"})
 _STATUSES = range(100, 600)

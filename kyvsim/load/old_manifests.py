@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.recognise import OLD_TEST_GROUP
-from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.fix import Change, Fix, Way, change
+from kyvsim.model.diagnostic import Change, Diagnostic, Fix, Severity, Way, change
 from kyvsim.model.source import Document, Path
 
 API_VERSION = "cli.kyverno.io/v1alpha1"

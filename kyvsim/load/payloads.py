@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from kyvsim.load.documents import STRICT, STRICT_FLOATS, read_documents
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.payload import Payload, PayloadMode
+from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Location
 
 

@@ -11,12 +11,10 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.load.recognise import is_related, may_mean_policy_group, way_out
 from kyvsim.load.structure import check, diagnostics
-from kyvsim.model.binding import Binding
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.fault import fault_text
-from kyvsim.model.policy import Policy, PolicyReaders
+from kyvsim.model.policy import Binding, Policy, PolicyReaders
 from kyvsim.model.source import Document
-from kyvsim.model.wording import likely
 from kyvsim.schema.facts import RULES_GROUP, is_written, written_schema
 from kyvsim.schema.kinds import kyverno_kinds, served_names
 from kyvsim.schema.native import NATIVE_GROUP, native_kinds, native_schemas

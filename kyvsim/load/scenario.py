@@ -17,7 +17,7 @@ from kyvsim.load.policy import sniff
 from kyvsim.load.resources import objects_among
 from kyvsim.load.structure import check, diagnostics, load_schemas, not_one_of
 from kyvsim.load.userinfo import named_user
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.installation import BY_NAME, Installation
 from kyvsim.model.request import UserInfo
 from kyvsim.model.scenario import (
@@ -31,7 +31,6 @@ from kyvsim.model.scenario import (
     Verb,
 )
 from kyvsim.model.source import Document, Path
-from kyvsim.model.wording import likely
 from kyvsim.schema.node import Node
 
 SCENARIO = "kyvsim/v1/Scenario"

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.kube.package_data import read_table
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.source import Document, Path
-from kyvsim.model.wording import likely
 from kyvsim.schema.findings import Finding, duplicates, findings_as_written
 from kyvsim.schema.node import TYPE_NAMES, Node, schemas_of
 from kyvsim.schema.shape import completed

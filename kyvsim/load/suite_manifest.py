@@ -17,7 +17,7 @@ from kyvsim.load.values import check_cli_document, cli_schemas
 from kyvsim.load.walk import walk
 from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.payload import PayloadMode
+from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document, Location, Path
 from kyvsim.model.suite import ExpectedRow, Manifest, ResourceSpec
 

@@ -7,7 +7,7 @@ from lsprotocol import types as lsp
 from kyvsim.api.workspace import can_be_fixed
 from kyvsim.lsp.session import Session
 from kyvsim.lsp.units import for_client
-from kyvsim.model.fix import Edit
+from kyvsim.model.diagnostic import Edit
 
 
 def actions_of(session: Session, uri: str, wanted: lsp.Range) -> Iterator[lsp.CodeAction]:

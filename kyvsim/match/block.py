@@ -13,11 +13,9 @@ from kyvsim.match.criteria import (
     user_fields,
 )
 from kyvsim.match.facts import MatchFacts
-from kyvsim.model.budget import Meter
-from kyvsim.model.coverage import PointKind
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.following import following, tell
-from kyvsim.model.probe import NO_PROBE, Probe
+from kyvsim.model.ports import Meter
+from kyvsim.model.probe import NO_PROBE, PointKind, Probe, following, tell
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Path
 

@@ -9,8 +9,8 @@ from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
 from kyvsim.match.facts import MatchFacts
-from kyvsim.model.budget import FEW, Meter
-from kyvsim.model.facts import Filter
+from kyvsim.model.policy import Filter
+from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.request import UserInfo
 
 # The filters of match and exclude blocks, each with its place.

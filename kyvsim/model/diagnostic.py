@@ -1,15 +1,78 @@
-"""Remarks about input files.
+"""Diagnostics of input files, what would fix what they are about, and lists of names in them.
 
 Codes: KV028 left out of a folder: what it is.
 """
 
 from collections import Counter
 from collections.abc import Iterable
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import NamedTuple
 
-from kyvsim.model.fix import Fix
-from kyvsim.model.source import Location
+from kyvsim.model.source import Document, Location, Path
+
+# What would put right what a remark is about: changes of a document, by the places in it.
+
+
+class Way(StrEnum):
+    """What a change does."""
+
+    VALUE = "value"
+    """Gives an entry of a map another scalar as its value; quotes stay."""
+    KEY = "key"
+    """Gives an entry another key."""
+    ENTRY = "entry"
+    """Puts a text in place of an entry, key and value."""
+    REMOVE = "remove"
+    """Removes an entry with its lines."""
+    ADD = "add"
+    """Puts a text before the first entry of the map that is the value of an entry."""
+    ITEM = "item"
+    """Makes the map that is the value of an entry the only item of a list in it."""
+
+
+class Change(NamedTuple):
+    """One change of the text of a file."""
+
+    way: Way
+    place: Location
+    """Where the key of the entry stands."""
+    key: str
+    """The key; "" for the root of a document, whose place is that of its first key."""
+    text: str = ""
+    """What is written, in lines that begin at the first column; the key of the list for ITEM."""
+
+
+class Edit(NamedTuple):
+    """A part of a text, and what takes its place; lines and columns count from 1."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    """The column after the last character of the part."""
+    text: str
+
+
+class Fix(NamedTuple):
+    """Changes that are made together, and mean what was meant before."""
+
+    title: str
+    """What they do, as a short order: `use AnyIn`."""
+    changes: tuple[Change, ...]
+    edits: tuple[Edit, ...] = ()
+    """The same as edits of the file, in its order; told by `lint`, () before."""
+
+
+def change(document: Document, way: Way, path: Path, text: str = "") -> Change:
+    """Return a change of the entry of a document to which a path leads."""
+    key = str(path[-1]) if path else ""
+    return Change(way, document.locate(path), key, text)
+
+
+# Remarks about input files.
+#
+# Codes: KV028 left out of a folder: what it is.
 
 
 class Severity(StrEnum):
@@ -82,3 +145,32 @@ def _folded(said: list[Diagnostic]) -> tuple[Diagnostic, ...]:
         elif number:
             found.append(one)
     return tuple(found)
+
+
+# How remarks write lists of names, and names that are not there.
+
+
+_MOST = 5
+
+
+def listed(names: Iterable[str], most: int = _MOST) -> str:
+    """Return names in backticks, each once and in order, no more than a few of them."""
+    known = sorted(set(names))
+    shown = ", ".join(f"`{name}`" for name in known[:most])
+    return f"{shown} and {len(known) - most} more" if len(known) > most else shown
+
+
+def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """Return the known name that is most like a word, whatever its case, or "" where none is.
+
+    `likeness` is how like it must be, from 0 to 1.
+    """
+    spelled = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), spelled, n=1, cutoff=likeness)
+    return spelled[near[0]] if near else ""
+
+
+def likely(word: str, known: Iterable[str]) -> str:
+    """Return `: did you mean …?` with the nearest of the known names, or ""."""
+    near = nearest(word, known)
+    return f": did you mean `{near}`?" if near else ""

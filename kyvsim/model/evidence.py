@@ -4,8 +4,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.coverage import Point, Ratio
 from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.probe import Point, Ratio
 from kyvsim.model.source import Location
 
 

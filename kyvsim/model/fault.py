@@ -5,7 +5,7 @@ error, with these words, and the run goes on. Nothing with a fault counts as pas
 """
 
 from kyvsim.kube.objects import MAX_DEPTH
-from kyvsim.model.budget import BudgetError
+from kyvsim.model.ports import BudgetError
 
 
 def fault_text(error: Exception) -> str:

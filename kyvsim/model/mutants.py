@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from kyvsim.model.coverage import Ratio
 from kyvsim.model.evidence import Counterexample
+from kyvsim.model.probe import Ratio
 from kyvsim.model.source import Location
 
 

@@ -1,12 +1,207 @@
-"""Policies as loaded: checked for shape, expressions still text."""
+"""Policies as loaded: checked for shape, expressions still text, and the facts of them.
+
+Facts are what others than its language need to know of a policy: the same words for every language.
+"""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.facts import PolicyFacts, RuleFacts
+from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document, Path
+
+# Policies as loaded: checked for shape, expressions still text, and the facts of them.
+#
+# Facts are what others than its language need to know of a policy: the same words for every
+# language.
+
+
+# What others than its language need to know of a policy: the same words for every language.
+#
+# A language says them when it reads a policy. Nobody else reads the fields of one.
+
+
+_NOTHING: Mapping[str, Json] = MappingProxyType({})
+
+
+class Filter(NamedTuple):
+    """One part of a match or exclude block that has criteria of its own."""
+
+    path: Path
+    """Way from the rule: `("match", "any", 0)`, or `("match",)` for the legacy form."""
+    data: Json
+
+    @property
+    def resources(self) -> Json:
+        """The criteria for the resource, empty where there are none."""
+        return self.data.get("resources") or {}
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds it names."""
+        return self.resources.get("kinds") or []
+
+    @property
+    def names(self) -> list[str]:
+        """The names of objects that it gives."""
+        return [
+            *(self.resources.get("names") or ()),
+            *filter(None, (self.resources.get("name"),)),
+        ]
+
+    @property
+    def text_path(self) -> str:
+        """The path below the rule as upstream writes it: `match.any[0]`."""
+        block, *rest = self.path
+        return f"{block}.{rest[0]}[{rest[1]}]" if rest else str(block)
+
+
+class Override(NamedTuple):
+    """What holds for failures in some namespaces."""
+
+    action: str
+    """As written; "" where nothing is."""
+    namespaces: tuple[str, ...] | None
+    """Patterns for their names; None where they do not count."""
+    selector: Json
+    """What selects them by labels; None where labels do not count."""
+
+
+class FailureAction(NamedTuple):
+    """Whether a failure denies a request: `Enforce` or `Audit`, in any case, or another text."""
+
+    own: str = ""
+    """What holds where no override does; "" where nothing is said."""
+    overrides: tuple[Override, ...] = ()
+
+
+class Target(NamedTuple):
+    """Which existing objects a rule changes; each part may hold variables."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+
+class GeneratePattern(NamedTuple):
+    """What a generate rule, or one of its loops, makes; texts may hold variables."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    has_data: bool
+    """Whether it writes data, and copies nothing."""
+    clone: Json
+    """The source that is copied, or None."""
+    clone_list: Json
+    """Which sources are copied, or None."""
+    list: str = ""
+    """The expression of its loop."""
+
+    @property
+    def clone_kinds(self) -> tuple[str, ...]:
+        """The kinds of the sources that are copied together."""
+        return tuple((self.clone_list or {}).get("kinds") or ())
+
+
+class Generation(NamedTuple):
+    """What the background controller makes for a rule, and what becomes of it."""
+
+    whole: GeneratePattern
+    """What stands outside of loops."""
+    loops: tuple[GeneratePattern, ...] | None
+    """Its loops; None where it has none at all."""
+    synchronizes: bool
+    """Whether what was made follows later changes."""
+    looks_back: bool
+    """Whether it makes something for what was there before the policy."""
+    orphans: bool
+    """Whether what was made stays when the policy goes."""
+
+    @property
+    def patterns(self) -> tuple[GeneratePattern, ...]:
+        """What is made: by the loops where there are any."""
+        return self.loops or (self.whole,)
+
+
+class RuleFacts(NamedTuple):
+    """What is to be known of a rule."""
+
+    section: str = ""
+    """What it does: `validate`, `mutate`, `generate`, `verifyImages`, or "" for something else."""
+    match: tuple[Filter, ...] = ()
+    """The filters of its match block: any, all, then the legacy form."""
+    exclude: tuple[Filter, ...] = ()
+    """Those of its exclude block."""
+    kinds: frozenset[str] | None = None
+    """The kinds that it can match at all; None where that is open."""
+    action: FailureAction = FailureAction()
+    """What its failures do, where it says so itself."""
+    image_actions: tuple[str, ...] = ()
+    """The failure actions that entries for images name."""
+    generation: Generation | None = None
+    upkeep: Mapping[str, Json] = _NOTHING
+    """What is said about later changes of what it generates, by the names of the settings."""
+    targets: tuple[Target, ...] = ()
+    """The existing objects that it changes; () where it changes its trigger, or nothing."""
+    spares_triggers: bool = False
+    """Whether it changes other objects in their stead, and later: no request fails for it."""
+    patches_elements: bool = False
+    """Whether it patches once for each element of a list."""
+    mutates_on_update: bool = False
+    """Whether it asks for them to be changed when its policy comes or changes."""
+    runs_on_policy_update: bool = False
+    """Whether they are, after what the policy says for rules that ask for nothing."""
+    sees_background: bool = False
+    """Whether requests of the background controller are triggers, too."""
+    asked_labels: Mapping[str, Json] | None = None
+    """The labels that its pattern asks for; None where it asks for none."""
+
+
+class PolicyFacts(NamedTuple):
+    """What is to be known of a policy as a whole."""
+
+    api_version: str
+    """The apiVersion under which a cluster keeps it."""
+    action: FailureAction = FailureAction()
+    """What failures do where a rule says nothing."""
+    admission: bool = True
+    """Whether requests are looked at."""
+    background: bool = True
+    """Whether what is there is looked at, too."""
+    applies_one_rule: bool = False
+    """Whether evaluation stops after the first rule that passed or failed."""
+    emits_warnings: bool = False
+    """Whether clients are told of failures that deny nothing."""
+    fails_closed: bool = True
+    """Whether a request is denied where the policy cannot be evaluated."""
+    webhook_conditions: tuple[tuple[str, str], ...] = ()
+    """Names and CEL of what says whether the API server asks about a request at all."""
+    webhook_timeout: int | None = None
+    """Seconds that an API server is to wait; None where the policy does not say."""
+    applies_server_side: bool = False
+    """Whether generated objects are written by server-side apply."""
+    mutates_on_update: bool = False
+    """Whether it, or a rule of it, asks for existing objects to be changed when it changes."""
+    schedule: str | None = None
+    """When it acts by itself; None where requests make it act."""
+    pins_images: bool = False
+    """Whether the tags of images are to become digests when an object is admitted."""
+    has_rules: bool = True
+    """Whether tests name rules of it; otherwise they mean the whole policy."""
+    judges: PayloadMode | None = None
+    """The sort of payloads that are all it looks at; None where it looks at objects."""
+    propagation: str = "Background"
+    """What happens to dependents of what it deletes."""
+
+
+# Policies as loaded: checked for shape, expressions still text.
+
 
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 """What the annotation `policies.kyverno.io/severity` may say; reports leave other texts out."""
@@ -83,3 +278,42 @@ PolicyReader: TypeAlias = Callable[[Json, Document], tuple[Policy, tuple[Diagnos
 """How data whose shape is right becomes a policy: what a language offers to those who load."""
 PolicyReaders: TypeAlias = Mapping[tuple[str, str], PolicyReader]
 """By group and kind; policies are read in all versions that are served."""
+
+
+# When something is due.
+
+
+class Schedule(NamedTuple):
+    """The schedule of a policy that deletes, and when it is due next."""
+
+    kind: str
+    """The policy's kind."""
+    policy: str
+    """The policy's key."""
+    text: str
+    """The schedule as written."""
+    due: tuple[datetime, ...] = ()
+    """The next times in UTC, soonest first."""
+    problem: str = ""
+    """Why there are none."""
+
+
+# Bindings of Kubernetes' admission policies: where a policy counts, and its parameters.
+
+
+class Binding(NamedTuple):
+    """One binding."""
+
+    kind: str
+    name: str
+    policy: str
+    """The name of the policy that it binds."""
+    match: Json
+    """Its `matchResources`; None where it narrows nothing."""
+    parameters: Json
+    """Its `paramRef`; None where it has none."""
+    document: Document
+
+    def binds(self, kind: str, name: str) -> bool:
+        """Return whether it is for a policy."""
+        return self.kind == f"{kind}Binding" and self.policy == name

@@ -1,16 +1,127 @@
 """Who is told of the points that compiling comes upon, and of what is reached when policies run.
 
-Nobody listens by default, and then no closure is wrapped. A listener counts what comes up; a
-follower is told every step with what was found (`model/following.py`).
+Points are what tests can reach in policies; each counts how often every outcome of it came up.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from __future__ import annotations
 
-from kyvsim.model.coverage import PointKind
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
+
 from kyvsim.model.explanation import RuleRun, Step
-from kyvsim.model.source import Document, Location, Path
-from kyvsim.model.text_place import place_in_text
+from kyvsim.model.result import RuleStatus
+from kyvsim.model.source import Document, Location, Path, place_in_text
+
+# Who is told of the points that compiling comes upon, and of what is reached when policies run.
+#
+# Points are what tests can reach in policies; each counts how often every outcome of it came up.
+
+
+# What tests can reach in policies: points, and how often each outcome of theirs came up.
+
+
+class PointKind(StrEnum):
+    """What stands at a point."""
+
+    RULE = "rule"
+    """A rule: passed and failed, or applied where it can't fail."""
+    VARIANT = "variant"
+    """The forms of a rule that autogen carries over to pod controllers: each applied."""
+    MATCH = "match"
+    """A filter of a match block: matched."""
+    EXCLUDE = "exclude"
+    """A filter of an exclude block: excluded."""
+    CONDITION = "condition"
+    """A precondition or deny condition: true, false."""
+    ALTERNATIVE = "anyPattern"
+    """A pattern of an `anyPattern`: chosen."""
+    FOREACH = "foreach"
+    """A loop: over no element, over one, over several."""
+    EXPRESSION = "expression"
+    """An expression of a policy in CEL that decides nothing by itself: evaluated."""
+    EXCEPTION = "exception"
+    """An entry of a policy exception: applied."""
+
+
+class PointOutcome(NamedTuple):
+    """One thing that can come of a point, and how often it did."""
+
+    name: str
+    times: int
+
+
+class Point(NamedTuple):
+    """A point and its outcomes; plain data that crosses processes."""
+
+    kind: PointKind
+    policy: str
+    """The policy's key: `namespace/name` for a namespaced policy."""
+    rule: str
+    """The rule as written; for an exception the patterns for names of rules."""
+    document: int
+    """The number of its document in the file."""
+    path: Path
+    """Where it stands in the document."""
+    inside: Path
+    """The same, from the rule on."""
+    location: Location
+    outcomes: tuple[PointOutcome, ...]
+
+    @property
+    def hits(self) -> int:
+        """How often anything came of it."""
+        return sum(one.times for one in self.outcomes)
+
+
+class Ratio(NamedTuple):
+    """How many outcomes came up, of how many."""
+
+    reached: int
+    total: int
+
+    @property
+    def tenths(self) -> int:
+        """Tenths of a percent, rounded down, so that only all of it is 1000; 0 of nothing."""
+        return 1000 * self.reached // self.total if self.total else 0
+
+    @property
+    def percent(self) -> float:
+        """The same in percent, with one decimal."""
+        return self.tenths / 10
+
+
+class FileCoverage(NamedTuple):
+    """The points of one file, in the order in which they stand there."""
+
+    file: str
+    points: tuple[Point, ...]
+
+    @property
+    def ratio(self) -> Ratio:
+        """How many outcomes of the file came up."""
+        times = [outcome.times for point in self.points for outcome in point.outcomes]
+        return Ratio(sum(map(bool, times)), len(times))
+
+
+class Coverage(NamedTuple):
+    """What all tests together reached."""
+
+    files: tuple[FileCoverage, ...]
+
+    @property
+    def ratio(self) -> Ratio:
+        """How many outcomes of all files came up."""
+        ratios = [one.ratio for one in self.files]
+        return Ratio(sum(one.reached for one in ratios), sum(one.total for one in ratios))
+
+
+# Who is told of the points that compiling comes upon, and of what is reached when policies run.
+#
+# Nobody listens by default, and then no closure is wrapped. A listener counts what comes up; a
+# follower is told every step with what was found (`model/explanation.py`).
+
 
 _Looked = TypeVar("_Looked")
 
@@ -59,7 +170,7 @@ class Probe(NamedTuple):
     unwritten: Path = ()
     """Steps further in that autogen put there, so that the document does not have them."""
 
-    def at(self, *steps: str | int) -> "Probe":
+    def at(self, *steps: str | int) -> Probe:
         """Return the probe of a place further in."""
         if self.place is None:
             return self
@@ -129,3 +240,82 @@ def _written(steps: Path, unwritten: Path) -> tuple[Path, Path]:
 
 
 NO_PROBE = Probe()
+
+
+# Closures that tell whoever follows an evaluation what they were asked and what they found.
+#
+# Loaded only where somebody follows: elsewhere the closures stay as they are.
+
+
+# Evaluated for each closure that is made, the annotations of `told` took most of the time.
+
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
+
+LONGEST_FOLLOWED = 2_000
+"""Characters of an expression whose parts are told, too: of a longer one nobody reads them all."""
+
+
+def following(
+    probe: Probe,
+    run: Callable[_Given, _Found],
+    asked: Step,
+    tell: Callable[Concatenate[Step, _Found, _Given], Step],
+    *,
+    where: Callable[[], Location | None] | None = None,
+) -> Callable[_Given, _Found]:
+    """Return `run` as a closure that tells of itself; `run` itself if nobody follows.
+
+    `tell` completes the step `asked` with what was found for what was given. Where `run` raises,
+    the step is an error, and the error goes on. It stands at the probe's place, or at `where`.
+    """
+    follower = probe.follower
+    if follower is None:
+        return run
+    known: Step | None = None
+
+    def placed() -> Step:
+        nonlocal known
+        if known is None:
+            known = asked._replace(place=(where or probe.locate)())
+        return known
+
+    def told(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+        mark = follower.begin()
+        if not mark:
+            return run(*given, **named)
+        step: Step | None = None
+        try:
+            found = run(*given, **named)
+            step = tell(placed(), found, *given, **named)
+        finally:
+            follower.end(mark, step or fault(placed()))
+        return found
+
+    return told
+
+
+def fault(asked: Step) -> Step:
+    """Return a step that ended in the error which is being raised."""
+    error: Any = sys.exception()
+    text = getattr(error, "message", "") or str(error)
+    return asked._replace(answer=RuleStatus.ERROR, note=text)
+
+
+def tell(probe: Probe, step: Step) -> None:
+    """Tell a step that has nothing inside, if anybody follows."""
+    if probe.follower is not None:
+        mark = probe.follower.begin()
+        probe.follower.end(mark, step._replace(place=step.place or probe.locate()))
+
+
+def unheard(probe: Probe, run: Callable[[], _Found]) -> _Found:
+    """Return what `run` gives; what it would tell is forgotten."""
+    if probe.follower is None:
+        return run()
+    mark = probe.follower.begin()
+    try:
+        return run()
+    finally:
+        probe.follower.end(mark, None)

@@ -1,10 +1,13 @@
-"""Admission requests: what the API server would ask about one object."""
+"""What a request brings to policies: admission requests, and payloads that are no objects."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.source import Document
+
+# Admission requests: what the API server would ask about one object.
 
 
 class Operation(StrEnum):
@@ -48,3 +51,30 @@ class AdmissionRequest(NamedTuple):
     def subject(self) -> Json:
         """The object that match blocks look at: the old one on DELETE."""
         return self.old_object if self.operation is Operation.DELETE else self.object
+
+
+# Payloads: what policies judge that is no object of a cluster.
+
+
+class PayloadMode(StrEnum):
+    """What a payload is; policies name it in `spec.evaluation.mode`."""
+
+    JSON = "JSON"
+    HTTP = "HTTP"
+    ENVOY = "Envoy"
+
+
+class Payload(NamedTuple):
+    """One payload, read from a file."""
+
+    mode: PayloadMode
+    document: Document
+    name: str
+    """What stands for it in rows: the path as it was given."""
+    folder: str = ""
+    """What rows show before the name, and need not name."""
+
+    @property
+    def data(self) -> Json:
+        """What it holds."""
+        return self.document.data

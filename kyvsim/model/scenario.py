@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.model.budget import SIMULATED, Budget
 from kyvsim.model.installation import Installation
+from kyvsim.model.ports import SIMULATED, Budget
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
 

@@ -1,10 +1,14 @@
 """Where loaded data came from: documents, and positions inside them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
 from kyvsim.kube.objects import Json
+
+# Where loaded data came from: documents, and positions inside them.
+
 
 Path: TypeAlias = tuple[str | int, ...]
 """The way from a document's root to a node: mapping keys and list indices."""
@@ -91,3 +95,92 @@ class Document(NamedTuple):
 
 def _located(document: Document, place: Path, path: Path) -> Location:
     return document.locate((*place, *path))
+
+
+# Where a part of a text stands in the file that it was read from, whatever its style there.
+
+
+_ESCAPED = MappingProxyType({"n": "", "t": "", "r": "", " ": "", '"': '"', "\\": "\\", "/": "/"})
+"""What is read of a character behind a backslash, apart from white space; others are not known."""
+_BEFORE_VALUES = ("&", "!")
+"""Anchors and tags begin with these."""
+_MOST_LINES = 1000
+_MOST_COLUMNS = 20_000
+"""Of a line so many characters are looked at: one may be as long as a file."""
+
+
+def place_in_text(document: Document, path: Path, text: str, offset: int) -> Location:
+    """Return where the character at `offset` of the text at a path stands in the document's file.
+
+    A scalar's style changes its white space and escapes only, so the other characters are counted.
+    Where they are not those of the text, as behind an alias, it is where the whole text begins.
+    """
+    start = document.locate(path)
+    if not start.line:
+        return start
+    wanted = "".join(text[: offset + 1].split())
+    found = _written(document, _value(document, start, path))
+    place = start
+    for character in wanted:
+        written, place = next(found, ("", start))
+        if written != character:
+            return start
+    return place
+
+
+def _value(document: Document, start: Location, path: Path) -> Location:
+    """Return where a value begins, be it behind its key, tag and anchor, or on the next line."""
+    rest = _line(document, start.line, start.column)
+    behind = _behind_key(rest, str(path[-1])) if path and path[-1].__class__ is str else rest
+    value = behind.lstrip()
+    while value[:1] in _BEFORE_VALUES:
+        value = "".join(value.split(None, 1)[1:])
+    column = start.column + len(rest) - len(value)
+    if not value.strip():
+        following = _line(document, start.line + 1)
+        indent = len(following) - len(following.lstrip())
+        return start._replace(line=start.line + 1, column=indent + 1)
+    return start._replace(column=column)
+
+
+def _line(document: Document, number: int, column: int = 1) -> str:
+    """Return a line from a column on."""
+    return document.line(number, column - 1, column - 1 + _MOST_COLUMNS)
+
+
+def _behind_key(text: str, key: str) -> str:
+    """Return what stands behind a key and its colon where a text begins with these, or the text."""
+    for quote in ("", "'", '"'):
+        spelled = f"{quote}{key}{quote}"
+        if text.startswith(spelled):
+            behind = text[len(spelled) :].lstrip()
+            if behind.startswith(":"):
+                return behind[1:]
+    return text
+
+
+def _written(document: Document, start: Location) -> Iterator[tuple[str, Location]]:
+    """Yield the characters of a scalar that are no white space, each with its place."""
+    line = _line(document, start.line, start.column)
+    style, number, column = line[:1], start.line, start.column
+    if style in {"|", ">"}:
+        number, column, line = number + 1, 1, _line(document, number + 1)
+    elif style in {"'", '"'}:
+        column, line = column + 1, line[1:]
+    for last in range(number, number + _MOST_LINES):
+        yield from _characters(line, style, Location(start.file, last, column))
+        column, line = 1, _line(document, last + 1)
+
+
+def _characters(line: str, style: str, start: Location) -> Iterator[tuple[str, Location]]:
+    at = 0
+    while at < len(line):
+        place = start._replace(column=start.column + at)
+        character, length = line[at], 1
+        if style == "'" and character == "'":
+            length = 2
+        elif style == '"' and character == "\\":
+            character, length = _ESCAPED.get(line[at + 1 : at + 2], "\0"), 2
+        at += length
+        if character.strip():
+            yield character, place

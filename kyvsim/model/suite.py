@@ -4,11 +4,11 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.coverage import Coverage, Point
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.mutants import Mutants
-from kyvsim.model.payload import PayloadMode
+from kyvsim.model.probe import Coverage, Point
 from kyvsim.model.reason import ToldReason
+from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document, Location, Path, Stamp
 
 

@@ -5,8 +5,95 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.mocks import NO_MOCKS, Mocks
 from kyvsim.model.source import Document, Path
+
+# What registries and signatures would have said about images, recorded.
+
+
+_NO_TEXTS: Mapping[str, str] = MappingProxyType({})
+
+
+class Signature(NamedTuple):
+    """A valid signature: who made it. Unknown parts are ""."""
+
+    key: str = ""
+    """A public key (PEM), a KMS URI, or `k8s://NAMESPACE/NAME` for a key in a Secret."""
+    certificate: str = ""
+    """The certificate, or its chain (PEM)."""
+    issuer: str = ""
+    subject: str = ""
+    annotations: Mapping[str, str] = _NO_TEXTS
+
+
+class Attestation(NamedTuple):
+    """A statement attached to an image, and who signed it."""
+
+    type: str
+    predicate: Json
+    signatures: tuple[Signature, ...] = ()
+
+
+class ImageData(NamedTuple):
+    """What is known of one image; None where it was not recorded."""
+
+    digest: str = ""
+    signatures: tuple[Signature, ...] | None = None
+    attestations: tuple[Attestation, ...] | None = None
+    manifest: Json = None
+    manifest_list: Json = None
+    config: Json = None
+
+
+# Answers given in place of what a cluster or a service would have said.
+
+
+LAST_GOOD_STATUS = 299
+
+
+class CallAnswer(NamedTuple):
+    """What an API call is answered with."""
+
+    status: int
+    """The HTTP status."""
+    body: Json
+
+    @property
+    def good(self) -> bool:
+        """Whether the status is one of success."""
+        return 200 <= self.status <= LAST_GOOD_STATUS
+
+
+class GlobalData(NamedTuple):
+    """What stands for a GlobalContextEntry."""
+
+    data: Json
+    """An object, or a list of objects."""
+    field_path: str = ""
+    """The JMESPath expression of the part that counts; "" for all of it."""
+    projections: tuple[tuple[str, str], ...] = ()
+    """Names, and the JMESPath expressions that give their values."""
+
+
+class Mocks(NamedTuple):
+    """All answers given."""
+
+    calls: Mapping[tuple[str, str], CallAnswer] = MappingProxyType({})
+    """By method ("" for any) and URL or URL path."""
+    global_data: Mapping[str, GlobalData] = MappingProxyType({})
+    """By the entry's name."""
+    images: Mapping[str, ImageData] = MappingProxyType({})
+    """By the image's whole reference: with registry, and with digest or tag."""
+
+    def answer(self, method: str, url: str) -> CallAnswer | None:
+        """Return the answer to a call, or None; one for just this method comes first."""
+        return self.calls.get((method, url)) or self.calls.get(("", url))
+
+
+NO_MOCKS = Mocks()
+
+
+# Values given for variables, namespaces and subresources: what a cluster would have known.
+
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 _NOTHING_BY_PAIR: Mapping[tuple[str, str], Mapping[str, Json]] = MappingProxyType({})

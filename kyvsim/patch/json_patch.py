@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.budget import FEW, Meter
+from kyvsim.model.ports import FEW, Meter
 from kyvsim.patch.create_path import create_path
 from kyvsim.patch.errors import FailedTestError, PatchError
 from kyvsim.patch.json_operations import Operation, prepare_operations, read_patch_text

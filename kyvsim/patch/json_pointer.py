@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import MAX_DEPTH, Json
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 from kyvsim.patch.errors import PatchError
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")

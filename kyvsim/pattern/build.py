@@ -8,10 +8,9 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
-from kyvsim.model.budget import FEW, Meter
 from kyvsim.model.explanation import Answer, Step, StepKind, Value
-from kyvsim.model.following import following, tell, unheard
-from kyvsim.model.probe import NO_PROBE, Probe
+from kyvsim.model.ports import FEW, Meter
+from kyvsim.model.probe import NO_PROBE, Probe, following, tell, unheard
 from kyvsim.model.result import RuleStatus
 from kyvsim.pattern import anchors, checks
 from kyvsim.pattern import failure_path as paths

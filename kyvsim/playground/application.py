@@ -17,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kyvsim.api.typed import Typed
-from kyvsim.model.wording import likely, listed
+from kyvsim.model.diagnostic import likely, listed
 from kyvsim.playground.answers import VIEWS, Asked
 from kyvsim.playground.evaluator import Evaluator, NoAnswerError
 from kyvsim.report.playground_html import Example, playground

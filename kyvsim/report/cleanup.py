@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from kyvsim.kube.objects import Json
+from kyvsim.model.policy import Schedule
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
-from kyvsim.model.schedule import Schedule
 from kyvsim.report.style import Paint, safe_line
 from kyvsim.report.subject import identity, short_title
 

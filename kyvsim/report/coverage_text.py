@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointKind, Ratio
+from kyvsim.model.probe import Coverage, FileCoverage, Point, PointKind, Ratio
 from kyvsim.model.source import Path
 from kyvsim.report.style import safe_line
 

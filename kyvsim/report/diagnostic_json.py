@@ -1,8 +1,7 @@
 """A remark about an input file as JSON data."""
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.fix import Fix
+from kyvsim.model.diagnostic import Diagnostic, Fix
 
 
 def diagnostic_json(entry: Diagnostic) -> Json:

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kube.objects import ObjectKey
-from kyvsim.model.diagnostic import Severity
+from kyvsim.model.diagnostic import Severity, listed
 from kyvsim.model.difference import (
     Author,
     Effect,
@@ -16,7 +16,6 @@ from kyvsim.model.difference import (
     VerdictDifference,
 )
 from kyvsim.model.source import Location
-from kyvsim.model.wording import listed
 from kyvsim.report.comparison import Comparison
 from kyvsim.report.json_text import to_json
 from kyvsim.report.style import counted, safe_line

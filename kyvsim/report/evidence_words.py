@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from kyvsim.model.coverage import Point
 from kyvsim.model.evidence import (
     Account,
     Answer,
@@ -13,6 +12,7 @@ from kyvsim.model.evidence import (
     Said,
     SideReached,
 )
+from kyvsim.model.probe import Point
 from kyvsim.report.compact_yaml import compact_lines
 from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.object_diff import marked_yaml

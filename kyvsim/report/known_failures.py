@@ -5,13 +5,13 @@ from typing import Final
 
 from kyvsim.kube.objects import ObjectKey, object_key
 from kyvsim.model.baseline import Baseline, Failure
-from kyvsim.model.report_entry import report_message
 from kyvsim.model.result import (
     BaselineState,
     EngineResponse,
     PolicyResponse,
     RuleResult,
     RuleStatus,
+    report_message,
 )
 from kyvsim.report.summary import only_warns
 

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy
-from kyvsim.model.report_entry import report_process, report_properties, report_source
-from kyvsim.model.result import EngineResponse
+from kyvsim.model.result import EngineResponse, report_process, report_properties, report_source
 from kyvsim.report.look import Look
 from kyvsim.report.object_yaml import scalar, to_yaml
 from kyvsim.report.run import Run, Unparted

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kyvsim.model.diagnostic import Diagnostic, strictly
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Schedule
 from kyvsim.model.result import EngineResponse
-from kyvsim.model.schedule import Schedule
 from kyvsim.report.course import Course
 from kyvsim.report.summary import Row
 

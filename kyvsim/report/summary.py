@@ -6,15 +6,14 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import matches
-from kyvsim.model.facts import Override, RuleFacts
-from kyvsim.model.policy import Policy
-from kyvsim.model.report_entry import report_message
+from kyvsim.model.policy import Override, Policy, RuleFacts
 from kyvsim.model.result import (
     EngineResponse,
     Phase,
     PolicyResponse,
     RuleResult,
     RuleStatus,
+    report_message,
 )
 from kyvsim.model.source import Path
 

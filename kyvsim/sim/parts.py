@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from kyvsim.compile import Model
 from kyvsim.kube.objects import Json
-from kyvsim.model.budget import SIMULATED, Budget, Meter
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.installation import CI, Installation
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import SIMULATED, Budget, Meter
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.inquirer import Inquirer
 from kyvsim.sim.server import ApiServer, Client, Purpose, Store

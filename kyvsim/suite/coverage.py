@@ -5,8 +5,15 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import ObjectKey, object_key
-from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointKind, PointOutcome
-from kyvsim.model.probe import PolicyPlace, Seen
+from kyvsim.model.probe import (
+    Coverage,
+    FileCoverage,
+    Point,
+    PointKind,
+    PointOutcome,
+    PolicyPlace,
+    Seen,
+)
 from kyvsim.model.source import Path
 from kyvsim.model.suite import ExpectedRow
 from kyvsim.suite.meaning import Known, known_of, resources_meant

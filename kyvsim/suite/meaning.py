@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kube.objects import ObjectKey
+from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.suite import ExpectedRow, ResourceSpec
-from kyvsim.model.wording import likely, listed
 from kyvsim.suite.run import SuiteInputs, leads_to_payload, object_keys
 from kyvsim.suite.verdict import Verdict, is_derived, means_rule
 

@@ -13,11 +13,9 @@ from kyvsim.compile import PolicySet
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
 from kyvsim.engine.evaluate import STAGES, evaluate_payload
 from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.model.outside import ContextData
-from kyvsim.model.payload import Payload
 from kyvsim.model.policy import Policy
-from kyvsim.model.ports import ClusterView
-from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
+from kyvsim.model.ports import ClusterView, ContextData
+from kyvsim.model.request import AdmissionRequest, Operation, Payload, UserInfo
 from kyvsim.model.result import (
     EngineResponse,
     Phase,

@@ -11,7 +11,7 @@ from timeit import repeat
 import jmespath
 
 from kyvsim.expr import System, compile_query
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 
 BAR = 5.0
 SHAPES = (

@@ -15,8 +15,7 @@ from kyvsim.engine import GivenObjects, World
 from kyvsim.kube.numbers import with_floats
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.validate_cel import RULE_TYPE
-from kyvsim.model.facts import RuleFacts
-from kyvsim.model.policy import Rule
+from kyvsim.model.policy import Rule, RuleFacts
 from kyvsim.model.request import AdmissionRequest, Operation
 
 ROWS = recorded("cel.jsonl")

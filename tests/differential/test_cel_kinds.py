@@ -11,7 +11,7 @@ import record_cel_kinds as recorder
 from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.model.report_entry import report_message, report_properties
+from kyvsim.model.result import report_message, report_properties
 
 pytestmark = pytest.mark.slow
 

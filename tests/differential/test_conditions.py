@@ -8,7 +8,7 @@ from recorded import recorded
 from kyvsim.conditions import compile_conditions, operators
 from kyvsim.expr import System
 from kyvsim.kube.numbers import with_floats
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 
 ROWS = recorded("conditions.jsonl")
 

@@ -7,7 +7,7 @@ from recorded import recorded
 from kyvsim.expr import QueryError, System, compile_query
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.numbers import with_floats
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 
 ROWS = recorded("jp_functions.jsonl")
 

@@ -12,8 +12,7 @@ from kyvsim.languages.classic.pod_security import CONTROLS
 from kyvsim.languages.classic.pod_security.exclusions import compile_exclusions
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.validate_pod_security import RULE_TYPE
-from kyvsim.model.facts import RuleFacts
-from kyvsim.model.policy import Rule
+from kyvsim.model.policy import Rule, RuleFacts
 
 ROWS = recorded("pod_security.jsonl")
 START = "(Forbidden reason: "

@@ -8,7 +8,7 @@ from recorded import recorded
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.payload import PayloadMode
+from kyvsim.model.request import PayloadMode
 
 ENTRIES = recorded("requests.jsonl")
 

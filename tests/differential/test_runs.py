@@ -8,7 +8,7 @@ import record_runs as recorder
 from recorded import recorded
 
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.model.report_entry import report_message
+from kyvsim.model.result import report_message
 
 ENTRIES = recorded("runs.jsonl")
 

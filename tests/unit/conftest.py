@@ -13,7 +13,7 @@ from kyvsim.kube.numbers import with_floats
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.policy import load_policies
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document, Location
 

@@ -26,8 +26,8 @@ from kyvsim.cel.libraries.strings import LATEST_STRINGS
 from kyvsim.cel.types import INT, CelType, opaque
 from kyvsim.cel.values import Message
 from kyvsim.kube.objects import Json
-from kyvsim.model.payload import PayloadMode
 from kyvsim.model.ports import Clock
+from kyvsim.model.request import PayloadMode
 
 _LEFT_OUT = frozenset(
     one.name

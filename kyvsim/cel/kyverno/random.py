@@ -11,8 +11,7 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.go.random_text import Chance, make_random
 from kyvsim.kube.regexes import RegexError
-from kyvsim.model.budget import Meter
-from kyvsim.model.ports import Entropy
+from kyvsim.model.ports import Entropy, Meter
 
 _ANY = "[0-9a-z]{8}"
 

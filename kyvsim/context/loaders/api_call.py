@@ -29,9 +29,8 @@ from kyvsim.expr import (
 )
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, ObjectKey
-from kyvsim.model.mocks import CallAnswer
-from kyvsim.model.outside import Outside
-from kyvsim.model.ports import ClusterView
+from kyvsim.model.ports import ClusterView, Outside
+from kyvsim.model.values import CallAnswer
 
 _NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")
 _REVIEWS = frozenset(

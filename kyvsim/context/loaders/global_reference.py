@@ -10,7 +10,7 @@ from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr import QueryError, System, compile_template
 from kyvsim.kube.objects import Json
-from kyvsim.model.outside import Outside
+from kyvsim.model.ports import Outside
 
 
 def _compile(name: str, spec: Json, system: System) -> EntryLoader:

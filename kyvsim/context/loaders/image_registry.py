@@ -14,7 +14,7 @@ from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query, com
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
-from kyvsim.model.image_data import ImageData
+from kyvsim.model.values import ImageData
 
 
 def _compile(name: str, spec: Json, system: System) -> EntryLoader:

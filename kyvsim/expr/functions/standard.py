@@ -24,8 +24,7 @@ from kyvsim.expr.functions.record import (
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.numbers import parse_float
 from kyvsim.kube.objects import Json
-from kyvsim.model.budget import SHORT
-from kyvsim.model.ports import System
+from kyvsim.model.ports import SHORT, System
 
 
 def _abs(number: float) -> float:

@@ -30,8 +30,7 @@ from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match,
 from kyvsim.kube.wildcard import matches
 from kyvsim.kube.yaml_document import YamlError
 from kyvsim.kube.yaml_text import load_one
-from kyvsim.model.budget import CHARACTERS, FEW, SHORT
-from kyvsim.model.ports import System
+from kyvsim.model.ports import CHARACTERS, FEW, SHORT, System
 
 # Functions on texts: case, cutting, replacing, comparing.
 #

@@ -27,9 +27,9 @@ from kyvsim.languages.cel.expressions import (
     evaluate,
 )
 from kyvsim.languages.cel.kind import PolicyPart
-from kyvsim.model.payload import PayloadMode
 from kyvsim.model.ports import System
 from kyvsim.model.probe import Probe
+from kyvsim.model.request import PayloadMode
 from kyvsim.model.result import RuleStatus
 
 _SPEC = ("spec",)

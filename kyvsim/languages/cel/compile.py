@@ -31,9 +31,8 @@ from kyvsim.languages.constraints import Constraints, compile_constraints
 from kyvsim.languages.expression_remark import expression_remark
 from kyvsim.languages.unread_selectors import faults_of_targets, unread
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.payload import PayloadMode
 from kyvsim.model.policy import Policy
-from kyvsim.model.request import Operation
+from kyvsim.model.request import Operation, PayloadMode
 from kyvsim.model.result import RuleStatus
 
 KINDS: tuple[CelKind, ...] = (

@@ -18,11 +18,10 @@ from kyvsim.languages.cel.expressions import Compiler, EvaluationError, all_hold
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.expression_remark import expression_remark
-from kyvsim.model.coverage import PointKind
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import CelException
 from kyvsim.model.policy import Policy
-from kyvsim.model.probe import PolicyPlace, Probe, Seen
+from kyvsim.model.probe import PointKind, PolicyPlace, Probe, Seen
 from kyvsim.model.result import RuleStatus
 
 _ROW = "exception"

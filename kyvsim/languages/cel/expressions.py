@@ -12,7 +12,7 @@ from kyvsim.cel.kyverno.native import native_text
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kube.objects import Json
 from kyvsim.languages.probed_expressions import told_program
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.source import Document, Path
 

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.facts import FailureAction, PolicyFacts, RuleFacts
-from kyvsim.model.payload import PayloadMode
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import FailureAction, Policy, PolicyFacts, RuleFacts
+from kyvsim.model.request import PayloadMode
 from kyvsim.schema.facts import CEL_GROUP
 
 _API_VERSION = f"{CEL_GROUP}/v1beta1"

@@ -27,8 +27,8 @@ from kyvsim.languages.cel.expressions import (
 from kyvsim.languages.cel.kind import CelKind, PolicyPart
 from kyvsim.languages.cel.template import Template, TemplateError, compile_template
 from kyvsim.languages.cel.values import RequestValues
-from kyvsim.model.budget import STEPS_OF_AN_OBJECT, Meter
-from kyvsim.model.coverage import PointKind
+from kyvsim.model.ports import STEPS_OF_AN_OBJECT, Meter
+from kyvsim.model.probe import PointKind
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
 from kyvsim.schema.kinds import is_cluster_scoped

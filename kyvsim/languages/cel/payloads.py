@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 from kyvsim.cel.kyverno.authorization import MODES
 from kyvsim.cel.kyverno.http_requests import Fields, fields_of_request
 from kyvsim.cel.kyverno.messages import MessageError
-from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.payload import Payload, PayloadMode
-from kyvsim.model.wording import likely
+from kyvsim.model.diagnostic import Diagnostic, Severity, likely
+from kyvsim.model.request import Payload, PayloadMode
 
 
 def checked_payloads(

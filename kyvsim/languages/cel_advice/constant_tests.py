@@ -6,7 +6,7 @@ from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.nodes import Call
 from kyvsim.compile.remark import warn
 from kyvsim.languages.cel_advice.written import VALIDATING, Expression, Written
-from kyvsim.model import budget
+from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic
 
 _BY_CHANCE = frozenset({"time.now", "random", "random.random"})
@@ -38,7 +38,7 @@ def constant_value(expression: Expression, written: Written) -> bool | None:
         if program.reads:
             return None
         found = program.evaluate([None] * len(written.env.variables))
-    except (CompileError, CelError, BudgetError, budget.BudgetError):
+    except (CompileError, CelError, BudgetError, ports.BudgetError):
         return None
     return found if found.__class__ is bool else None
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kyvsim.compile.remark import warn
 from kyvsim.languages.cel_advice.container_checks import container_checks, names_anywhere
 from kyvsim.languages.cel_advice.written import Written
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.wording import listed
+from kyvsim.model.diagnostic import Diagnostic, listed
 
 _OTHERS = ("initcontainer", "allcontainer")
 

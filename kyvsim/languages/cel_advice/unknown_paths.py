@@ -14,8 +14,7 @@ from kyvsim.languages.cel_advice.matched_kinds import (
 )
 from kyvsim.languages.cel_advice.patch_paths import UNKNOWN, PatchStep, steps_of
 from kyvsim.languages.cel_advice.written import Written
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.wording import nearest
+from kyvsim.model.diagnostic import Diagnostic, nearest
 from kyvsim.patch.merge_types import Type
 
 _NEAR = 0.8

@@ -11,10 +11,9 @@ from kyvsim.context import JSONContext
 from kyvsim.kube.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.match import compile_exception_match
-from kyvsim.model.coverage import PointKind
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.probe import PolicyPlace, Probe
+from kyvsim.model.probe import PointKind, PolicyPlace, Probe
 from kyvsim.model.source import Path
 
 

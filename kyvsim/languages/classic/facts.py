@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.match.criteria import filters, kinds_of_block
-from kyvsim.model.facts import FailureAction, Override, PolicyFacts, RuleFacts
-from kyvsim.model.policy import Rule
+from kyvsim.model.policy import FailureAction, Override, PolicyFacts, Rule, RuleFacts
 
 
 def rule_facts(rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:

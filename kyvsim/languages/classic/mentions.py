@@ -25,9 +25,8 @@ from kyvsim.languages.mentioned_constraints import read_selector
 from kyvsim.languages.mentioned_expressions import read_expressions
 from kyvsim.match.criteria import filters
 from kyvsim.model.exception import PolicyException
-from kyvsim.model.facts import Filter
 from kyvsim.model.mention import About, Hole, Mention, Way
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Filter, Policy
 from kyvsim.model.ports import System
 from kyvsim.pattern.anchors import parse_anchor
 

@@ -11,8 +11,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.match.criteria import filters
 from kyvsim.model.exception import PolicyException
-from kyvsim.model.facts import FailureAction, Filter
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import FailureAction, Filter, Policy, Rule
 
 _SKIPPED = "skip generating ValidatingAdmissionPolicy"
 _NOT_CEL = f"{_SKIPPED} for non CEL rules."

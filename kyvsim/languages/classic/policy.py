@@ -16,9 +16,9 @@ from kyvsim.languages.classic.autogen import (
 from kyvsim.languages.classic.checks.refusal import refuse
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
 from kyvsim.languages.classic.probed_rules import Lowered, probe_rules
-from kyvsim.model.budget import BudgetError
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.ports import BudgetError
 from kyvsim.model.result import Phase, Stage
 
 

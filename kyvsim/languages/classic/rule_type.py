@@ -10,8 +10,7 @@ from kyvsim.compile.compiled import CompiledBody, Exclusion, Proof
 from kyvsim.compile.followed import APPLIED, CHECKED, Ends
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json
-from kyvsim.model.facts import RuleFacts
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path

@@ -5,8 +5,7 @@ from kyvsim.languages.cleanup.lower import lower_cleanup
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.languages.whole_policy import whole_policy
 from kyvsim.match.criteria import filters, kinds_of_block
-from kyvsim.model.facts import PolicyFacts, RuleFacts
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, PolicyFacts, RuleFacts
 from kyvsim.model.source import Document
 
 

@@ -18,8 +18,7 @@ from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
 from kyvsim.languages.classic.rule_walk import texts
 from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.facts import RuleFacts
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.source import Path
 
 _LONGEST_NAME = 63

@@ -26,11 +26,10 @@ from kyvsim.expr import QueryError, QuerySyntaxError, System
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.match import MatchFacts, Predicate, compile_exception_match
 from kyvsim.match.block import followed_block
-from kyvsim.model.budget import Meter
-from kyvsim.model.coverage import PointKind
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
-from kyvsim.model.probe import Probe
+from kyvsim.model.ports import Meter
+from kyvsim.model.probe import PointKind, Probe
 from kyvsim.model.result import RuleStatus, Stage
 
 _MATCHED = passed("resource matched")

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from kyvsim.compile.remark import warn
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.fix import Fix, Way, change
+from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
 from kyvsim.model.policy import SEVERITIES, Policy
 
 SEVERITY = "policies.kyverno.io/severity"

@@ -8,10 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
-from kyvsim.model.binding import Binding
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Policy
-from kyvsim.model.wording import listed
+from kyvsim.model.diagnostic import Diagnostic, listed
+from kyvsim.model.policy import Binding, Policy
 
 
 def idle_bindings(bindings: Iterable[Binding], policies: Iterable[Policy]) -> Iterator[Diagnostic]:

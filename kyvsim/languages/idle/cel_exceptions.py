@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from kyvsim.compile.remark import warn
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, listed
 from kyvsim.model.exception import CelException
 from kyvsim.model.policy import Policy
-from kyvsim.model.wording import listed
 
 
 def idle_exceptions(

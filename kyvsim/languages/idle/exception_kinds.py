@@ -8,10 +8,9 @@ from kyvsim.kube.wildcard import matches
 from kyvsim.languages.classic.checks.allowed_variables import unreadable_variables
 from kyvsim.languages.classic.checks.variable_text import impossible_calls_in
 from kyvsim.match.criteria import kinds_of_block
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.exception import ExceptedRules, PolicyException
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.wording import listed
 
 Derive = Callable[[Policy], Iterable[Rule]]
 """Returns the rules of a policy with those that are derived from them."""

@@ -18,12 +18,10 @@ from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.match.criteria import filters
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.exception import PolicyException
-from kyvsim.model.facts import Filter
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Filter, Policy
 from kyvsim.model.source import Document, Path
-from kyvsim.model.wording import listed, nearest
 from kyvsim.schema.facts import CEL_GROUP
 from kyvsim.schema.kinds import kyverno_kinds
 

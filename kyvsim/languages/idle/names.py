@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.wildcard import matches
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, listed
 from kyvsim.model.exception import ExceptedRules, PolicyException
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
 from kyvsim.model.values import Values
-from kyvsim.model.wording import listed
 
 
 class Names(NamedTuple):

@@ -12,10 +12,9 @@ from kyvsim.kube.discovery import KindTable, every_kind
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, nearest
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
-from kyvsim.model.wording import nearest
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, resolve
 from kyvsim.patch.schema_types import type_finder
 from kyvsim.pattern.anchors import parse_anchor

@@ -11,11 +11,9 @@ from kyvsim.compile.remark import warn
 from kyvsim.kube.discovery import crd_kinds, plural
 from kyvsim.kube.objects import Json
 from kyvsim.languages.idle.kinds import NAME_IT, known_kinds
-from kyvsim.model.binding import Binding
-from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.policy import Policy
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
+from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.source import Document, Path
-from kyvsim.model.wording import listed, nearest
 from kyvsim.schema.facts import CEL_GROUP
 
 _NEAR = 0.8

@@ -17,14 +17,12 @@ from kyvsim.languages.idle.bindings import idle_bindings
 from kyvsim.languages.idle.exception_kinds import broken_conditions
 from kyvsim.languages.idle.kinds import known_kinds, unknown_kinds
 from kyvsim.languages.idle.names import idle_exceptions, idle_values, names_of
-from kyvsim.model.binding import Binding
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.exception import CelException, PolicyException
-from kyvsim.model.payload import PayloadMode
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Binding, Policy, Rule
+from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Location
 from kyvsim.model.values import Values
-from kyvsim.model.wording import listed
 
 
 class Given(NamedTuple):

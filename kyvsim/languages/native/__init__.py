@@ -4,8 +4,7 @@ from kyvsim.kube.objects import Json, metadata
 from kyvsim.languages.native.compile import compile_native_policy
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.languages.whole_policy import whole_policy
-from kyvsim.model.facts import PolicyFacts, RuleFacts
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, PolicyFacts, RuleFacts
 from kyvsim.model.source import Document
 from kyvsim.schema.native import NATIVE_GROUP
 

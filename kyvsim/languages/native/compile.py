@@ -25,10 +25,9 @@ from kyvsim.languages.native.parameters import chosen_parameters
 from kyvsim.languages.protocol import Diagnostics
 from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy, unread
 from kyvsim.match import KindIndexEntry, MatchFacts, match_facts
-from kyvsim.model.binding import Binding
-from kyvsim.model.budget import Meter
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Binding, Policy
+from kyvsim.model.ports import Meter
 from kyvsim.model.probe import NO_PROBE, PolicyPlace, Probe
 from kyvsim.model.request import Operation
 

@@ -17,7 +17,7 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel_request import namespace_object, request_value
 from kyvsim.languages.probed_expressions import told_program
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.source import Path

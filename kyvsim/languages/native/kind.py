@@ -8,8 +8,8 @@ from kyvsim.compile.followed import Ends
 from kyvsim.kube.discovery import KindTable
 from kyvsim.kube.objects import Json
 from kyvsim.languages.native.expressions import ExpressionProblem
-from kyvsim.model.budget import Meter
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.result import Stage
 

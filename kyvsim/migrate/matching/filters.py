@@ -12,8 +12,8 @@ from kyvsim.migrate.expressions import Each, Not, Plain, Relation, Test, every, 
 from kyvsim.migrate.queries.scope import USER_KNOWN
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.scalars import like, like_one
+from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.migration import Condition
-from kyvsim.model.wording import likely, listed
 
 # `roles` and `clusterRoles` of a filter → a look at the bindings that name who asks.
 #

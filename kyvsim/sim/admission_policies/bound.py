@@ -15,7 +15,7 @@ from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, ObjectKey, labels, object_key, text_field
 from kyvsim.languages.constraints import compile_constraints
 from kyvsim.match import MatchFacts, match_facts
-from kyvsim.model.outside import Outside
+from kyvsim.model.ports import Outside
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.sim.server import Store
 

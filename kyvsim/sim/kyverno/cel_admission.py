@@ -10,7 +10,6 @@ from kyvsim.engine.policy import RuleInput
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
-from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
 from kyvsim.model.probe import PolicyPlace, Probe
 from kyvsim.model.request import AdmissionRequest

@@ -17,8 +17,8 @@ from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
 from kyvsim.languages.cel_request import authorizer_of, request_value
 from kyvsim.languages.followed_expressions import followed_program
-from kyvsim.model.outside import Outside
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import Outside
 from kyvsim.model.probe import Probe
 from kyvsim.model.request import AdmissionRequest
 

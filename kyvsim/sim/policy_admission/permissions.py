@@ -7,8 +7,7 @@ from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.model.facts import Filter, GeneratePattern, Generation, Target
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Filter, GeneratePattern, Generation, Policy, Rule, Target
 from kyvsim.model.request import UserInfo
 from kyvsim.sim.kyverno.configuration import ADMISSION, BACKGROUND, REPORTS
 from kyvsim.sim.server import Store

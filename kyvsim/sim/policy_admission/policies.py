@@ -24,8 +24,7 @@ from kyvsim.languages.classic.generate_changes import (
     changed_generation,
 )
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.facts import Filter
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Filter, Policy, Rule
 from kyvsim.model.source import Path
 from kyvsim.sim.policy_admission.permissions import missing_rights, unreported
 from kyvsim.sim.server import Store

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.languages import language_of
-from kyvsim.model.facts import Filter, Generation
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Filter, Generation, Policy, Rule
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.served_kinds import find_resources
 from kyvsim.sim.webhooks.rules import (

@@ -8,8 +8,7 @@ from kyvsim.api.fixes import fixed_files
 from kyvsim.api.lint import lint, plan_fixes
 from kyvsim.load.edits import with_edits
 from kyvsim.load.files import Source
-from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.fix import Edit, Fix
+from kyvsim.model.diagnostic import Diagnostic, Edit, Fix, Severity
 from kyvsim.model.source import Location
 
 HEAD = """\

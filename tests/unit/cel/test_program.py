@@ -6,8 +6,8 @@ from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression, 
 from kyvsim.cel.kubernetes import VARIABLES, VARIABLES_TYPE, kubernetes_environment
 from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.cel.types import BOOL, STRING
-from kyvsim.model.budget import BudgetError as OverBudget
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import BudgetError as OverBudget
+from kyvsim.model.ports import Meter
 
 MUCH = "lists.range(90).all(a, lists.range(900).all(b, a + b > -1))"
 """Takes half of what an expression may."""

@@ -11,8 +11,8 @@ from kyvsim.load.chainsaw import load_test
 from kyvsim.load.chainsaw_files import ReachableFiles
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source
-from kyvsim.model.budget import Meter
 from kyvsim.model.chainsaw import Timeouts
+from kyvsim.model.ports import Meter
 from kyvsim.sim.cluster import open_cluster
 
 HEAD = "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: it}\nspec:\n"

@@ -3,8 +3,7 @@
 import pytest
 
 from kyvsim.cli import apply, main
-from kyvsim.model.facts import PolicyFacts, RuleFacts
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.source import Document, Location
 from kyvsim.report.course import Course

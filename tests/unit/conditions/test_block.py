@@ -7,7 +7,7 @@ from kyvsim.conditions import (
     compile_exception_conditions,
 )
 from kyvsim.expr import System
-from kyvsim.model.budget import FEW, Budget, BudgetError, Meter
+from kyvsim.model.ports import FEW, Budget, BudgetError, Meter
 from kyvsim.model.probe import PolicyPlace, Probe
 
 ENV = System(clock=None, entropy=None, meter=Meter())

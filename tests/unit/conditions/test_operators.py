@@ -2,7 +2,7 @@ import pytest
 
 from kyvsim.conditions import operators
 from kyvsim.conditions.operators import pairs
-from kyvsim.model.budget import FEW
+from kyvsim.model.ports import FEW
 
 TRUE = [
     ("abc", "Equals", "a*"),

@@ -12,7 +12,7 @@ from kyvsim.conditions import ConditionError, compile_conditions
 from kyvsim.conditions.block import compile_exception_conditions
 from kyvsim.conditions.operators import operators
 from kyvsim.expr import System
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 
 SYSTEM = System(clock=None, entropy=None, meter=Meter())
 

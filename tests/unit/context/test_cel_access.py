@@ -4,8 +4,8 @@ import pytest
 
 from kyvsim.context.cel_access import global_access, http_access, image_access, resource_access
 from kyvsim.engine import GivenObjects
-from kyvsim.model.mocks import CallAnswer, GlobalData, Mocks
-from kyvsim.model.outside import Outside
+from kyvsim.model.ports import Outside
+from kyvsim.model.values import CallAnswer, GlobalData, Mocks
 
 URL = "https://answers.example.com/v1"
 

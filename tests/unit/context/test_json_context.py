@@ -3,7 +3,7 @@ import pytest
 from kyvsim.context import SKIPPED, JSONContext
 from kyvsim.engine import GivenObjects
 from kyvsim.expr import QueryError
-from kyvsim.model.outside import Outside
+from kyvsim.model.ports import Outside
 
 
 def context(**data):

@@ -2,7 +2,7 @@ import pytest
 
 from kyvsim.context import request_context
 from kyvsim.engine import GivenObjects
-from kyvsim.model.outside import Outside
+from kyvsim.model.ports import Outside
 from kyvsim.model.request import Operation, UserInfo
 
 OUTSIDE = Outside(GivenObjects([]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kyvsim.compile import CompileOptions, KindTurns, Turn
 from kyvsim.engine import GivenObjects, World, evaluate
 from kyvsim.languages import compile_policies
-from kyvsim.model.budget import Budget, Meter
+from kyvsim.model.ports import Budget, Meter
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase, Stage
 from kyvsim.model.values import Values

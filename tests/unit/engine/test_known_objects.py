@@ -3,8 +3,7 @@
 import pytest
 
 from kyvsim.engine.policy import split_known
-from kyvsim.model.facts import RuleFacts
-from kyvsim.model.policy import Rule
+from kyvsim.model.policy import Rule, RuleFacts
 from kyvsim.model.result import Phase, RuleResult, RuleStatus
 
 

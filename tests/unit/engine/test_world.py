@@ -1,8 +1,7 @@
 import pytest
 
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate
-from kyvsim.model.mocks import NO_MOCKS, CallAnswer, Mocks
-from kyvsim.model.values import Values
+from kyvsim.model.values import NO_MOCKS, CallAnswer, Mocks, Values
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kyvsim.expr import System
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 
 
 class Still:

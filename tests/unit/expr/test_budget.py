@@ -3,8 +3,7 @@
 import pytest
 
 from kyvsim.expr import compile_query, compile_template
-from kyvsim.model.budget import Budget, BudgetError, Meter
-from kyvsim.model.ports import System
+from kyvsim.model.ports import Budget, BudgetError, Meter, System
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kyvsim.expr import NotFoundError, QueryError, System, compile_query
 from kyvsim.expr.functions.table import FUNCTIONS
 from kyvsim.expr.parse import parse
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 
 
 class Still:

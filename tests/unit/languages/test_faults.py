@@ -12,7 +12,7 @@ from kyvsim.languages.classic import lint
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source
 from kyvsim.load.policy import load_policies
-from kyvsim.model.budget import UNCHANGED, Budget
+from kyvsim.model.ports import UNCHANGED, Budget
 
 TEXT = """
 apiVersion: kyverno.io/v1

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.load.edits import NoEditError, edits_of, with_edits
-from kyvsim.model.fix import Change, Way
+from kyvsim.model.diagnostic import Change, Way
 from kyvsim.model.source import Location
 
 CASES = [

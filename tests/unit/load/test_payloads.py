@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.load.files import Source
 from kyvsim.load.payloads import read_payloads
-from kyvsim.model.payload import PayloadMode
+from kyvsim.model.request import PayloadMode
 
 JSON = PayloadMode.JSON
 

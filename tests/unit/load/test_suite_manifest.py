@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.load import suite_manifest as loader
-from kyvsim.model.payload import PayloadMode
+from kyvsim.model.request import PayloadMode
 
 HEAD = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\n"
 

@@ -9,8 +9,7 @@ from kyvsim.match import (
     matches_by_kind,
 )
 from kyvsim.match.criteria import filters
-from kyvsim.model.coverage import PointKind
-from kyvsim.model.probe import PolicyPlace, Probe
+from kyvsim.model.probe import PointKind, PolicyPlace, Probe
 
 
 def of(*kinds, **more):

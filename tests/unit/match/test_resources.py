@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.match import compile_exception_match, compile_rule_match
 from kyvsim.match.criteria import resource_criteria
-from kyvsim.model.budget import Budget, BudgetError, Meter
+from kyvsim.model.ports import Budget, BudgetError, Meter
 from kyvsim.model.request import Operation
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.api.system import own_system
 from kyvsim.kube.objects import MAX_DEPTH
-from kyvsim.model.budget import Budget, BudgetError, Meter, to_follow
+from kyvsim.model.ports import Budget, BudgetError, Meter, to_follow
 
 
 def test_a_rule_begins_anew_and_a_resource_ends():

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.files import Source
-from kyvsim.model.text_place import place_in_text
+from kyvsim.model.source import place_in_text
 
 STYLES = {
     "plain": "at:\n  text: a &&  b\n",

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.model.wording import likely, listed, nearest
+from kyvsim.model.diagnostic import likely, listed, nearest
 
 
 @pytest.mark.parametrize(

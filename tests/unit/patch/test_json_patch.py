@@ -2,7 +2,7 @@ import copy
 
 import pytest
 
-from kyvsim.model.budget import BudgetError
+from kyvsim.model.ports import BudgetError
 from kyvsim.patch import PatchError, apply_json_patch, compile_json_patch
 
 

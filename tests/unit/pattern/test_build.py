@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.model.budget import Budget, BudgetError, Meter
+from kyvsim.model.ports import Budget, BudgetError, Meter
 from kyvsim.pattern import FailureKind, compile_any_pattern, compile_pattern
 
 POD = {

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kyvsim.model.facts import PolicyFacts, RuleFacts
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.collisions import Collisions, collision_entry, collision_lines
 from kyvsim.report.style import painter

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from kyvsim.model.coverage import Coverage, FileCoverage, Point, PointKind, PointOutcome, Ratio
+from kyvsim.model.probe import Coverage, FileCoverage, Point, PointKind, PointOutcome, Ratio
 from kyvsim.model.source import Location
 from kyvsim.report.coverage_formats import COVERAGE_FORMATS
 

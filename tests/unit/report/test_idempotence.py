@@ -1,7 +1,6 @@
 """What changes again: counted, told as a block, and as entries of the JSON document."""
 
-from kyvsim.model.facts import PolicyFacts, RuleFacts
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.course import Course
 from kyvsim.report.idempotence import repeat_blocks, repeat_entries

@@ -5,8 +5,15 @@ import json
 import pytest
 
 from kyvsim.languages.cel.facts import policy_facts
-from kyvsim.model.report_entry import report_process, report_properties, report_source
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
+from kyvsim.model.result import (
+    EngineResponse,
+    Phase,
+    PolicyResponse,
+    RuleStatus,
+    report_process,
+    report_properties,
+    report_source,
+)
 from kyvsim.report.look import Look
 from kyvsim.report.policy_report import begin_json
 from kyvsim.report.writing import render

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import suite as api
-from kyvsim.model.coverage import PointKind
-from kyvsim.model.probe import NO_PROBE, PolicyPlace, Probe
+from kyvsim.model.probe import NO_PROBE, PointKind, PolicyPlace, Probe
 from kyvsim.report.coverage_text import path_text
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.moved_fields import successor_of
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.fix import Fix
+from kyvsim.model.diagnostic import Diagnostic, Fix
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 

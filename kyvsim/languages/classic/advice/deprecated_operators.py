@@ -11,8 +11,7 @@ from kyvsim.conditions import operators
 from kyvsim.conditions.operators import Operator
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_walk import conditions_of
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.fix import Fix, Way, change
+from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 

@@ -5,8 +5,7 @@ from difflib import SequenceMatcher
 
 from kyvsim.compile.remark import warn
 from kyvsim.languages.classic.autogen import ANNOTATION
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.fix import Fix, Way, change
+from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 

@@ -11,7 +11,7 @@ from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has
 from kyvsim.languages.classic.checks.variable_text import PLAIN_VARIABLE
 from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.facts import Filter
+from kyvsim.model.policy import Filter
 
 _ONLY_METADATA = (
     "policy can only deal with the metadata field of the resource if the rule does not match any"

@@ -10,7 +10,7 @@ from kyvsim.languages.classic.checks.label_selectors import selector_problem
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
 from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.facts import Filter
+from kyvsim.model.policy import Filter
 
 _SUBJECT_KINDS = ("User", "Group", "ServiceAccount")
 

@@ -17,7 +17,7 @@ from kyvsim.languages.classic.images.attestors import (
     signed_by,
 )
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.model.image_data import Attestation
+from kyvsim.model.values import Attestation
 
 Conditions = Callable[[JSONContext], ConditionsResult]
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from kyvsim.kube.objects import Json
 from kyvsim.kube.regexes import RegexError, compile_regex, is_found
 from kyvsim.kube.wildcard import matches
-from kyvsim.model.image_data import Signature
+from kyvsim.model.values import Signature
 
 _PEM = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
 

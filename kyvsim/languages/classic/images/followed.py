@@ -6,8 +6,7 @@ from typing import TypeVar
 from kyvsim.compile.compiled import Outcome
 from kyvsim.kube.objects import Json
 from kyvsim.model.explanation import Step, StepKind
-from kyvsim.model.following import following, tell
-from kyvsim.model.probe import Probe
+from kyvsim.model.probe import Probe, following, tell
 from kyvsim.model.source import Path
 
 _Turn = TypeVar("_Turn")

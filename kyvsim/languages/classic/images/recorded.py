@@ -3,8 +3,8 @@
 import json
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.image_data import ImageData
-from kyvsim.model.outside import Outside
+from kyvsim.model.ports import Outside
+from kyvsim.model.values import ImageData
 
 
 class NotRecordedError(Exception):

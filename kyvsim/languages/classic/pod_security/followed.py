@@ -8,8 +8,7 @@ from kyvsim.languages.classic.pod_security import ActiveCheck
 from kyvsim.languages.classic.pod_security.exclusions import Violations
 from kyvsim.languages.classic.pod_security.pod import Finding
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.following import tell
-from kyvsim.model.probe import Probe
+from kyvsim.model.probe import Probe, tell
 from kyvsim.model.source import Path
 
 _PART = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[]+)")

@@ -31,9 +31,9 @@ from kyvsim.languages.classic.rules.loops import (
     compile_list,
     compile_loop_preconditions,
 )
-from kyvsim.model.budget import STEPS_OF_AN_OBJECT
-from kyvsim.model.facts import GeneratePattern, Generation, RuleFacts
 from kyvsim.model.obstacle import Reason
+from kyvsim.model.policy import GeneratePattern, Generation, RuleFacts
+from kyvsim.model.ports import STEPS_OF_AN_OBJECT
 from kyvsim.model.result import Phase, RuleStatus
 
 _Downstreams = Callable[[JSONContext], list[Json]]

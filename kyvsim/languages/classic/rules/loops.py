@@ -13,9 +13,8 @@ from kyvsim.context.loaders import compile_entries
 from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.model.budget import FEW
-from kyvsim.model.coverage import PointKind
-from kyvsim.model.probe import NO_PROBE, Probe, Seen
+from kyvsim.model.ports import FEW
+from kyvsim.model.probe import NO_PROBE, PointKind, Probe, Seen
 
 _STEPS = 10
 """What an element costs: a scope, a template, a check."""

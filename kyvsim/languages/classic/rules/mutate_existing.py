@@ -18,7 +18,7 @@ from kyvsim.languages.classic.rules.existing_targets import find_targets
 from kyvsim.languages.classic.rules.idle import NOTHING_CHANGED, empty
 from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
 from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_rule_patch
-from kyvsim.model.facts import RuleFacts, Target
+from kyvsim.model.policy import RuleFacts, Target
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
 
 _SELECTING = ("apiVersion", "kind", "namespace", "name", "selector")

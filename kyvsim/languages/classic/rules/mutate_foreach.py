@@ -26,8 +26,8 @@ from kyvsim.languages.classic.rules.mutate_resource import (
     object_to_patch,
 )
 from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher, filled_patcher
-from kyvsim.model.budget import FEW, Meter
-from kyvsim.model.facts import RuleFacts
+from kyvsim.model.policy import RuleFacts
+from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
 from kyvsim.patch import ElementMerges

@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 from kyvsim.patch import (
     PatchError,
     compile_json_patch,

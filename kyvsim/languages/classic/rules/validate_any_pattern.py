@@ -29,8 +29,7 @@ from kyvsim.languages.classic.rule_type import PodTemplate, RuleContext, RuleTyp
 from kyvsim.languages.classic.rules.carried import carried_check, nested
 from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
 from kyvsim.languages.classic.rules.validate_pattern import compile_checker, subject_of
-from kyvsim.model.coverage import PointKind
-from kyvsim.model.probe import Seen
+from kyvsim.model.probe import PointKind, Seen
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
 from kyvsim.pattern import FailureKind, PatternFailure, compile_any_pattern

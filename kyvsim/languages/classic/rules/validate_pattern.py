@@ -23,7 +23,7 @@ from kyvsim.languages.classic.messages import compile_pattern_message, has_fixed
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.carried import carried_check, nested
 from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
-from kyvsim.model.facts import RuleFacts
+from kyvsim.model.policy import RuleFacts
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path

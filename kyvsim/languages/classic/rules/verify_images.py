@@ -19,7 +19,7 @@ from kyvsim.languages.classic.rule_type import (
     RuleContext,
     RuleType,
 )
-from kyvsim.model.facts import RuleFacts
+from kyvsim.model.policy import RuleFacts
 from kyvsim.model.result import Phase
 
 

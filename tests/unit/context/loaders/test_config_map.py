@@ -6,7 +6,7 @@ from kyvsim.context import JSONContext
 from kyvsim.context.loaders import compile_entries
 from kyvsim.engine import GivenObjects
 from kyvsim.expr import QueryError
-from kyvsim.model.outside import Outside
+from kyvsim.model.ports import Outside
 from kyvsim.model.values import Values
 
 

@@ -6,7 +6,7 @@ from kyvsim.context import JSONContext
 from kyvsim.context.loaders import compile_entries
 from kyvsim.engine import GivenObjects
 from kyvsim.expr import QueryError
-from kyvsim.model.outside import Outside
+from kyvsim.model.ports import Outside
 
 DATA = {"a": {"b": "x", "list": [1.0, 2.0], "none": None}, "field": "b"}
 

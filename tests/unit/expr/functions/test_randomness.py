@@ -5,8 +5,7 @@ import pytest
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions.texts import random as random_text
-from kyvsim.model.budget import BudgetError, Meter
-from kyvsim.model.ports import System
+from kyvsim.model.ports import BudgetError, Meter, System
 
 
 class Dice:

@@ -5,7 +5,7 @@ import pytest
 from kyvsim.expr import QueryError, System, compile_query
 from kyvsim.expr.functions.table import FAMILIES, FUNCTIONS
 from kyvsim.kube.go_text import to_json
-from kyvsim.model.budget import Meter
+from kyvsim.model.ports import Meter
 
 KYVERNO = [
     "add",

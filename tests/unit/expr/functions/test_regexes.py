@@ -9,8 +9,7 @@ from kyvsim.expr.functions.texts import (
     regex_replace_all,
     regex_replace_all_literal,
 )
-from kyvsim.model.budget import Meter
-from kyvsim.model.ports import System
+from kyvsim.model.ports import Meter, System
 
 SYSTEM = System(None, None, Meter())
 

@@ -4,8 +4,7 @@ import pytest
 
 from kyvsim.expr.errors import QueryError
 from kyvsim.expr.functions import timestamps
-from kyvsim.model.budget import Meter
-from kyvsim.model.ports import System
+from kyvsim.model.ports import Meter, System
 
 
 class Fixed:

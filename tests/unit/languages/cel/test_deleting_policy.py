@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.model.payload import PayloadMode
+from kyvsim.model.request import PayloadMode
 
 HEAD = """
 apiVersion: policies.kyverno.io/v1

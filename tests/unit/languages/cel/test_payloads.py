@@ -6,7 +6,7 @@ import pytest
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.load.files import Source
-from kyvsim.model.payload import PayloadMode
+from kyvsim.model.request import PayloadMode
 
 POD = "{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}}"
 

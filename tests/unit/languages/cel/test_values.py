@@ -10,9 +10,8 @@ from kyvsim.kube.discovery import NO_KINDS, KindFacts
 from kyvsim.languages.cel.expressions import Compiler
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
-from kyvsim.model.facts import PolicyFacts
-from kyvsim.model.outside import Outside
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, PolicyFacts
+from kyvsim.model.ports import Outside
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document
 

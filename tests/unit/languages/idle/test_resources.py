@@ -3,10 +3,8 @@
 import pytest
 
 from kyvsim.languages import unknown_resources
-from kyvsim.model.binding import Binding
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.facts import PolicyFacts
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Binding, Policy, PolicyFacts
 from kyvsim.model.source import Document, Location
 
 OX = {"apiVersion": "farm.example/v1", "kind": "Ox", "metadata": {"name": "a"}}

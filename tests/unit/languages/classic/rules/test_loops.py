@@ -6,7 +6,7 @@ from kyvsim.context import JSONContext
 from kyvsim.engine import GivenObjects
 from kyvsim.expr import QueryError
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
-from kyvsim.model.outside import Outside
+from kyvsim.model.ports import Outside
 
 
 @pytest.fixture

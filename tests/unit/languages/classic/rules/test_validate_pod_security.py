@@ -7,8 +7,7 @@ from kyvsim.languages.classic.pod_security import active_checks
 from kyvsim.languages.classic.pod_security.exclusions import compile_exclusions
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.validate_pod_security import RULE_TYPE
-from kyvsim.model.facts import RuleFacts
-from kyvsim.model.policy import Rule
+from kyvsim.model.policy import Rule, RuleFacts
 from kyvsim.model.result import RuleStatus
 
 HOST = {"hostPID": True, "containers": []}
