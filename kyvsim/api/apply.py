@@ -40,7 +40,7 @@ from kyvsim.languages.idle.runs import (
     of_run,
     without_payloads,
 )
-from kyvsim.load.mistaken import only_policies
+from kyvsim.load.recognise import only_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Refusal

@@ -27,9 +27,9 @@ from kyvsim.engine import GivenObjects
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages import cel_request
 from kyvsim.languages.cel.values import request_value
-from kyvsim.load.context_file import read_context_file
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
+from kyvsim.load.values import read_context_file
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.ports import Outside, System

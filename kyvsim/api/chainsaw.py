@@ -14,8 +14,8 @@ from kyvsim.kube.objects import Json
 from kyvsim.load.chainsaw import find_tests, named_files, read_tests
 from kyvsim.load.chainsaw_configuration import find_configuration, read_configuration
 from kyvsim.load.chainsaw_files import ReachableFiles, project_of
+from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.installation import load_installation
-from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.chainsaw import (
     WITHOUT_CONFIGURATION,
     ChainsawConfiguration,

@@ -21,8 +21,6 @@ from kyvsim.api.what_if import (
 from kyvsim.kube.objects import Json
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
 from kyvsim.load.baseline import KIND, load_baseline
-from kyvsim.load.context_file import read_context_file
-from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -31,22 +29,26 @@ from kyvsim.load.documents import (
     Loaded,
     read_documents,
 )
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source
-from kyvsim.load.ignore import check_patterns
-from kyvsim.load.mistaken import mistaken, without_policies
-from kyvsim.load.payloads import read_payloads
+from kyvsim.load.folders import USUAL, Walking, check_patterns
 from kyvsim.load.policy import (
     is_exception,
     is_shared_data,
     load_bindings,
+    load_exceptions,
     load_policies,
 )
-from kyvsim.load.resources import load_resources
-from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
-from kyvsim.load.userinfo import load_userinfo
-from kyvsim.load.values import load_values, parse_settings
-from kyvsim.load.walking import USUAL, Walking
+from kyvsim.load.recognise import mistaken, without_policies
+from kyvsim.load.resources import (
+    EXCEPTIONS,
+    POLICIES,
+    Wanted,
+    load_definitions,
+    load_resources,
+    read_payloads,
+    sorted_out,
+)
+from kyvsim.load.values import load_userinfo, load_values, parse_settings, read_context_file
 from kyvsim.model.baseline import Baseline
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions

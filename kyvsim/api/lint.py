@@ -30,16 +30,14 @@ from kyvsim.languages.idle.rule_pairs import contradicting_rules, repeated_rules
 from kyvsim.languages.idle.runs import of_policies
 from kyvsim.languages.unread_selectors import faults_of_binding
 from kyvsim.languages.unread_selectors import unread as unread_selectors
-from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import STRICT, Loaded, read_documents
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source, read_sources
-from kyvsim.load.policy import is_exception, load_bindings, load_policies, sniff
+from kyvsim.load.folders import USUAL, Walking
+from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies, sniff
 from kyvsim.load.recognise import is_mapping, is_test_manifest
+from kyvsim.load.resources import POLICIES, load_definitions, sorted_out
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
-from kyvsim.load.sorting import POLICIES, sorted_out
 from kyvsim.load.suite_manifest import load_test_manifest
-from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
 from kyvsim.model.policy import Binding, Policy

@@ -11,11 +11,10 @@ from kyvsim.compile import CompileOptions
 from kyvsim.kube.discovery import KindTable, crd_kinds
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source, read_sources
-from kyvsim.load.policy import is_exception, load_policies
-from kyvsim.load.sorting import POLICIES, sorted_out
-from kyvsim.load.walking import USUAL, Walking
+from kyvsim.load.folders import USUAL, Walking
+from kyvsim.load.policy import is_exception, load_exceptions, load_policies
+from kyvsim.load.resources import POLICIES, sorted_out
 from kyvsim.migrate import CONVERTED_KINDS, convert, convert_exception
 from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out

@@ -20,21 +20,19 @@ from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
-from kyvsim.load.exceptions import load_exceptions
 from kyvsim.load.files import Source
+from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.installation import load_installation
 from kyvsim.load.json_schema import json_schema
-from kyvsim.load.policy import is_exception, load_bindings, load_policies
-from kyvsim.load.resources import load_objects, unreviewed
+from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies
+from kyvsim.load.resources import EXCEPTIONS, POLICIES, load_objects, sorted_out, unreviewed
 from kyvsim.load.scenario import (
     SCENARIO,
     is_scenario,
     load_scenario,
     scenario_schemas,
 )
-from kyvsim.load.sorting import EXCEPTIONS, POLICIES, sorted_out
-from kyvsim.load.userinfo import named_user
-from kyvsim.load.walking import USUAL, Walking
+from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.installation import HELM
 from kyvsim.model.policy import PolicyReaders

@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import READERS
-from kyvsim.load.exceptions import load_exceptions
-from kyvsim.load.policy import load_policies
+from kyvsim.load.policy import load_exceptions, load_policies
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy, PolicyReaders

@@ -20,19 +20,27 @@ from kyvsim.languages import (
     unknown_resources,
 )
 from kyvsim.languages.idle.runs import Given, idle_references, of_run
-from kyvsim.load.context_file import read_context_file
-from kyvsim.load.definitions import load_definitions
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
-from kyvsim.load.exceptions import load_exceptions
-from kyvsim.load.mocks import load_mocks
-from kyvsim.load.policy import load_bindings, load_policies
-from kyvsim.load.resources import load_resources, unreviewed
-from kyvsim.load.sorting import EXCEPTIONS, POLICIES, Wanted, sorted_out
+from kyvsim.load.folders import USUAL, Walking
+from kyvsim.load.policy import load_bindings, load_exceptions, load_policies
+from kyvsim.load.resources import (
+    EXCEPTIONS,
+    POLICIES,
+    Wanted,
+    load_definitions,
+    load_resources,
+    sorted_out,
+    unreviewed,
+)
 from kyvsim.load.stamps import stamp
 from kyvsim.load.structure import check, diagnostics
-from kyvsim.load.userinfo import load_userinfo
-from kyvsim.load.values import cli_schemas, load_values
-from kyvsim.load.walking import USUAL, Walking
+from kyvsim.load.values import (
+    cli_schemas,
+    load_mocks,
+    load_userinfo,
+    load_values,
+    read_context_file,
+)
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
 from kyvsim.model.policy import Binding, Policy, Rule

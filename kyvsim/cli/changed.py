@@ -7,7 +7,7 @@ from typing import Any
 from kyvsim.cli import declared
 from kyvsim.cli.settled import configuration_files
 from kyvsim.cli.streams import say
-from kyvsim.load.walking import IGNORE_FILE
+from kyvsim.load.folders import IGNORE_FILE
 from kyvsim.report.style import safe_line
 
 changed_option = declared.option(

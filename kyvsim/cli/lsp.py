@@ -12,7 +12,7 @@ from kyvsim.cli.extras import of_extra
 from kyvsim.cli.options import list_option, strict_option
 from kyvsim.cli.settled import settled
 from kyvsim.cli.walking import walking_of, walking_options
-from kyvsim.load.walking import USUAL
+from kyvsim.load.folders import USUAL
 from kyvsim.model.diagnostic import Diagnostic, Severity
 
 if TYPE_CHECKING:

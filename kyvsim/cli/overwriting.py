@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from kyvsim.cli import declared
 from kyvsim.cli.settled import configuration_files
 from kyvsim.cli.streams import OutputError
-from kyvsim.load.globs import may_find
-from kyvsim.load.walking import is_manifest_name
+from kyvsim.load.files import may_find
+from kyvsim.load.folders import is_manifest_name
 from kyvsim.report.style import safe_line
 
 BASELINE = "--write-baseline"

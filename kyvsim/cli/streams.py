@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import IO
 
 from kyvsim.cli import declared
-from kyvsim.load import whole_file
+from kyvsim.load import files
 from kyvsim.report.log_commands import TEXT, log_safe, log_safe_pieces
 
 _BATCH = 1 << 16
@@ -43,8 +43,8 @@ def read_stdin() -> bytes:
         while True:
             piece = sys.stdin.buffer.read(_PIECE)
             read += piece
-            if len(read) > whole_file.LARGEST:
-                raise declared.CommandError(f"standard input is {whole_file.TOO_LARGE}")
+            if len(read) > files.LARGEST:
+                raise declared.CommandError(f"standard input is {files.TOO_LARGE}")
             if len(piece) < _PIECE:  # a terminal that is asked once more goes on
                 return bytes(read)
     except (AttributeError, ValueError):

@@ -6,7 +6,7 @@ from typing import Any
 from kyvsim.api.inputs import walking_through
 from kyvsim.cli import declared
 from kyvsim.cli.streams import say
-from kyvsim.load.walking import USUAL, Walking
+from kyvsim.load.folders import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.report.style import counted, safe_line

@@ -72,7 +72,7 @@ def what_if_of(options: Mapping[str, Any], call: declared.Call) -> WhatIf:
         raise declared.UsageError(text, call)
     named = None
     if user:
-        from kyvsim.load.userinfo import named_user  # noqa: PLC0415 — seldom asked for
+        from kyvsim.load.values import named_user  # noqa: PLC0415 — seldom asked for
 
         named = named_user(user, groups)
     return AS_GIVEN._replace(

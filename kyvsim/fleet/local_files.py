@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from kyvsim.fleet.errors import FleetError, ReadError
 from kyvsim.fleet.item import InputFile, stamp_of
 from kyvsim.fleet.packing import bare_name
-from kyvsim.load.globs import explain_missing
-from kyvsim.load.walking import is_manifest_name
+from kyvsim.load.files import explain_missing
+from kyvsim.load.folders import is_manifest_name
 
 _FOLDER_MODE = 0o750
 _PASSING = ".tmp"

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from kyvsim.fleet.errors import FleetError, ReadError
 from kyvsim.fleet.item import InputFile, stamp_of
 from kyvsim.fleet.packing import bare_name
-from kyvsim.load.walking import is_manifest_name
+from kyvsim.load.folders import is_manifest_name
 
 _Read = TypeVar("_Read")
 _MAGIC = frozenset("*?[")

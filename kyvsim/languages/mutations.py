@@ -27,12 +27,11 @@ from kyvsim.cel.values import (
 from kyvsim.go.json import json_kind
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.objects import Json
-from kyvsim.patch.errors import FailedTestError, PatchError
 from kyvsim.patch.go_values import Foreign
-from kyvsim.patch.json_operations import Operation
-from kyvsim.patch.json_patch import apply_operations
+from kyvsim.patch.json_patch import Operation, apply_operations
 from kyvsim.patch.json_pointer import KUBERNETES, parse_pointer
 from kyvsim.patch.merge_types import FindType
+from kyvsim.patch.results import FailedTestError, PatchError
 from kyvsim.patch.structured_merge import apply_structured_merge
 
 _TOO_LARGE = 2**53

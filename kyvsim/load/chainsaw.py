@@ -24,9 +24,9 @@ from kyvsim.load.chainsaw_blocks import (
 )
 from kyvsim.load.chainsaw_files import is_inside, place_of, project_of, resolved
 from kyvsim.load.documents import STRICT, read_documents
+from kyvsim.load.folders import USUAL, Walking, is_manifest_name
 from kyvsim.load.policy import sniff
 from kyvsim.load.suite_manifest import find_manifests
-from kyvsim.load.walking import USUAL, Walking, is_manifest_name
 from kyvsim.model.chainsaw import (
     WITHOUT_CONFIGURATION,
     ChainsawConfiguration,

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 
 from kyvsim.kube.objects import Json
 from kyvsim.load.documents import parse_documents, read_documents
-from kyvsim.load.files import Source, decode
-from kyvsim.load.walking import is_manifest_name
-from kyvsim.load.whole_file import read_bytes
+from kyvsim.load.files import Source, decode, read_bytes
+from kyvsim.load.folders import is_manifest_name
 from kyvsim.model.chainsaw import UnreachableError
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from kyvsim.kube.list_items import Frame
 from kyvsim.kube.yaml_cuts import Reader, Span, cut_bytes
 from kyvsim.load.documents import is_list
-from kyvsim.load.files import STDIN, STDIN_NAME, Source, decode
-from kyvsim.load.whole_file import LARGEST, TOO_LARGE, without_waiting
+from kyvsim.load.files import LARGEST, STDIN, STDIN_NAME, TOO_LARGE, Source, decode, without_waiting
 
 
 class Origin(NamedTuple):

@@ -1,10 +1,10 @@
 """Resources: documents with the type and the namespace that the API server would see.
 
-Codes: KV020 not an object, KV021 `apiVersion` missing or bad, KV022 `kind` missing or bad, KV097 an
-AdmissionReview that is of no use.
+Also payloads, definitions of custom resources, and what of a folder is left out.
 """
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kyvsim.kube.discovery import KindTable, crd_kinds, is_builtin, is_namespaced
@@ -14,16 +14,105 @@ from kyvsim.kube.yaml_document import copy_tree
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
+    STRICT,
+    STRICT_FLOATS,
     Loaded,
     Typing,
     read_documents,
 )
 from kyvsim.load.files import Source
-from kyvsim.load.recognise import way_out
-from kyvsim.load.sorting import OBJECTS, sorted_out
-from kyvsim.load.walking import USUAL, Walking
-from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.source import Document, Path
+from kyvsim.load.folders import USUAL, Walking
+from kyvsim.load.recognise import (
+    is_definition,
+    is_kustomization,
+    is_related,
+    looks_like_exception,
+    looks_like_object,
+    looks_like_policy,
+    way_out,
+    what_it_is,
+)
+from kyvsim.model.diagnostic import Diagnostic, Severity, left_out
+from kyvsim.model.request import Payload, PayloadMode
+from kyvsim.model.source import Document, Location, Path
+
+# Documents found in folders, sorted into those that are wanted and those that are left out.
+#
+# Codes: KV025 a kustomization, KV026 a folder with nothing of what is wanted.
+
+
+class Wanted(NamedTuple):
+    """What is looked for in folders."""
+
+    noun: str
+    fits: Callable[[Json], bool]
+    """Whether a document is of this sort or means to be: then what is wrong with it is told."""
+
+
+POLICIES = Wanted("policy", looks_like_policy)
+EXCEPTIONS = Wanted("policy exception", looks_like_exception)
+OBJECTS = Wanted("resource", looks_like_object)
+DEFINITIONS = Wanted("CustomResourceDefinition", is_definition)
+
+
+def sorted_out(documents: Iterable[Document], wanted: Wanted, *, needed: bool = True) -> Loaded:
+    """Return the documents that were named or are of the sort wanted, and what is told of others.
+
+    Who names a folder does not say that all in it is of one sort; who names a file does. A folder
+    with nothing of what is wanted is an error where that is `needed`.
+    """
+    kept: list[Document] = []
+    said: list[Diagnostic] = []
+    hits: dict[str, bool] = {}
+    hints: dict[str, str] = {}
+    for document in documents:
+        if not document.folder:
+            kept.append(document)
+            continue
+        fits = wanted.fits(document.data) and not is_kustomization(document)
+        hits[document.folder] = hits.get(document.folder, False) or fits
+        if fits:
+            kept.append(document)
+        else:
+            said.append(left_out(what_it_is(document), document.locate(())))
+            if is_related(document.data):
+                hints.setdefault(document.folder, _hint(document))
+            said += _kustomized(document, wanted)
+    said += [
+        _nothing(folder, wanted, hints.get(folder, ""))
+        for folder, hit in hits.items()
+        if needed and not hit
+    ]
+    return tuple(kept), tuple(said)
+
+
+def _hint(document: Document) -> str:
+    """Return `, but KIND: what to do`, for a document that another command takes."""
+    return f", but {what_it_is(document)}{way_out(document)}"
+
+
+def _nothing(folder: str, wanted: Wanted, hint: str) -> Diagnostic:
+    text = f"there is no {wanted.noun} in this folder{hint}"
+    return Diagnostic("KV026", Severity.ERROR, text, Location(folder))
+
+
+def _kustomized(document: Document, wanted: Wanted) -> tuple[Diagnostic, ...]:
+    """Return that resources beside a kustomization are not what it makes of them."""
+    if wanted is not OBJECTS or not is_kustomization(document):
+        return ()
+    folder = os.path.dirname(document.file) or os.curdir
+    text = (
+        "manifests beside a kustomization are read as they are written: "
+        f"`kubectl kustomize {folder}` prints what becomes of them"
+    )
+    place = document.locate(())
+    return (Diagnostic("KV025", Severity.WARNING, text, place, folded="kustomization"),)
+
+
+# Resources: documents with the type and the namespace that the API server would see.
+#
+# Codes: KV020 not an object, KV021 `apiVersion` missing or bad, KV022 `kind` missing or bad, KV097
+# an AdmissionReview that is of no use.
 
 
 def load_resources(
@@ -194,3 +283,78 @@ def _without_null_maps(data: Json) -> Json:
         for field in _null_maps(node):
             node[field] = {}
     return root
+
+
+# Definitions of custom resources, which tell what kinds there are besides the built-in ones.
+#
+# Codes: KV075 a file without a definition, KV076 a definition that defines no kind.
+
+
+def load_definitions(
+    paths: Iterable[str | Source], stdin: bytes | None = None, walking: Walking = USUAL
+) -> Loaded:
+    """Return the CustomResourceDefinitions that `paths` lead to, and what is wrong with the others.
+
+    What stands beside a definition in its file is passed over: installations come as one file.
+    """
+    documents, remarks = read_documents(paths, stdin, AS_WRITTEN, walking)
+    kept, aside = sorted_out(documents, DEFINITIONS)
+    definitions = tuple(one for one in kept if is_definition(one.data))
+    problems = (*_without(kept), *_of_no_kind(definitions))
+    return definitions, (*remarks, *aside, *problems)
+
+
+def _without(documents: tuple[Document, ...]) -> Iterator[Diagnostic]:
+    """Yield KV075 for each file that holds something else only."""
+    first: dict[str, Document] = {}
+    for one in documents:
+        first.setdefault(one.file, one)
+    some = {one.file for one in documents if is_definition(one.data)}
+    for file, one in first.items():
+        if file not in some:
+            text = f"there is no CustomResourceDefinition in this file, but {what_it_is(one)}"
+            yield Diagnostic("KV075", Severity.ERROR, text, one.locate(()))
+
+
+def _of_no_kind(definitions: tuple[Document, ...]) -> Iterator[Diagnostic]:
+    for one in definitions:
+        if not crd_kinds((one.data,)):
+            text = "the definition defines no kind: `spec.names.kind` is missing"
+            yield Diagnostic("KV076", Severity.ERROR, text, one.locate(("spec", "names")))
+
+
+# Files with payloads: one map each, in JSON or YAML.
+#
+# Codes: KV152 a payload that cannot be used.
+#
+# upstream: cmd/cli/kubectl-kyverno/payload, processor/authz_processor.go
+
+
+def read_payloads(
+    paths: Iterable[tuple[PayloadMode, str | Source]],
+) -> tuple[tuple[Payload, ...], tuple[Diagnostic, ...]]:
+    """Return the payloads of files, and what is wrong with the others.
+
+    Numbers of JSON are doubles; in YAML, whole ones are ints.
+    """
+    found: list[Payload] = []
+    said: list[Diagnostic] = []
+    for mode, path in paths:
+        name = path.name if isinstance(path, Source) else path
+        is_json = name.endswith(".json")
+        if not is_json and (mode is not PayloadMode.JSON or not name.endswith((".yaml", ".yml"))):
+            wanted = "JSON or YAML (.json, .yaml, .yml)" if mode is PayloadMode.JSON else "JSON"
+            said.append(_unusable(name, f"its name has to say that it is {wanted}"))
+            continue
+        documents, remarks = read_documents((path,), None, STRICT_FLOATS if is_json else STRICT)
+        said += remarks
+        if len(documents) == 1 and documents[0].data.__class__ is dict:
+            found.append(Payload(mode, documents[0], name))
+        elif not remarks:
+            said.append(_unusable(name, "it has to hold one map"))
+    return tuple(found), tuple(said)
+
+
+def _unusable(name: str, reason: str) -> Diagnostic:
+    text = f"this is no payload that policies can judge: {reason}"
+    return Diagnostic("KV152", Severity.ERROR, text, Location(name))

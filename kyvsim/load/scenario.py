@@ -16,7 +16,7 @@ from kyvsim.load.installation import load_installation
 from kyvsim.load.policy import sniff
 from kyvsim.load.resources import objects_among
 from kyvsim.load.structure import check, diagnostics, load_schemas, not_one_of
-from kyvsim.load.userinfo import named_user
+from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.installation import BY_NAME, Installation
 from kyvsim.model.request import UserInfo

@@ -4,10 +4,8 @@ import os
 import stat
 from collections.abc import Iterator
 
-from kyvsim.load import globs
-from kyvsim.load.ignore import folders_above
-from kyvsim.load.walk import walk
-from kyvsim.load.walking import IGNORE_FILE, USUAL, Walking
+from kyvsim.load import files
+from kyvsim.load.folders import IGNORE_FILE, USUAL, Walking, folders_above, walk
 from kyvsim.model.source import Mark, Stamp
 
 
@@ -50,5 +48,5 @@ def _ignore(path: str, error: OSError) -> None:
 
 
 def _marks_of_pattern(path: str, walking: Walking) -> Iterator[Mark]:
-    for found in globs.find(path, _ignore):
+    for found in files.find(path, _ignore):
         yield from _marks(found, walking)

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.load.documents import STRICT_FLOATS, parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
+from kyvsim.load.folders import USUAL, Walking, walk
 from kyvsim.load.old_manifests import in_todays_names, old_fields, todays_form
 from kyvsim.load.recognise import is_test_manifest, looks_like_object, looks_like_policy
 from kyvsim.load.values import check_cli_document, cli_schemas
-from kyvsim.load.walk import walk
-from kyvsim.load.walking import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document, Location, Path

@@ -1,22 +1,148 @@
-"""Values files, and `--set` options.
+"""Values files, `--set` options, and the other files that stand for a cluster: users, contexts."""
 
-Codes: KV031 a file without apiVersion and kind, KV032 a subresource with a bad name, KV036 a
-`--set` option that counts for nothing, KV079 a file of another kind.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.load.documents import STRICT_FLOATS, read_documents
-from kyvsim.load.mocks import files_of, load_mocks
+from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT_FLOATS, read_documents
+from kyvsim.load.files import Source
 from kyvsim.load.recognise import way_out, what_it_is
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.ports import ContextData
+from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document
-from kyvsim.model.values import KindKey, Subresource, Values, ValuesEntry
+from kyvsim.model.values import (
+    Attestation,
+    CallAnswer,
+    GlobalData,
+    ImageData,
+    KindKey,
+    Mocks,
+    Signature,
+    Subresource,
+    Values,
+    ValuesEntry,
+)
 from kyvsim.schema.node import Node
+
+# Recorded data of images: the section `images` of values files.
+
+
+def load_image_data(section: Json) -> Mapping[str, ImageData]:
+    """Return the images of a section whose shape was checked, by their references.
+
+    One with a tag stands under its digest as well, for the rules after the one that put it there.
+    """
+    images = {name: _image(entry) for name, entry in (section or {}).items()}
+    pinned = {_pinned(name, image.digest): image for name, image in images.items() if image.digest}
+    return MappingProxyType({**pinned, **images})
+
+
+def _pinned(name: str, digest: str) -> str:
+    repository, _, last = name.partition("@")[0].rpartition("/")
+    return f"{repository}/{last.partition(':')[0]}@{digest}"
+
+
+def _image(entry: Json) -> ImageData:
+    signatures, attestations = entry.get("signatures"), entry.get("attestations")
+    return ImageData(
+        digest=entry.get("digest") or "",
+        signatures=None if signatures is None else _signatures(signatures),
+        attestations=None if attestations is None else tuple(map(_attestation, attestations)),
+        manifest=entry.get("manifest"),
+        manifest_list=entry.get("manifestList"),
+        config=entry.get("configData"),
+    )
+
+
+def _attestation(entry: Json) -> Attestation:
+    signatures = _signatures(entry.get("signatures") or ())
+    return Attestation(entry["type"], entry.get("predicate"), signatures)
+
+
+def _signatures(entries: Json) -> tuple[Signature, ...]:
+    return tuple(Signature(**entry) for entry in entries)
+
+
+# Answers to calls and global data, as values files and test manifests give them.
+#
+# Codes: KV033 an entry that cannot be used, KV034 a second entry for the same call or name.
+# upstream: cmd/cli/kubectl-kyverno/apis/v1alpha1/test.go and store/gctx_load.go, gctx_resolve.go
+
+
+_METHODS = frozenset({"", "GET", "POST"})
+_STATUSES = range(100, 600)
+_DEFAULT_STATUS = 200
+
+
+def load_mocks(document: Document) -> tuple[Mocks, tuple[Diagnostic, ...]]:
+    """Return the answers in a document whose shape was checked, and what is wrong with others.
+
+    Files with resources are looked for beside the document.
+    """
+    remarks: list[Diagnostic] = []
+    calls: dict[tuple[str, str], CallAnswer] = {}
+    for index, entry in enumerate(document.data.get("apiCallResponses") or ()):
+        path = ("apiCallResponses", index)
+        key, answer, problem = _call(entry)
+        if key in calls:
+            text = f"there is another answer to {' '.join(filter(None, key))} before this one"
+            remarks.append(Diagnostic("KV034", Severity.ERROR, text, document.locate(path)))
+        elif problem:
+            remarks.append(Diagnostic("KV033", Severity.ERROR, problem, document.locate(path)))
+        calls.setdefault(key, answer)
+    data: dict[str, GlobalData] = {}
+    for index, entry in enumerate(document.data.get("globalContextEntries") or ()):
+        name = entry["name"].strip()
+        if name in data:
+            text = f"there is another global context entry `{name}` before this one"
+            place = document.locate(("globalContextEntries", index))
+            remarks.append(Diagnostic("KV034", Severity.ERROR, text, place))
+        content, problems = _content(entry, document)
+        remarks += problems
+        projections = tuple((one["name"], one["path"]) for one in entry.get("projections") or ())
+        data.setdefault(name, GlobalData(content, entry.get("fieldPath") or "", projections))
+    images = load_image_data(document.data.get("images"))
+    return Mocks(calls, data, images), tuple(remarks)
+
+
+def _call(entry: Json) -> tuple[tuple[str, str], CallAnswer, str]:
+    """Return what an answer is found by, the answer, and what is wrong with it or ""."""
+    url = (entry.get("url") or entry.get("urlPath") or "").strip()
+    method = (entry.get("method") or "").strip().upper()
+    response = entry["response"]
+    status = int(response.get("statusCode") or _DEFAULT_STATUS)
+    problem = ""
+    if method not in _METHODS:
+        problem = f"`method` must be GET or POST, not `{method}`"
+    elif status not in _STATUSES:
+        problem = f"`statusCode` must be between 100 and 599, not {status}"
+    return (method, url), CallAnswer(status, response["body"]), problem
+
+
+def _content(entry: Json, document: Document) -> tuple[Json, tuple[Diagnostic, ...]]:
+    if "data" in entry:
+        return entry["data"], ()
+    if "resources" in entry:
+        return entry["resources"], ()
+    found, remarks = read_documents(files_of(entry, document), None, AS_RESOURCES)
+    return [one.data for one in found if one.data], remarks
+
+
+def files_of(entry: Json, document: Document) -> Iterator[str]:
+    """Yield the files with resources that an entry of global data names, beside its document."""
+    folder = os.path.dirname(document.file)
+    for name in entry.get("resourceFiles") or ():
+        yield os.path.join(folder, name)
+
+
+# Values files, and `--set` options.
+#
+# Codes: KV031 a file without apiVersion and kind, KV032 a subresource with a bad name, KV036 a
+# `--set` option that counts for nothing, KV079 a file of another kind.
 
 
 @cache
@@ -179,3 +305,66 @@ def _subresources(
 
 def _kind(data: Json) -> KindKey:
     return KindKey(text_field(data, "group"), text_field(data, "version"), text_field(data, "kind"))
+
+
+# Who sends the requests: user info files, and users that are named.
+
+
+_SERVICE_ACCOUNT = "system:serviceaccount:"
+
+
+def load_userinfo(document: Document) -> tuple[UserInfo | None, tuple[Diagnostic, ...]]:
+    """Return the user that a UserInfo file describes, or None and what is wrong with it.
+
+    upstream: cmd/cli/kubectl-kyverno/userinfo
+    """
+    data, remarks = check_cli_document(document, "UserInfo")
+    if remarks:
+        return None, remarks
+    user = data.get("userInfo", {})
+    found = UserInfo(
+        username=text_field(user, "username"),
+        uid=text_field(user, "uid"),
+        groups=tuple(user.get("groups", ())),
+        extra=user.get("extra"),
+        roles=tuple(data.get("roles", ())),
+        cluster_roles=tuple(data.get("clusterRoles", ())),
+    )
+    return found, ()
+
+
+def named_user(name: str, groups: Sequence[str] = ()) -> UserInfo:
+    """Return the user of a name, a service account with the groups that it always has."""
+    own: tuple[str, ...] = ()
+    if name.startswith(_SERVICE_ACCOUNT):
+        namespace = name.removeprefix(_SERVICE_ACCOUNT).partition(":")[0]
+        own = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    return UserInfo(name, groups=(*groups, *own, "system:authenticated"))
+
+
+# Context files of Kyverno's command line: objects of a cluster, and data of images.
+#
+# Codes: KV090 a document of another kind.
+
+
+def read_context_file(
+    path: str | Source, stdin: bytes | None = None
+) -> tuple[ContextData, tuple[Diagnostic, ...]]:
+    """Return the data of a file of kind Context; none where no file is named."""
+    if not path:
+        return ContextData(), ()
+    documents, remarks = read_documents((path,), stdin, AS_WRITTEN)
+    said = list(remarks)
+    resources: list[Json] = []
+    images: dict[str, Json] = {}
+    for document in documents:
+        if text_field(document.data, "kind") != "Context":
+            message = "a context file holds a document of kind `Context`"
+            said.append(Diagnostic("KV090", Severity.ERROR, message, document.locate(())))
+            continue
+        data, problems = check(cli_schemas()["Context"], document.data)
+        said += diagnostics(document, problems)
+        spec = {} if problems else data.get("spec") or {}
+        resources += spec.get("resources") or ()
+        images |= {text_field(one, "image"): one for one in spec.get("images") or ()}
+    return ContextData(tuple(resources), images), tuple(said)

@@ -1,11 +1,12 @@
 """Patches: JSON patches, strategic merges with anchors, and reading a patched object back."""
 
-from kyvsim.patch.element_merges import ElementMerges
-from kyvsim.patch.errors import PatchError, UnreadableObjectError
-from kyvsim.patch.json_operations import parse_json_patch
-from kyvsim.patch.json_patch import apply_json_patch, compile_json_patch
-from kyvsim.patch.read_back import read_back
-from kyvsim.patch.strategic_merge import apply_strategic_merge, compile_strategic_merge
+from kyvsim.patch.json_patch import apply_json_patch, compile_json_patch, parse_json_patch
+from kyvsim.patch.results import PatchError, UnreadableObjectError, read_back
+from kyvsim.patch.strategic_merge import (
+    ElementMerges,
+    apply_strategic_merge,
+    compile_strategic_merge,
+)
 
 __all__ = [
     "ElementMerges",

@@ -5,12 +5,18 @@ upstream: github.com/evanphx/json-patch/v5 `patch.go` (findObject, partialDoc, p
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import MAX_DEPTH, Json
 from kyvsim.model.ports import Meter
-from kyvsim.patch.errors import PatchError
+from kyvsim.patch.results import PatchError
+
+# JSON pointers and the places they name in a document.
+#
+# upstream: github.com/evanphx/json-patch/v5 `patch.go` (findObject, partialDoc, partialArray).
+
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 _FEW = 16
@@ -201,3 +207,75 @@ def insertion_index(items: Sequence[Json], part: str) -> int:
     if not -len(items) - 1 <= number <= len(items):
         raise PatchError(f"Unable to access invalid index: {number}: invalid index referenced")
     return number if number >= 0 else number + len(items) + 1
+
+
+# Making the maps and lists on the way to a place that `add` wants to fill.
+#
+# upstream: github.com/evanphx/json-patch/v5 `patch.go` (ensurePathExists).
+
+
+_MOST_PADDING = 100_000
+
+
+def create_path(document: Document, pointer: Pointer) -> Document:
+    """Return the document with all parents of a place; raises PatchError if a scalar is in the way.
+
+    A number or `-` in the path makes a list of what holds it, padded with nulls up to that index.
+    """
+    node = document.root
+    trail: tuple[str | int, ...] = ()
+    for at, step in enumerate(pointer.steps[:-1]):
+        if not step and not trail:
+            return document  # an empty first part names a copy, whose changes are lost
+        key = concrete_key(node, decode_step(step))
+        if key is None or node[key] is None:
+            new = node.copy()
+            _create(new, pointer.steps[at:])
+            return with_container(document, Slot(node, "", trail), new)
+        node, trail = node[key], (*trail, key)
+        if node.__class__ is not dict and node.__class__ is not list:
+            raise PatchError("invalid state detected")
+    return document
+
+
+def _create(node: Json, steps: Sequence[str]) -> None:
+    """Fill an own container with what the steps need; keys are taken as written."""
+    for step, following in pairwise(steps):
+        if node.__class__ is list and (number := _number(step)) is not None:
+            _pad(node, number)
+        below = _container_for(following)
+        if node.__class__ is dict:
+            node[step] = below
+        else:
+            try:
+                node.insert(insertion_index(node, step), below)
+            except PatchError:
+                return  # the place will be found missing
+        node = below
+
+
+def _container_for(step: str) -> Json:
+    number = _number(step)
+    if number is None and step != "-":
+        return {}
+    if number is not None and number < -1:
+        raise PatchError(
+            f"Unable to ensure path for negative index other than -1: {number}: "
+            "invalid index referenced"
+        )
+    items: list[Json] = []
+    _pad(items, number or 0)
+    return items
+
+
+def _pad(items: list[Json], size: int) -> None:
+    if size > _MOST_PADDING:
+        raise PatchError(f"will not fill a list with nulls up to index {size}")
+    items.extend([None] * (size - len(items)))
+
+
+def _number(step: str) -> int | None:
+    try:
+        return parse_index(step)
+    except PatchError:
+        return None

@@ -1,21 +1,28 @@
 """Lists whose elements are named by keys, and sets of scalars: how two of them become one.
 
-upstream: kyaml `yaml/walk/associative_sequence.go` (direction prepend), `ElementSetter` and
-`ElementMatcher` of `yaml/fns.go`. In short: the patch's elements in their order, merged with the
-object's of the same name, then the object's others; in lists with several keys merged elements stay
-in the object's order, behind those that only the patch has. Of the object's elements that share a
-name the last one stays, though the patch is merged into the first. Where keys are missing, elements
-are lost, moved or doubled in ways that follow from upstream's searching by the keys that happen to
-be there; `_merge_untidy` says how.
+Which lists of which Kubernetes types merge by key is package data, merge_keys.json.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import compress, count
 from operator import is_, not_
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
+from kyvsim.kube.package_data import read_table
 from kyvsim.patch.nodes import ABSENT, field_of, is_empty, is_named, text, texts_at, wrong_kind
+
+# Lists whose elements are named by keys, and sets of scalars: how two of them become one.
+#
+# upstream: kyaml `yaml/walk/associative_sequence.go` (direction prepend), `ElementSetter` and
+# `ElementMatcher` of `yaml/fns.go`. In short: the patch's elements in their order, merged with the
+# object's of the same name, then the object's others; in lists with several keys merged elements
+# stay in the object's order, behind those that only the patch has. Of the object's elements that
+# share a name the last one stays, though the patch is merged into the first. Where keys are
+# missing, elements are lost, moved or doubled in ways that follow from upstream's searching by the
+# keys that happen to be there; `_merge_untidy` says how.
 
 
 class Joined(NamedTuple):
@@ -267,3 +274,52 @@ def _put_back(merged: list[Json], item: Json, keys: list[str]) -> list[Json]:
     if len(keys) > 1:
         merged = _put(merged, ABSENT, keys, values)
     return _put(merged, item, keys, values)
+
+
+# Which lists of which Kubernetes types merge by key: the schema that strategic merges follow.
+#
+# upstream: kyaml merges by a built-in OpenAPI schema of Kubernetes v1.21.2, whatever the version of
+# the cluster; `merge_keys.json` holds its facts (made by tests/package_data/make_merge_keys.py).
+
+
+class Field(NamedTuple):
+    """What the schema says about one value: how it merges if it is a list, what its fields are."""
+
+    keys: tuple[str, ...] | None
+    """None: no list, or one that is replaced; (): a set of scalars; else what names an element."""
+    fields: "Mapping[str, Field]"
+    """Fields of the map, or of the list's elements, that lead to lists which merge."""
+    element: "Field | None" = None
+    """The type of the list's elements."""
+
+
+NOTHING_MERGES = Field(None, MappingProxyType({}))
+"""A value of known type in which no list merges."""
+
+
+def find_type(api_version: str, kind: str) -> Field | None:
+    """Return what is known of a kind, or None for one that the schema lacks."""
+    return _types().get(f"{api_version}/{kind}")
+
+
+@lru_cache(maxsize=1)
+def _types() -> Mapping[str, Field]:
+    table = read_table(__file__, "merge_keys.json")
+    types: list[Mapping[str, Field]] = []
+    for entry in table["types"]:  # a type stands after those that it names
+        types.append({name: _field(way, types) for name, way in entry.items()})
+    return {
+        name: Field(None, types[number])
+        for names, number in table["kinds"].items()
+        for name in names.split()
+    }
+
+
+def _field(way: Json, types: list[Mapping[str, Field]]) -> Field:
+    if way.__class__ is int:
+        return Field(None, types[way])
+    keys, *element = way
+    names = tuple(keys.split(",")) if keys else ()
+    if not element:
+        return Field(names, NOTHING_MERGES.fields, NOTHING_MERGES)
+    return Field(names, types[element[0]], Field(None, types[element[0]]))

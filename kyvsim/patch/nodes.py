@@ -1,16 +1,20 @@
-"""Values as the reference's YAML nodes show them while it merges: text, kind, sameness.
+"""Values as the reference's YAML nodes show them while it merges, and which of them are anchors."""
 
-upstream: a strategic merge runs on the YAML nodes of the JSON text (kyaml `yaml/rnode.go`), so that
-two scalars are one when their texts are, and null differs from a missing field.
-"""
-
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from operator import itemgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import Json
-from kyvsim.patch.errors import PatchError
+from kyvsim.patch.results import PatchError
+
+# Values as the reference's YAML nodes show them while it merges: text, kind, sameness.
+#
+# upstream: a strategic merge runs on the YAML nodes of the JSON text (kyaml `yaml/rnode.go`), so
+# that two scalars are one when their texts are, and null differs from a missing field.
+
 
 ABSENT: Final[Json] = object()
 """No value at all, where None is a null."""
@@ -100,3 +104,54 @@ def same(one: Json, other: Json) -> bool:
     if kind is other.__class__:
         return bool(one == other)
     return {kind, other.__class__} == {int, float} and text(one) == text(other)
+
+
+# Which keys and texts of a strategic merge patch are anchors.
+#
+# upstream: `pkg/engine/anchor`; in the text of a list's element only conditions count.
+
+
+_ANCHOR = re.compile(r"([+<=X^])?\((.+)\)")
+GLOBAL = frozenset({"<"})
+CONDITION = frozenset({""})
+CONDITIONS = GLOBAL | CONDITION
+ADDITION = frozenset({"+"})
+DECIDING = CONDITIONS | ADDITION
+"""Those that decide what is left of a patch; other anchors are keys like others."""
+
+
+class _Anchor(NamedTuple):
+    modifier: str
+    key: str
+
+
+@lru_cache(maxsize=4096)
+def _parse(key: str) -> _Anchor | None:
+    found = _ANCHOR.fullmatch(key.strip())
+    return _Anchor(found[1] or "", found[2]) if found else None
+
+
+def modifier(key: str) -> str | None:
+    """Return what stands before the bracket of an anchor; None for a key that is none."""
+    anchor = _parse(key) if key.endswith((")", " ", "\t", "\n")) else None
+    return anchor.modifier if anchor else None
+
+
+def anchors_of(fields: Mapping[str, object], kinds: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Yield the written and the bare key of a map's anchors of some kinds."""
+    for written in fields:
+        anchor = _parse(written)
+        if anchor and anchor.modifier in kinds:
+            yield written, anchor.key
+
+
+def has_anchors(patch: Json, kinds: frozenset[str] = DECIDING) -> bool:
+    """Tell whether a key below is an anchor of the kinds, or a text looks like a condition."""
+    if patch.__class__ is dict:
+        return any(
+            modifier(key) in kinds or (is_named(value) and has_anchors(value, kinds))
+            for key, value in patch.items()
+        )
+    if patch.__class__ is list:
+        return any(has_anchors(item, kinds) for item in patch)
+    return patch.__class__ is str and modifier(patch) in CONDITIONS

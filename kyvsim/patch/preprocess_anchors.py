@@ -19,18 +19,23 @@ from typing import Final, TypeAlias
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import fits_itself_only
-from kyvsim.patch.anchor_keys import (
+from kyvsim.patch.nodes import (
+    ABSENT,
     ADDITION,
     CONDITION,
     CONDITIONS,
     DECIDING,
     GLOBAL,
     anchors_of,
+    field_of,
     has_anchors,
+    is_named,
     modifier,
+    text,
+    texts_at,
+    wrong_kind,
 )
-from kyvsim.patch.errors import PatchError
-from kyvsim.patch.nodes import ABSENT, field_of, is_named, text, texts_at, wrong_kind
+from kyvsim.patch.results import PatchError
 
 CompileCondition: TypeAlias = Callable[[Json], Callable[[Json], bool]]
 """Returns what tells whether a value satisfies the pattern of a condition."""

@@ -12,8 +12,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json
-from kyvsim.patch.errors import PatchError
 from kyvsim.patch.merge_types import FindType, ListType, NoTypesError, Type, TypeRef, resolve
+from kyvsim.patch.results import PatchError
 from kyvsim.patch.typed_values import Misfit, element_name, misfits
 
 

@@ -16,9 +16,9 @@ from kyvsim.model.scenario import (
     ScenarioStep,
     Verb,
 )
-from kyvsim.patch.errors import PatchError
 from kyvsim.patch.json_patch import apply_json_patch
 from kyvsim.patch.merge_patch import merge_patch
+from kyvsim.patch.results import PatchError
 from kyvsim.sim.controllers import RESTARTS
 from kyvsim.sim.expectations import Expectations, Settled, told
 from kyvsim.sim.kyverno.installed import Kyverno

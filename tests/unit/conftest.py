@@ -11,8 +11,7 @@ from kyvsim.engine import GivenObjects, World, evaluate
 from kyvsim.expr import System
 from kyvsim.kube.numbers import with_floats
 from kyvsim.languages import READERS, compile_policies
-from kyvsim.load.exceptions import load_exceptions
-from kyvsim.load.policy import load_policies
+from kyvsim.load.policy import load_exceptions, load_policies
 from kyvsim.model.ports import Meter
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document, Location

@@ -22,7 +22,7 @@ from kyvsim.migrate.matching.kinds import (
 )
 from kyvsim.migrate.refusal import NotConvertible, within
 from kyvsim.migrate.scalars import like_one
-from kyvsim.patch.merge_keys import Field
+from kyvsim.patch.keyed_lists import Field
 
 _CONSTRAINED: Final = frozenset({"kinds", "operations", "namespaceSelector"})
 """What constraints say of a filter that is the only one. An objectSelector would also take updates

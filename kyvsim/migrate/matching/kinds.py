@@ -12,7 +12,7 @@ from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.known_types import Types, types_of
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.model.migration import Condition
-from kyvsim.patch.merge_keys import Field, find_type
+from kyvsim.patch.keyed_lists import Field, find_type
 
 # Conditions on the operation → the operations of resource rules.
 

@@ -10,7 +10,7 @@ from kyvsim.migrate.queries import Scope, shown, text_value
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.values import Value
 from kyvsim.model.migration import Condition
-from kyvsim.patch.merge_keys import Field
+from kyvsim.patch.keyed_lists import Field
 
 WIDTH: Final = 72
 """How long a line may be."""

@@ -32,8 +32,8 @@ from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.scalars import scalar_test
 from kyvsim.migrate.values import Value
-from kyvsim.patch.directives import DIRECTIVE
-from kyvsim.patch.merge_keys import NOTHING_MERGES, Field
+from kyvsim.patch.keyed_lists import NOTHING_MERGES, Field
+from kyvsim.patch.strategic_merge import DIRECTIVE
 from kyvsim.pattern.anchors import ADDITION, CONDITION, GLOBAL, parse_anchor
 
 # What the conditions of a merge ask: `(key)` and `<(key)`.

@@ -37,8 +37,8 @@ from kyvsim.migrate.patches.merged_fields import Element, adds, asked_of, elemen
 from kyvsim.migrate.queries import text_value
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.values import Value
-from kyvsim.patch.directives import DIRECTIVE
-from kyvsim.patch.merge_keys import NOTHING_MERGES, Field
+from kyvsim.patch.keyed_lists import NOTHING_MERGES, Field
+from kyvsim.patch.strategic_merge import DIRECTIVE
 from kyvsim.pattern.anchors import ADDITION
 
 

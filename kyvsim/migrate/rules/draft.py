@@ -11,7 +11,7 @@ from kyvsim.migrate.matching import Matching
 from kyvsim.migrate.messages import Message
 from kyvsim.migrate.queries import Scope
 from kyvsim.migrate.values import Value
-from kyvsim.patch.merge_keys import Field
+from kyvsim.patch.keyed_lists import Field
 
 
 class Root(NamedTuple):

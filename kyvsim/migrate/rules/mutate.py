@@ -50,7 +50,7 @@ from kyvsim.migrate.rules.draft import Given, Mutation, Root
 from kyvsim.migrate.scalars import like
 from kyvsim.migrate.values import Value
 from kyvsim.model.migration import Condition
-from kyvsim.patch.merge_keys import find_type
+from kyvsim.patch.keyed_lists import find_type
 
 # `mutate.patchStrategicMerge` and `mutate.patchesJson6902`: the object is patched.
 

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from kyvsim.cli import declared, streams
-from kyvsim.load import whole_file
+from kyvsim.load import files
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_when_colours_show(monkeypatch, terminal, environment, unwanted, shown):
 def said_by_stdin(monkeypatch):
     """Return what reads bytes from standard input, of which ten may come."""
     monkeypatch.setattr(streams, "_PIECE", 4)
-    monkeypatch.setattr(whole_file, "LARGEST", 10)
+    monkeypatch.setattr(files, "LARGEST", 10)
 
     def read(data):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))

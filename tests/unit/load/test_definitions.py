@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.load.definitions import load_definitions
+from kyvsim.load.resources import load_definitions
 
 WIDGET = """\
 apiVersion: apiextensions.k8s.io/v1

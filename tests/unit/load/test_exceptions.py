@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kyvsim.load.exceptions import is_exception, load_exceptions
+from kyvsim.load.policy import is_exception, load_exceptions
 from kyvsim.model.source import Document, Location
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.load.mistaken import mistaken, only_policies, without_policies
+from kyvsim.load.recognise import mistaken, only_policies, without_policies
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Document, Location
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.load.files import Source
-from kyvsim.load.payloads import read_payloads
+from kyvsim.load.resources import read_payloads
 from kyvsim.model.request import PayloadMode
 
 JSON = PayloadMode.JSON

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.load.documents import read_documents
 from kyvsim.load.recognise import looks_like_object, looks_like_policy
-from kyvsim.load.sorting import EXCEPTIONS, OBJECTS, POLICIES, sorted_out
+from kyvsim.load.resources import EXCEPTIONS, OBJECTS, POLICIES, sorted_out
 from kyvsim.model.diagnostic import without_left_out
 
 POLICY = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: a}\n"

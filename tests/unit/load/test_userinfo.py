@@ -1,4 +1,4 @@
-from kyvsim.load.userinfo import load_userinfo, named_user
+from kyvsim.load.values import load_userinfo, named_user
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Document, Location
 

@@ -4,9 +4,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.load.files import read_sources
-from kyvsim.load.ignore import IgnoreError, check_patterns
-from kyvsim.load.walk import walk
-from kyvsim.load.walking import Walking
+from kyvsim.load.folders import IgnoreError, Walking, check_patterns, walk
 from kyvsim.model.diagnostic import Diagnostic
 
 

@@ -2,9 +2,9 @@ from itertools import product
 
 import pytest
 
-from kyvsim.patch.errors import PatchError
 from kyvsim.patch.keyed_lists import Joined, _merge_untidy, merge_keyed
 from kyvsim.patch.nodes import ABSENT
+from kyvsim.patch.results import PatchError
 
 
 def join(dest, origin):

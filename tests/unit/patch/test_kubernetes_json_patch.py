@@ -3,10 +3,9 @@
 import pytest
 
 from kyvsim.patch import PatchError
-from kyvsim.patch.errors import FailedTestError
-from kyvsim.patch.json_operations import Operation
-from kyvsim.patch.json_patch import apply_operations
+from kyvsim.patch.json_patch import Operation, apply_operations
 from kyvsim.patch.json_pointer import KUBERNETES, parse_pointer
+from kyvsim.patch.results import FailedTestError
 
 DOCUMENT = {"spec": {"words": ["one", "two"], "nil": None, "": {"x": 1}}}
 

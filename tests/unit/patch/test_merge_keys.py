@@ -1,4 +1,4 @@
-from kyvsim.patch.merge_keys import NOTHING_MERGES, find_type
+from kyvsim.patch.keyed_lists import NOTHING_MERGES, find_type
 
 
 def field(version, kind, *path):

@@ -4,9 +4,9 @@ from functools import partial
 
 import pytest
 
-from kyvsim.patch.anchor_keys import has_anchors, modifier
-from kyvsim.patch.errors import PatchError
+from kyvsim.patch.nodes import has_anchors, modifier
 from kyvsim.patch.preprocess_anchors import ConditionsFailed, compile_preprocess
+from kyvsim.patch.results import PatchError
 
 
 def matches(pattern, value):

@@ -1,7 +1,6 @@
 import pytest
 
-from kyvsim.patch.errors import UnreadableObjectError
-from kyvsim.patch.read_back import read_back
+from kyvsim.patch.results import UnreadableObjectError, read_back
 
 
 def test_what_is_no_object():

@@ -7,12 +7,7 @@ from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.ports import Meter
-from kyvsim.patch import (
-    PatchError,
-    compile_json_patch,
-    compile_strategic_merge,
-    read_back,
-)
+from kyvsim.patch import PatchError, compile_json_patch, compile_strategic_merge, read_back
 from kyvsim.pattern import compile_pattern, compile_scalar
 
 Patcher: TypeAlias = Callable[[Json], Json]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.load.image_data import load_image_data
+from kyvsim.load.values import load_image_data
 from kyvsim.model.values import Mocks, Values
 
 DIGEST = "sha256:" + "0" * 64
