@@ -23,8 +23,8 @@ from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.table import FAMILIES, FUNCTIONS
 from kyvsim.languages import LANGUAGES
+from kyvsim.languages.classic import doubts
 from kyvsim.languages.classic.advice import ADVICE
-from kyvsim.languages.classic.doubts import DOUBTS
 from kyvsim.languages.classic.rule_type import RuleType
 from kyvsim.languages.classic.rules import rule_types, rule_types_of
 from kyvsim.mutants.change import Kind
@@ -190,15 +190,22 @@ def test_every_advice_is_registered():
 
 
 def test_every_doubt_is_registered():
-    asked = {doubt.__module__.rpartition(".")[2] for doubt in DOUBTS}
-    assert not modules("languages/classic/doubts").keys() - asked
-    assert not only_once(DOUBTS)
+    offered = {
+        function
+        for name, function in vars(doubts).items()
+        if inspect.isfunction(function)
+        and function.__module__ == doubts.__name__
+        and [*inspect.signature(function).parameters] == ["policy"]
+        and name != "doubts_about"
+    }
+    assert offered == {*doubts.DOUBTS}
+    assert not only_once(doubts.DOUBTS)
 
 
 def test_codes_stand_in_one_file_each():
     homes = {}
-    folders = ("checks", "advice", "doubts")
-    for path in (one for name in folders for one in PACKAGE.glob(f"languages/classic/{name}/*.py")):
+    places = ("checks/*.py", "advice/*.py", "doubts.py")
+    for path in (one for name in places for one in PACKAGE.glob(f"languages/classic/{name}")):
         for code in set(re.findall(r'"(KV\d{3})"', path.read_text(encoding="utf-8"))):
             homes.setdefault(code, []).append(path.stem)
     assert {code: files for code, files in homes.items() if len(files) > 1} == {}

@@ -21,10 +21,13 @@ from kyvsim.languages.documents import (
     duplicate_names,
     expired_exceptions,
 )
-from kyvsim.languages.idle import cel_exceptions
-from kyvsim.languages.idle.bindings import doubtful_bindings
-from kyvsim.languages.idle.exception_kinds import powerless_exceptions
-from kyvsim.languages.idle.names import idle_exceptions, names_of
+from kyvsim.languages.idle.names import (
+    doubtful_bindings,
+    idle_cel_exceptions,
+    idle_exceptions,
+    names_of,
+    powerless_exceptions,
+)
 from kyvsim.languages.idle.pattern_fields import unknown_pattern_fields
 from kyvsim.languages.idle.rule_pairs import contradicting_rules, repeated_rules
 from kyvsim.languages.idle.runs import of_policies
@@ -167,7 +170,7 @@ def _of_exceptions(
     names = names_of(policies, (), derived_rules)
     told = (
         *idle_exceptions(exceptions.rules, names),
-        *cel_exceptions.idle_exceptions(exceptions.policies, policies),
+        *idle_cel_exceptions(exceptions.policies, policies),
     )
     yield from (one for one in told if not (alone and one.code == "KV071"))
     yield from powerless_exceptions(exceptions.rules, policies, derived_rules)

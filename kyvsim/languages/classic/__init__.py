@@ -1,8 +1,8 @@
 """ClusterPolicy and Policy of `kyverno.io`: rules with match blocks, patterns and JMESPath.
 
 One file for each rule type in `rules/`; `images/`, `manifests/` and `pod_security/` are what single
-rule types consist of. `checks/` is what upstream refuses, `advice/` what `lint` warns of, `doubts/`
-what every command does.
+rule types consist of. `checks/` is what upstream refuses, `advice/` what `lint` warns of,
+`doubts.py` what every command does.
 """
 
 from kyvsim.languages.classic.autogen import compute_rules
@@ -10,8 +10,7 @@ from kyvsim.languages.classic.checks import check_policy
 from kyvsim.languages.classic.doubts import doubts_about
 from kyvsim.languages.classic.exceptions import declare_exceptions
 from kyvsim.languages.classic.policy import lower_policy
-from kyvsim.languages.classic.read import read
-from kyvsim.languages.classic.requests import needs_request
+from kyvsim.languages.classic.read import needs_request, read
 from kyvsim.languages.protocol import Language
 
 LANGUAGE = Language(

@@ -15,7 +15,7 @@ from kyvsim.kube.objects import Json, contains_text
 from kyvsim.languages.classic.facts import with_facts
 from kyvsim.languages.classic.rule_type import PodTemplate
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.languages.classic.rules.carried import carried_conditions
+from kyvsim.languages.classic.rules.shared import carried_conditions
 from kyvsim.model.policy import Policy, Rule
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"

@@ -1,18 +1,22 @@
-"""Names in exceptions and values that lead to nothing: what was meant to count does not.
-
-To be asked where every policy could be used: one that was refused is no slip of its name.
-"""
+"""What is given beside policies and has no effect: exceptions, values, bindings of nothing."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.compile.remark import warn
+from kyvsim.kube.objects import Json, contains_text
 from kyvsim.kube.wildcard import matches
-from kyvsim.model.diagnostic import Diagnostic, listed
-from kyvsim.model.exception import ExceptedRules, PolicyException
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.languages.classic.checks.variables import impossible_calls_in, unreadable_variables
+from kyvsim.match.criteria import kinds_of_block
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed
+from kyvsim.model.exception import CelException, ExceptedRules, PolicyException
+from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.model.source import Path
 from kyvsim.model.values import Values
+
+# Names in exceptions and values that lead to nothing: what was meant to count does not.
+#
+# To be asked where every policy could be used: one that was refused is no slip of its name.
 
 
 class Names(NamedTuple):
@@ -102,3 +106,195 @@ def _named_by(
         return any(prefix + name in own for prefix in ("", "autogen-", "autogen-cronjob-"))
 
     return has_rule, _with(f"`{policy}` does not have", "its rules", own)
+
+
+# Bindings of Kubernetes' admission policies that lead to nothing, and policies that none is for.
+#
+# Outside of a cluster a policy counts without a binding, in a cluster it does nothing.
+# upstream: k8s.io/kubernetes pkg/apis/admissionregistration/validation/validation.go
+
+
+def idle_bindings(bindings: Iterable[Binding], policies: Iterable[Policy]) -> Iterator[Diagnostic]:
+    """KV167: a binding for an absent policy.
+
+    To be asked where every policy could be used: one that was refused is no slip of its name.
+    """
+    every = tuple(policies)
+    for binding in bindings:
+        if any(binding.binds(one.kind, one.name) for one in every):
+            continue
+        kind = binding.kind.removesuffix("Binding")
+        given = listed(one.name for one in every if one.kind == kind)
+        text = f"the binding is for the {kind} `{binding.policy}`, which is not given"
+        text = f"{text} (given: {given})" if given else text
+        yield warn(binding.document, "KV167", text, ("spec", "policyName"))
+
+
+def doubtful_bindings(
+    bindings: Iterable[Binding], policies: Iterable[Policy]
+) -> Iterator[Diagnostic]:
+    """Yield what `lint` tells of bindings and policies that are given together.
+
+    A file that holds only the ones or only the others says nothing about what it leads to.
+    """
+    given, every = tuple(bindings), tuple(policies)
+    kinds = {one.kind for one in every}
+    together = [one for one in given if one.kind.removesuffix("Binding") in kinds]
+    yield from idle_bindings(together, every)
+    yield from _unbound(given, every)
+    for one in given:
+        yield from _contradicting(one)
+        for policy in every:
+            if one.binds(policy.kind, policy.name):
+                yield from _wider(one, policy)
+
+
+def _unbound(bindings: tuple[Binding, ...], policies: tuple[Policy, ...]) -> Iterator[Diagnostic]:
+    """KV265: a policy without a binding, where there are bindings of others."""
+    kinds = {one.kind for one in bindings}
+    for policy in policies:
+        is_bound = any(one.binds(policy.kind, policy.name) for one in bindings)
+        if f"{policy.kind}Binding" in kinds and not is_bound:
+            text = (
+                f"none of the given bindings is for the {policy.kind} `{policy.name}`: without "
+                "one a cluster does nothing with it"
+            )
+            yield warn(policy.document, "KV265", text, ("metadata", "name"))
+
+
+def _contradicting(binding: Binding) -> Iterator[Diagnostic]:
+    """KV266: actions of a binding that a cluster refuses together."""
+    actions = binding.document.data["spec"].get("validationActions") or ()
+    if {"Deny", "Warn"} <= set(actions):
+        text = "a cluster refuses `Deny` beside `Warn`: what is denied is told anyway"
+        yield warn(binding.document, "KV266", text, ("spec", "validationActions"))
+
+
+def _wider(binding: Binding, policy: Policy) -> Iterator[Diagnostic]:
+    """KV269: a resource that a binding names and its policy never matches."""
+    own = (policy.spec.get("matchConstraints") or {}).get("resourceRules")
+    if not own:
+        return
+    for number, rule in enumerate((binding.match or {}).get("resourceRules") or ()):
+        for index, name in enumerate(rule["resources"]):
+            if not any(_meet({**rule, "resources": [name]}, one) for one in own):
+                text = (
+                    f"`{policy.name}` never matches `{name}` as it stands here: in a cluster this "
+                    "does nothing, and Kyverno's command line goes by the binding alone"
+                )
+                path = ("spec", "matchResources", "resourceRules", number, "resources", index)
+                yield warn(binding.document, "KV269", text, path)
+
+
+def _meet(rule: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
+    """Return whether some request may fit two resource rules.
+
+    Groups and versions are left out: one rule may be for an equivalent of what the other names.
+    """
+    return all(
+        any(
+            _overlap(one, another)
+            for one in rule.get(field) or ("*",)
+            for another in other.get(field) or ("*",)
+        )
+        for field in ("operations", "resources")
+    )
+
+
+def _overlap(one: str, other: str) -> bool:
+    return "*" in one or "*" in other or one == other
+
+
+# Exceptions for policies in CEL that lead to nothing: what was meant to be let off is not.
+
+
+def idle_cel_exceptions(
+    exceptions: Iterable[CelException], policies: Iterable[Policy]
+) -> Iterator[Diagnostic]:
+    """KV071: an exception for an absent policy, or for none.
+
+    To be asked where every policy could be used: one that was refused is no slip of its name.
+    """
+    kinds: dict[str, list[str]] = {}
+    for policy in policies:
+        kinds.setdefault(policy.name, []).append(policy.kind)
+    for exception in exceptions:
+        if not exception.policies:
+            text = "the exception names no policy"
+            yield warn(exception.document, "KV071", text, ("spec", "policyRefs"))
+        for index, ref in enumerate(exception.policies):
+            own = kinds.get(ref.name, [])
+            if ref.kind in own:
+                continue
+            text = f"the exception is for the {ref.kind} `{ref.name}`, which is not given"
+            if own:
+                text = f"{text}: `{ref.name}` is a {own[0]}"
+            elif kinds:
+                text = f"{text} (given: {listed(kinds)})"
+            field = "kind" if own else "name"
+            yield warn(exception.document, "KV071", text, ("spec", "policyRefs", index, field))
+
+
+# Exceptions that never count: rules never look at their objects, or conditions are broken.
+
+
+Derive = Callable[[Policy], Iterable[Rule]]
+"""Returns the rules of a policy with those that are derived from them."""
+
+
+def powerless_exceptions(
+    exceptions: Iterable[PolicyException], policies: Iterable[Policy], derive: Derive
+) -> Iterator[Diagnostic]:
+    """KV226: an exception whose kinds the rules that it names never match."""
+    by_key = {one.key: one for one in policies}
+    rules: dict[str, tuple[Rule, ...]] = {}
+    for exception in exceptions:
+        filters = exception.match.get("any") or exception.match.get("all") or (exception.match,)
+        excepted = kinds_of_block(exception.match)
+        if not excepted or not all((one.get("resources") or {}).get("kinds") for one in filters):
+            continue
+        for index, entry in enumerate(exception.exceptions):
+            policy = by_key.get(entry.policy)
+            if policy is None:
+                continue
+            if entry.policy not in rules:
+                rules[entry.policy] = (*policy.rules, *derive(policy))
+            looked_at = _kinds(entry, rules[entry.policy])
+            if looked_at and looked_at.isdisjoint(excepted):
+                text = (
+                    f"the exception has no effect: it is for {listed(excepted)}, and the rules "
+                    f"that it names match {listed(looked_at)}"
+                )
+                yield warn(exception.document, "KV226", text, ("spec", "exceptions", index))
+
+
+def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
+    """KV230: a condition of an exception that can never be evaluated; KV205: a call that fails.
+
+    upstream logs it and goes on as if the exception were not there: pkg/engine/utils/exceptions.go
+    """
+    for exception in exceptions:
+        conditions, document = exception.conditions, exception.document
+        if not conditions:
+            continue
+        for problem, path, note in unreadable_variables(conditions):
+            text = f"a condition of the exception can never be evaluated: {problem}"
+            place = document.locate(("spec", "conditions", *path))
+            excerpt = (note,) if note else ()
+            yield Diagnostic("KV230", Severity.ERROR, text, place, excerpt)
+        if not contains_text(conditions, "("):
+            continue
+        for problem, path in impossible_calls_in(conditions):
+            yield warn(document, "KV205", problem, ("spec", "conditions", *path))
+
+
+def _kinds(entry: ExceptedRules, rules: Iterable[Rule]) -> frozenset[str]:
+    """Return the kinds that those rules match that an entry names; none where that is open."""
+    found: set[str] = set()
+    for rule in rules:
+        if not any(matches(name, rule.name) for name in entry.rules):
+            continue
+        if rule.facts.kinds is None:
+            return frozenset()
+        found |= rule.facts.kinds
+    return frozenset(found)

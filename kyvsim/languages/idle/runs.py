@@ -8,21 +8,64 @@ from typing import NamedTuple
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.languages.idle import cel_exceptions
-from kyvsim.languages.idle.annotations import (
-    meaningless_controllers,
-    meaningless_severity,
-)
-from kyvsim.languages.idle.bindings import idle_bindings
-from kyvsim.languages.idle.exception_kinds import broken_conditions
+from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
 from kyvsim.languages.idle.kinds import known_kinds, unknown_kinds
-from kyvsim.languages.idle.names import idle_exceptions, idle_values, names_of
-from kyvsim.model.diagnostic import Diagnostic, Severity, listed
+from kyvsim.languages.idle.names import (
+    broken_conditions,
+    idle_bindings,
+    idle_cel_exceptions,
+    idle_exceptions,
+    idle_values,
+    names_of,
+)
+from kyvsim.model.diagnostic import Diagnostic, Fix, Severity, Way, change, listed
 from kyvsim.model.exception import CelException, PolicyException
-from kyvsim.model.policy import Binding, Policy, Rule
+from kyvsim.model.policy import SEVERITIES, Binding, Policy, Rule
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Location
 from kyvsim.model.values import Values
+
+# Annotations of policies whose values mean nothing, so that they have no effect.
+#
+# upstream: pkg/utils/report/results.go `SeverityFromString`, pkg/autogen/v1
+
+
+SEVERITY = "policies.kyverno.io/severity"
+
+
+def meaningless_severity(policy: Policy) -> Iterator[Diagnostic]:
+    """KV217: a severity that no report shows."""
+    value = policy.annotations.get(SEVERITY)
+    if value is not None and value not in SEVERITIES:
+        text = f"`{value}` is no severity, reports leave it out: use {_listed(SEVERITIES)}"
+        path = ("metadata", "annotations", SEVERITY)
+        meant = str(value).strip().lower()
+        fix = Fix(f"use {meant}", (change(policy.document, Way.VALUE, path, meant),))
+        yield warn(policy.document, "KV217", text, path, fix=fix if meant in SEVERITIES else None)
+
+
+def meaningless_controllers(policy: Policy) -> Iterator[Diagnostic]:
+    """KV218: a name in the autogen annotation that is not a pod controller."""
+    value = policy.annotations.get(ANNOTATION)
+    if value in {None, "", "none", "all"}:
+        return
+    for name in str(value).split(","):
+        if name not in POD_CONTROLLERS:
+            text = (
+                f"`{name}` is not a pod controller: use `none`, or "
+                f"{_listed(sorted(POD_CONTROLLERS))} with commas and no spaces between them"
+            )
+            yield warn(policy.document, "KV218", text, ("metadata", "annotations", ANNOTATION))
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    *first, last = (f"`{name}`" for name in names)
+    return f"{', '.join(first)} or {last}"
+
+
+# What is to be said of a run besides its verdicts: where it may be green without a look.
+#
+# Part of it concerns policies beside what is given, and `lint` tells it too; the rest needs a run.
 
 
 class Given(NamedTuple):
@@ -53,7 +96,7 @@ def idle_references(
     To be asked where every policy could be used: one that was refused is no slip of its name.
     """
     if exceptions:
-        yield from cel_exceptions.idle_exceptions(exceptions, policies)
+        yield from idle_cel_exceptions(exceptions, policies)
     if bindings:
         yield from idle_bindings(bindings, policies)
 

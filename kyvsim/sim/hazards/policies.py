@@ -7,7 +7,7 @@ from kyvsim.compile import Model
 from kyvsim.kube.gvk import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import ObjectKey, object_key
 from kyvsim.languages import language_of
-from kyvsim.languages.classic.checks.user_variables import user_dependencies
+from kyvsim.languages.classic.checks.variables import user_dependencies
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.policy import Policy
 from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent, Unevaluated

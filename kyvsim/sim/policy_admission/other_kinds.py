@@ -6,8 +6,8 @@ from kyvsim.expr import QuerySyntaxError, System, compile_query
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.quantities import parse_duration
 from kyvsim.languages.classic.checks.match_blocks import check_match_blocks, user_fields
-from kyvsim.languages.classic.checks.pod_security import exclusion_problems
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
+from kyvsim.languages.classic.checks.rule_types import exclusion_problems
 from kyvsim.match.criteria import filters
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.facts import PolicyFacts, RuleFacts

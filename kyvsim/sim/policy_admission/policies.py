@@ -15,7 +15,7 @@ from kyvsim.languages.cel.compile import problems_of
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.classic import admission_remarks as remarks
 from kyvsim.languages.classic import checks
-from kyvsim.languages.classic.checks.kinds import check_wildcard_kinds
+from kyvsim.languages.classic.checks.match_blocks import check_wildcard_kinds
 from kyvsim.languages.classic.checks.refusal import PolicyCheck, RuleUnderCheck, each_rule
 from kyvsim.languages.classic.checks.rule_bodies import check_derived_bodies
 from kyvsim.languages.classic.generate_changes import (

@@ -12,7 +12,7 @@ from kyvsim.compile.remark import warn
 from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.checks.empty_match import check_empty_match
+from kyvsim.languages.classic.checks.match_blocks import check_empty_match
 from kyvsim.languages.classic.checks.refusal import rules_under_check
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy

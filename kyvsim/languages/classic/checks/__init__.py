@@ -1,4 +1,4 @@
-"""What upstream refuses in a policy whose shape is right: one check a file, all named here.
+"""What upstream refuses in a policy whose shape is right: all checks are named here.
 
 The order is upstream's, so the first remark is the reason that upstream gives; unlike upstream, the
 others are told too. upstream: pkg/validation/policy/validate.go, Validate
@@ -6,37 +6,43 @@ others are told too. upstream: pkg/validation/policy/validate.go, Validate
 
 from kyvsim.kube.discovery import NO_KINDS, KindTable
 from kyvsim.languages.classic.checks import policy_settings as settings
-from kyvsim.languages.classic.checks.allowed_variables import check_variables
 from kyvsim.languages.classic.checks.conditions import check_conditions
 from kyvsim.languages.classic.checks.context_entries import check_context, check_image_extractors
-from kyvsim.languages.classic.checks.elements import check_elements
-from kyvsim.languages.classic.checks.empty_match import check_empty_match
-from kyvsim.languages.classic.checks.forbidden_sections import check_forbidden_sections
-from kyvsim.languages.classic.checks.generate_targets import (
-    IsClusterWide,
-    check_generate_data,
-    generate_check,
-    unknown_scope_check,
+from kyvsim.languages.classic.checks.match_blocks import (
+    check_empty_match,
+    check_kinds_present,
+    check_match_blocks,
+    check_match_presence,
+    check_wildcard_kinds,
 )
-from kyvsim.languages.classic.checks.image_checks import check_images
-from kyvsim.languages.classic.checks.json_patches import check_json_patch
-from kyvsim.languages.classic.checks.kinds import check_kinds_present, check_wildcard_kinds
-from kyvsim.languages.classic.checks.match_blocks import check_match_blocks
-from kyvsim.languages.classic.checks.match_presence import check_match_presence
-from kyvsim.languages.classic.checks.metadata_text import check_metadata_text
-from kyvsim.languages.classic.checks.mutate_targets import check_target_namespaces
-from kyvsim.languages.classic.checks.overrides import check_overrides
-from kyvsim.languages.classic.checks.patterns import check_patterns
-from kyvsim.languages.classic.checks.pod_security import check_pod_security
+from kyvsim.languages.classic.checks.policy_settings import check_overrides
 from kyvsim.languages.classic.checks.refusal import PolicyCheck, RuleCheck, each_rule
 from kyvsim.languages.classic.checks.rule_bodies import (
     check_derived_bodies,
+    check_forbidden_sections,
+    check_json_patch,
+    check_metadata_text,
     check_mutate,
+    check_operations,
+    check_patterns,
+    check_rule_names,
+    check_target_namespaces,
     check_validate,
 )
-from kyvsim.languages.classic.checks.rule_kinds import check_operations, check_rule_names
-from kyvsim.languages.classic.checks.update_variables import check_update_variables
-from kyvsim.languages.classic.checks.user_variables import check_user_variables
+from kyvsim.languages.classic.checks.rule_types import (
+    IsClusterWide,
+    check_generate_data,
+    check_images,
+    check_pod_security,
+    generate_check,
+    unknown_scope_check,
+)
+from kyvsim.languages.classic.checks.variables import (
+    check_elements,
+    check_update_variables,
+    check_user_variables,
+    check_variables,
+)
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.schema.kinds import is_cluster_scoped

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.checks.allowed_variables import syntax_problem
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
-from kyvsim.languages.classic.checks.variable_text import mask_variables
+from kyvsim.languages.classic.checks.variables import mask_variables, syntax_problem
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.diagnostic import Diagnostic
 

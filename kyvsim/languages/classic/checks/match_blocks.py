@@ -1,16 +1,115 @@
-"""Match and exclude blocks: selectors, names, subjects and roles are well formed.
+"""Match and exclude blocks: kinds, selectors and names are well formed and select something."""
 
-upstream: api/kyverno/v1/{match_resources,resource_description,user_info}_types.go
-"""
-
+import re
 from collections.abc import Iterable, Iterator
 
 from kyvsim.kube.go_text import quote, to_json
-from kyvsim.languages.classic.checks.label_selectors import selector_problem
-from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
+from kyvsim.kube.objects import Json
+from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has, is_set
+from kyvsim.languages.classic.checks.variables import PLAIN_VARIABLE
 from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Filter
+
+# What Kubernetes refuses in a label selector.
+#
+# upstream: k8s.io/apimachinery pkg/apis/meta/v1/helpers.go, pkg/labels/selector.go
+
+
+_LONGEST_NAME = 63
+_LONGEST_PREFIX = 253
+_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_SUBDOMAIN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_NAME_TEXT = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end"
+    " with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for"
+    f" validation is '{_NAME}')"
+)
+_PREFIX_TEXT = (
+    "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters,"
+    " '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex"
+    " used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_VALUE_TEXT = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.',"
+    " and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or"
+    f" '12345', regex used for validation is '({_NAME})?')"
+)
+_WITH_VALUES = ("In", "NotIn")
+_WITHOUT_VALUES = ("Exists", "DoesNotExist")
+
+
+_NAME_FORM = re.compile(_NAME)
+_PREFIX_FORM = re.compile(_SUBDOMAIN)
+
+
+def selector_problem(selector: Json) -> str:
+    """Return why a rule's selector is refused, or "".
+
+    Wildcards in `matchLabels` are Kyverno's own: a selector with them is not looked at further.
+    """
+    labels = selector.get("matchLabels", {})
+    if any(has_wildcard(key) or has_wildcard(value or "") for key, value in labels.items()):
+        return ""
+    expressions = selector.get("matchExpressions", [])
+    if not labels and not expressions:
+        return "The requirements are not specified in selector"
+    for key in sorted(labels):
+        problem = _key_problem(key) or _value_problem(0, key, labels[key] or "")
+        if problem:
+            return problem
+    return next(filter(None, map(_expression_problem, expressions)), "")
+
+
+def _expression_problem(expression: Json) -> str:
+    key, operator = expression["key"], expression["operator"]
+    values = expression.get("values", [])
+    if operator not in {*_WITH_VALUES, *_WITHOUT_VALUES}:
+        return f"{quote(operator)} is not a valid label selector operator"
+    problem = _key_problem(key)
+    if problem:
+        return problem
+    if operator in _WITH_VALUES and not values:
+        return "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
+    if operator in _WITHOUT_VALUES and values:
+        return (
+            f"values: Invalid value: {to_json(values)}: values set must be empty for exists and"
+            " does not exist"
+        )
+    return next(filter(None, (_value_problem(i, key, v) for i, v in enumerate(values))), "")
+
+
+def _key_problem(key: str) -> str:
+    prefix, slash, name = key.rpartition("/")
+    reason = ""
+    if slash and not prefix:
+        reason = "prefix part must be non-empty"
+    elif slash and not (len(prefix) <= _LONGEST_PREFIX and _PREFIX_FORM.fullmatch(prefix)):
+        reason = _PREFIX_TEXT
+    elif not name:
+        reason = "name part must be non-empty"
+    elif len(name) > _LONGEST_NAME:
+        reason = f"name part must be no more than {_LONGEST_NAME} bytes"
+    elif not _NAME_FORM.fullmatch(name):
+        reason = _NAME_TEXT
+    return f"key: Invalid value: {quote(key)}: {reason}" if reason else ""
+
+
+def _value_problem(index: int, key: str, value: str) -> str:
+    reason = ""
+    if len(value) > _LONGEST_NAME:
+        reason = f"must be no more than {_LONGEST_NAME} bytes"
+    elif value and not _NAME_FORM.fullmatch(value):
+        reason = _VALUE_TEXT
+    return f"values[{index}][{key}]: Invalid value: {quote(value)}: {reason}" if reason else ""
+
+
+# Match and exclude blocks: selectors, names, subjects and roles are well formed.
+#
+# upstream: api/kyverno/v1/{match_resources,resource_description,user_info}_types.go
+
 
 _SUBJECT_KINDS = ("User", "Group", "ServiceAccount")
 
@@ -89,3 +188,180 @@ def _check_resources(subject: RuleUnderCheck, entry: Filter) -> Iterator[Diagnos
             " policies"
         )
         yield subject.refuse("KV123", text, (*path, "namespaces"))
+
+
+# A match block selects something, in one form only.
+#
+# upstream: pkg/validation/policy/validate.go, validateResources
+
+
+def check_match_presence(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Criteria stand under any, all or directly below, and there are some."""
+    for block in ("exclude", "match"):
+        data = subject.data.get(block, {})
+        if (data.get("any") or data.get("all")) and data.get("resources"):
+            text = f"can't specify any/all together with {block} resources"
+            message = f"path: {subject.text_path}.{block}.: {text}"
+            yield subject.refuse("KV142", message, (block,))
+    match = subject.data.get("match", {})
+    entries = match.get("any") or match.get("all") or [match]
+    if not all(entry.get("resources") for entry in entries):
+        text = f"path: {subject.text_path}.match.resources.: match resources not specified"
+        yield subject.refuse("KV142", text, ("match",))
+
+
+# The exclude block does not take away all that the match block selects.
+#
+# upstream: api/kyverno/v1/rule_types.go, ValidateMatchExcludeConflict
+
+
+def check_empty_match(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Something can be matched and not excluded."""
+    match, exclude = subject.data.get("match", {}), subject.data.get("exclude")
+    if exclude is None or exclude.get("all") or match.get("all"):
+        return
+    if match.get("any") and exclude.get("any"):
+        empty = any(entry in exclude["any"] for entry in match["any"])
+    else:
+        empty = is_set(exclude) and _covers(match, exclude)
+    if empty:
+        text = f"{subject.text_path}: Invalid value: Rule is matching an empty set"
+        yield subject.refuse("KV122", text, ("exclude",))
+
+
+def _covers(match: Json, exclude: Json) -> bool:
+    """Return whether legacy criteria exclude everything that `match` selects.
+
+    What stands under `any` is not looked at, so legacy criteria beside an `any` of the exclude
+    block are refused unless they have a selector or annotations, as upstream does.
+    """
+    wanted, removed = match.get("resources", {}), exclude.get("resources", {})
+    for name in ("roles", "clusterRoles", "subjects"):
+        if not _contains_all(exclude.get(name), match.get(name)):
+            return False
+    name = removed.get("name")
+    if name and not matches(name, wanted.get("name", "")):
+        return False
+    if removed.get("names"):
+        return any(matches(out, own) for out in removed["names"] for own in wanted.get("names", ()))
+    return (
+        _contains_all(removed.get("namespaces"), wanted.get("namespaces"))
+        and _contains_all(removed.get("kinds"), wanted.get("kinds"))
+        and _selects_all(wanted.get("selector"), removed.get("selector"))
+        and _selects_all(wanted.get("namespaceSelector"), removed.get("namespaceSelector"))
+        and wanted.get("annotations") == removed.get("annotations")
+    )
+
+
+def _contains_all(removed: list[Json] | None, wanted: list[Json] | None) -> bool:
+    """Return whether a criterion of the exclude block lets nothing of the match block go."""
+    if not removed:
+        return True
+    return bool(wanted) and all(entry in removed for entry in wanted or ())
+
+
+def _selects_all(wanted: Json, removed: Json) -> bool:
+    if wanted is None or removed is None:
+        return wanted is removed
+    if not _contains_all(removed.get("matchExpressions"), wanted.get("matchExpressions")):
+        return False
+    labels = removed.get("matchLabels")
+    if not labels:
+        return True
+    own = wanted.get("matchLabels")
+    return bool(own) and all(labels.get(name) == value for name, value in own.items())
+
+
+# Kinds in match and exclude blocks: when `*` is allowed, and that there are any.
+#
+# Source of the rules: upstream pkg/validation/policy/validate.go
+
+
+_ONLY_METADATA = (
+    "policy can only deal with the metadata field of the resource if the rule does not match any"
+    " kind"
+)
+_NO_KIND = (
+    "at least one element must be specified in a kind block, the kind attribute is mandatory when"
+    " working with the resources element"
+)
+_KNOWN_ANYWHERE = ("request.", "serviceAccountName", "serviceAccountNamespace")
+
+
+def check_wildcard_kinds(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """A filter for all kinds stands alone, outside of background mode, in a fitting rule."""
+    for block in ("match", "exclude"):
+        for entry in filters(subject.data, block):
+            reason = _wildcard_problem(subject, entry)
+            if reason:
+                text = f"path: {subject.text_path}.{entry.text_path}.kinds: {reason}"
+                yield subject.refuse("KV126", text, (*entry.path, "resources", "kinds"))
+
+
+def check_kinds_present(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Every filter of the match block names kinds."""
+    match = subject.data.get("match", {})
+    entries = match.get("any") or match.get("all") or [match]
+    if all(entry.get("resources", {}).get("kinds") for entry in entries):
+        return
+    text = _NO_KIND if _touches_only_metadata(subject.data) else _ONLY_METADATA
+    yield subject.refuse("KV127", text, ("match",))
+
+
+def _wildcard_problem(subject: RuleUnderCheck, entry: Filter) -> str:
+    if "*" not in entry.kinds:
+        return ""
+    if subject.policy.background:
+        return (
+            "wildcard policy not allowed in background mode. Set spec.background=false to disable"
+            " background mode for this policy rule "
+        )
+    if len(entry.kinds) > 1:
+        return "wildcard policy can not deal with more than one kind"
+    data = subject.data
+    validate = data.get("validate", {})
+    if has(data, "generate") or has(data, "verifyImages") or "foreach" in validate:
+        return "wildcard policy does not support rule type"
+    patterned = "pattern" in validate or "anyPattern" in validate or has(data, "mutate")
+    if patterned and not _touches_only_metadata(data):
+        return _ONLY_METADATA
+    conditions = validate.get("deny", {}).get("conditions")
+    if conditions.__class__ is list and not all(map(_reads_metadata, conditions)):
+        return _ONLY_METADATA
+    return ""
+
+
+def _reads_metadata(condition: Json) -> bool:
+    key = condition.get("key")
+    if key.__class__ is not str:
+        return False
+    if "request.object.metadata." in key:
+        return True
+    expressions = (found.strip("{} \t\n") for found in PLAIN_VARIABLE.findall(key))
+    allowed = any(expression.startswith(_KNOWN_ANYWHERE) for expression in expressions)
+    return allowed and "request.object.spec" not in key
+
+
+def _touches_only_metadata(data: Json) -> bool:
+    mutate, validate = data.get("mutate", {}), data.get("validate", {})
+    patterns = [mutate.get("patchStrategicMerge"), validate.get("pattern")]
+    if validate.get("anyPattern").__class__ is list:
+        patterns += validate["anyPattern"]
+    for pattern in patterns:
+        if pattern.__class__ is dict and any(key != "metadata" for key in pattern):
+            return False
+    return all(path.startswith("/metadata") for path in _json_patch_paths(mutate))
+
+
+def _json_patch_paths(mutate: Json) -> Iterator[str]:
+    """Yield the paths of a patch written as JSON; upstream does not look into YAML here."""
+    patch = mutate.get("patchesJson6902", "")
+    if not patch.lstrip().startswith("["):
+        return
+    try:
+        operations = load_one(patch)
+    except YamlError:
+        return
+    for operation in operations if operations.__class__ is list else ():
+        path = operation.get("path") if operation.__class__ is dict else None
+        yield path if path.__class__ is str else ""

@@ -1,18 +1,25 @@
-"""Mutate and validate rules have one body of each kind they may have.
-
-upstream: pkg/policy/mutate/validate.go, pkg/policy/validate/validate.go
-"""
+"""Rules have one body, whose patterns, patches and texts are well formed."""
 
 from collections.abc import Iterator
 
+from kyvsim.expr.variables import VARIABLE
+from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.objects import Json
+from kyvsim.kube.yaml_text import YamlError, load_one
 from kyvsim.languages.classic.autogen import compute_rules
-from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has, refuse
+from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has, marked_texts, refuse
+from kyvsim.languages.classic.checks.variables import PLAIN_VARIABLE, mask_variables
 from kyvsim.languages.classic.rule_type import Remark, RuleType
-from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.languages.classic.rules import SECTIONS, rule_types_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
+from kyvsim.pattern.anchors import parse_anchor
+
+# Mutate and validate rules have one body of each kind they may have.
+#
+# upstream: pkg/policy/mutate/validate.go, pkg/policy/validate/validate.go
+
 
 _ONE_PATCH = "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
 _ONE_WITH_LOOPS = "only one of `foreach`, `patchStrategicMerge`, or `patchesJson6902` is allowed"
@@ -105,3 +112,264 @@ def check_derived_bodies(policy: Policy) -> Iterator[Diagnostic]:
         if forms:
             text = f"path: spec.rules[{computed.every.index(forms[0])}].validate..: {_NO_CHECK}"
             yield refuse(policy, "KV138", text, (*rule.path, "validate", "anyPattern"))
+
+
+# Every rule has a name of its own and does exactly one thing.
+#
+# upstream: api/kyverno/v1/rule_types.go, spec_types.go
+
+
+def check_rule_names(policy: Policy) -> Iterator[Diagnostic]:
+    """Rule names are unique."""
+    seen = set()
+    for index, rule in enumerate(policy.spec.get("rules", ())):
+        name = rule["name"]
+        if name in seen:
+            text = f"spec.rules[{index}].name: Invalid value: Duplicate rule name: '{name}'"
+            yield refuse(policy, "KV120", text, ("spec", "rules", index, "name"))
+        seen.add(name)
+
+
+def check_operations(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """A rule mutates, validates, generates or verifies images."""
+    name = subject.rule.name
+    count = sum(has(subject.data, section) for section in SECTIONS)
+    if count == 0:
+        text = (
+            f"{subject.text_path}: Invalid value: No operation defined in the rule '{name}'."
+            "(supported operations: mutate,validate,generate,verifyImages)"
+        )
+        yield subject.refuse("KV121", text)
+    elif count > 1:
+        text = (
+            f"{subject.text_path}: Invalid value: Multiple operations defined in the rule '{name}',"
+            " only one operation (mutate,validate,generate,verifyImages) is allowed per rule"
+        )
+        yield subject.refuse("KV121", text)
+    if "imageExtractors" in subject.data and not has(subject.data, "verifyImages"):
+        text = (
+            f"{subject.text_path}.imageExtractors: Invalid value: Invalid rule spec for rule"
+            f" '{name}', imageExtractors can only be defined for verifyImages rule"
+        )
+        yield subject.refuse("KV121", text, ("imageExtractors",))
+
+
+# Anchors in patterns are of a supported kind, and existence anchors hold a list.
+#
+# upstream: pkg/policy/common/validate_pattern.go, pkg/policy/validate/validate.go
+
+
+_IN_VALIDATE = frozenset({"", "<", "=", "X", "^"})
+"""Signs of the anchors of validate patterns: all but the one that adds."""
+
+
+def check_patterns(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Anchors in `pattern` and `anyPattern` are what they can be."""
+    validate = subject.data.get("validate", {})
+    place = f"path: {subject.text_path}.validate."
+    found = unsupported_anchor(validate.get("pattern"), _IN_VALIDATE)
+    if found:
+        text = f"{place}pattern.{found[0]}.: {found[1]}"
+        yield subject.refuse("KV131", text, ("validate", "pattern", *found[2]))
+    patterns = validate.get("anyPattern")
+    if patterns is None:
+        return
+    if patterns.__class__ is not list:
+        text = f"{place}anyPattern.: failed to deserialize anyPattern, expect array"
+        yield subject.refuse("KV131", text, ("validate", "anyPattern"))
+        return
+    for index, pattern in enumerate(patterns):
+        found = unsupported_anchor(pattern, _IN_VALIDATE)
+        if found:
+            text = f"{place}anyPattern[{index}].{found[0]}.: {found[1]}"
+            yield subject.refuse("KV131", text, ("validate", "anyPattern", index, *found[2]))
+
+
+def unsupported_anchor(pattern: Json, signs: frozenset[str]) -> tuple[str, str, Path] | None:
+    """Return upstream's path, the reason and our path of the first anchor that may not be there.
+
+    `signs` holds the signs that are supported, "" for conditions.
+    """
+    pending: list[tuple[Json, str, Path]] = [(pattern, "/", ())]
+    while pending:
+        value, place, path = pending.pop()
+        if value.__class__ is list:
+            pending += [(value[i], f"{place}{i}/", (*path, i)) for i in reversed(range(len(value)))]
+        elif value.__class__ is dict:
+            key = next((key for key in value if _anchor_problem(key, value[key], signs)), None)
+            if key is not None:
+                return f"{place}/{key}", _anchor_problem(key, value[key], signs), (*path, key)
+            pending += [(value[key], f"{place}/{key}", (*path, key)) for key in reversed(value)]
+    return None
+
+
+def _anchor_problem(key: str, value: Json, signs: frozenset[str]) -> str:
+    if "(" not in key:
+        return ""
+    anchor = parse_anchor(key)
+    if anchor is None:
+        return ""
+    if anchor.sign not in signs:
+        return f"unsupported anchor {key}"
+    if anchor.sign == "^":
+        if value.__class__ is not list:
+            return "existence anchor should have value of type list"
+        if not value:
+            return "existence anchor: should have at least one value"
+    return ""
+
+
+# JSON patches: operations that exist, paths that begin at the root, values where needed.
+#
+# upstream: pkg/validation/policy/validate.go, gopkg.in/evanphx/json-patch.v4 as Kyverno uses it
+
+
+_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
+_WITH_VALUE = ("add", "replace", "test")
+
+
+def check_json_patch(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """The patch of a mutate rule can be applied to something; loops are not looked at."""
+    patch = subject.data.get("mutate", {}).get("patchesJson6902")
+    reason = _patch_problem(patch) if patch else None
+    if reason is not None:
+        text = f"path must begin with a forward slash: {subject.text_path}: {reason}"
+        yield subject.refuse("KV132", text, ("mutate", "patchesJson6902"))
+
+
+def _patch_problem(patch: str) -> str | None:
+    """Return why a patch cannot be applied; for a path without slash that is the path."""
+    try:
+        operations: Json = load_one(mask_variables(patch, "kyvernojsonpatchvariable"))
+    except YamlError as error:
+        return error.go_text
+    if operations is None:
+        return None
+    if operations.__class__ is not list:
+        return "a patch must be a list of operations"
+    problems = map(_operation_problem, operations)
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def _operation_problem(operation: Json) -> str | None:
+    if operation.__class__ is not dict:
+        return "an operation must be a mapping"
+    shown = f"invalid operation {to_json(operation)}: "
+    name, path = operation.get("op"), operation.get("path")
+    if name not in _OPERATIONS:
+        return f"{shown}unsupported operation"
+    if path.__class__ is not str:
+        return f"{shown}failed to decode 'path': operation missing path field: missing value"
+    if name in _WITH_VALUE and "value" not in operation:
+        return f"{shown}failed to decode 'value': operation, missing value field: missing value"
+    if name in {"move", "copy"} and operation.get("from").__class__ is not str:
+        return f"{shown}failed to decode 'from': operation, missing from field: missing value"
+    return None if path.startswith("/") else path
+
+
+# Parts of a rule that may hold no variables at all.
+#
+# upstream: pkg/validation/policy/validate.go, ruleForbiddenSectionsHaveVariables
+
+
+_INVALID = "policy contains invalid variables: "
+
+
+def check_forbidden_sections(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Match blocks, patch paths and image references hold no variables."""
+    data = subject.data
+    name = subject.rule.name
+    patch = data.get("mutate", {}).get("patchesJson6902", "")
+    if _patch_path_varies(patch):
+        text = f'rule "{name}" should not have variables in patchesJSON6902 path section'
+        yield subject.refuse("KV111", _INVALID + text, ("mutate", "patchesJson6902"))
+    for block in ("exclude", "match"):
+        for path, value in marked_texts(data.get(block), (block,)):
+            if "{{" in value and PLAIN_VARIABLE.search(value):
+                text = f'rule "{name}" should not have variables in {block} section'
+                yield subject.refuse("KV111", _INVALID + text, path)
+                break
+    for index, image in enumerate(data.get("verifyImages", ())):
+        images = (*image.get("imageReferences", ()), image.get("image", ""))
+        if any("{{" in value and VARIABLE.search(value) for value in images):
+            text = f'rule "{name}" should not have variables in image reference section'
+            yield subject.refuse("KV111", _INVALID + text, ("verifyImages", index))
+
+
+def _patch_path_varies(patch: str) -> bool:
+    """Return whether a path in the patch holds a variable; a broken patch is another check's."""
+    if "{{" not in patch:
+        return False
+    try:
+        operations: Json = load_one(patch)
+    except YamlError:
+        return False
+    if operations.__class__ is not list:
+        return False
+    paths = [entry.get("path") for entry in operations if entry.__class__ is dict]
+    return any(path.__class__ is str and VARIABLE.search(path) for path in paths)
+
+
+# Labels and annotations in patterns and patches are text.
+#
+# upstream: pkg/validation/policy/validate.go, isLabelAndAnnotationsString
+
+
+_TEXT_ONLY = (
+    "labels and annotations supports only string values, "
+    '"use double quotes around the non string values"'
+)
+_TEMPLATE = ("spec", "template", "metadata")
+
+
+def check_metadata_text(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Numbers, booleans and null as labels or annotations are mistakes."""
+    for pattern, path in _patterns(subject.data):
+        for block in ((("metadata",), pattern.get("metadata")), (_TEMPLATE, _template(pattern))):
+            where, metadata = block
+            for name in _not_text(metadata):
+                yield subject.refuse("KV141", _TEXT_ONLY, (*path, *where, *name))
+
+
+def _patterns(rule: Json) -> Iterator[tuple[Json, Path]]:
+    """Yield the patterns and patches of a rule that are mappings, with their path."""
+    for one in rule_types_of(rule):
+        for path, pattern in one.patterns(one.body(rule)):
+            if pattern.__class__ is dict:
+                yield pattern, (*one.field, *path)
+
+
+def _template(pattern: Json) -> Json:
+    found = pattern
+    for name in _TEMPLATE:
+        found = found.get(name) if found.__class__ is dict else None
+    return found
+
+
+def _not_text(metadata: Json) -> Iterator[Path]:
+    """Yield the paths of labels and annotations that are no text."""
+    for block in ("labels", "annotations"):
+        values = metadata.get(block) if metadata.__class__ is dict else None
+        for name, value in values.items() if values.__class__ is dict else ():
+            if value.__class__ is not str:
+                yield block, name
+
+
+# A namespaced policy mutates existing resources of its own namespace only.
+#
+# upstream: api/kyverno/v1/rule_types.go, ValidateMutationRuleTargetNamespace
+
+
+def check_target_namespaces(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Targets of a namespaced policy stand in its namespace."""
+    if subject.policy.kind != "Policy":
+        return
+    for index, target in enumerate(subject.data.get("mutate", {}).get("targets", ())):
+        namespace = target.get("namespace", "")
+        if namespace and namespace != subject.policy.namespace:
+            text = (
+                f"{subject.text_path}.targets[{index}].namespace: Invalid value:"
+                f" {quote(namespace)}: This field can be ignored or should have value of the"
+                " namespace where the policy is being created"
+            )
+            yield subject.refuse("KV144", text, ("mutate", "targets", index))

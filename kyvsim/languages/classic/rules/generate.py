@@ -25,12 +25,12 @@ from kyvsim.languages.classic.rules.downstream import (
     with_owner_labels,
 )
 from kyvsim.languages.classic.rules.generated_names import name_problems
-from kyvsim.languages.classic.rules.idle import empty
 from kyvsim.languages.classic.rules.loops import (
     compile_elements,
     compile_list,
     compile_loop_preconditions,
 )
+from kyvsim.languages.classic.rules.shared import empty
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.policy import GeneratePattern, Generation, RuleFacts
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT

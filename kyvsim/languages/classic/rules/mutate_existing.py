@@ -15,9 +15,9 @@ from kyvsim.kube.labels import SelectorError
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.languages.classic.rule_type import NOT_CARRIED, RuleContext, RuleType
 from kyvsim.languages.classic.rules.existing_targets import find_targets
-from kyvsim.languages.classic.rules.idle import NOTHING_CHANGED, empty
 from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
 from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_rule_patch
+from kyvsim.languages.classic.rules.shared import NOTHING_CHANGED, empty
 from kyvsim.model.policy import RuleFacts, Target
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
 

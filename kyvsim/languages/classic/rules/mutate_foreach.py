@@ -12,8 +12,6 @@ from kyvsim.context import JSONContext
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
-from kyvsim.languages.classic.rules.carried import nested
-from kyvsim.languages.classic.rules.idle import NOTHING_CHANGED, empty
 from kyvsim.languages.classic.rules.loops import (
     compile_elements,
     compile_list,
@@ -26,6 +24,7 @@ from kyvsim.languages.classic.rules.mutate_resource import (
     object_to_patch,
 )
 from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher, filled_patcher
+from kyvsim.languages.classic.rules.shared import NOTHING_CHANGED, empty, nested
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.result import Phase, RuleStatus

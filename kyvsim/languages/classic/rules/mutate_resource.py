@@ -10,9 +10,8 @@ from kyvsim.compile.followed import followed_template
 from kyvsim.expr import QueryError, compile_template
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
-from kyvsim.languages.classic.rules.carried import nested
-from kyvsim.languages.classic.rules.idle import NOTHING_CHANGED, empty
 from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher, filled_patcher
+from kyvsim.languages.classic.rules.shared import NOTHING_CHANGED, empty, nested
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
 from kyvsim.patch import PatchError, UnreadableObjectError

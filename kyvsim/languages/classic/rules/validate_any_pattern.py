@@ -26,8 +26,7 @@ from kyvsim.languages.classic.messages import (
     own_message,
 )
 from kyvsim.languages.classic.rule_type import PodTemplate, RuleContext, RuleType
-from kyvsim.languages.classic.rules.carried import carried_check, nested
-from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
+from kyvsim.languages.classic.rules.shared import NOTHING_CHECKED, carried_check, empty, nested
 from kyvsim.languages.classic.rules.validate_pattern import compile_checker, subject_of
 from kyvsim.model.probe import PointKind, Seen
 from kyvsim.model.result import Phase

@@ -14,8 +14,7 @@ from kyvsim.languages.classic.messages import (
     usual_pass,
 )
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
-from kyvsim.languages.classic.rules.carried import carried_check, carried_deny
-from kyvsim.languages.classic.rules.idle import never_denies
+from kyvsim.languages.classic.rules.shared import carried_check, carried_deny, never_denies
 from kyvsim.model.result import Phase
 from kyvsim.proof import Shape
 

@@ -20,20 +20,21 @@ from kyvsim.conditions.shape import elements_shape
 from kyvsim.expr import QueryError
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rule_type import Remark, RuleContext, RuleType
-from kyvsim.languages.classic.rules.carried import carried_check, carried_loops
-from kyvsim.languages.classic.rules.idle import (
-    NOTHING_CHECKED,
-    empty,
-    is_empty,
-    never_denies,
-    never_holds,
-)
 from kyvsim.languages.classic.rules.loops import (
     Element,
     compile_elements,
     compile_list,
     compile_loop_preconditions,
     is_absent,
+)
+from kyvsim.languages.classic.rules.shared import (
+    NOTHING_CHECKED,
+    carried_check,
+    carried_loops,
+    empty,
+    is_empty,
+    never_denies,
+    never_holds,
 )
 from kyvsim.languages.classic.rules.validate_any_pattern import compile_any_pattern_body
 from kyvsim.languages.classic.rules.validate_deny import (

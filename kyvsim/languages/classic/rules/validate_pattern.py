@@ -21,8 +21,7 @@ from kyvsim.expr.variables import RuleScope
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.messages import compile_pattern_message, has_fixed_message, usual_pass
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
-from kyvsim.languages.classic.rules.carried import carried_check, nested
-from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
+from kyvsim.languages.classic.rules.shared import NOTHING_CHECKED, carried_check, empty, nested
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase

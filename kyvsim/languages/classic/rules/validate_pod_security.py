@@ -4,8 +4,7 @@ from kyvsim.compile.compiled import CompiledBody
 from kyvsim.languages.classic.pod_security.body import compile_pod_security
 from kyvsim.languages.classic.pod_security.exclusions import compile_exclusions
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
-from kyvsim.languages.classic.rules.carried import carried_check
-from kyvsim.languages.classic.rules.idle import NOTHING_CHECKED, empty
+from kyvsim.languages.classic.rules.shared import NOTHING_CHECKED, carried_check, empty
 from kyvsim.model.result import Phase
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.languages.classic.autogen import ANNOTATION
-from kyvsim.languages.idle.annotations import (
+from kyvsim.languages.idle.runs import (
     SEVERITY,
     meaningless_controllers,
     meaningless_severity,

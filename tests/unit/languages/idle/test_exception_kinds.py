@@ -1,6 +1,6 @@
 """Exceptions for kinds that the rules they name never match."""
 
-from kyvsim.languages.idle.exception_kinds import powerless_exceptions
+from kyvsim.languages.idle.names import powerless_exceptions
 
 
 def test_rules_are_derived_once_for_each_policy(policy, exception):

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.languages.classic.rules.shifted_references import shift_references
+from kyvsim.languages.classic.rules.shared import shift_references
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,44 @@
-"""What autogen carries of the bodies of rules into the rules that it derives for controllers.
+"""What rule types share: what autogen carries of a body, and bodies that are empty."""
 
-Source of the rules: upstream pkg/autogen/v1.
-"""
-
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.rule_type import Autogen, PodTemplate
-from kyvsim.languages.classic.rules.shifted_references import shift_references
+from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, Remarks
+
+# Absolute `$(…)` references in messages, moved along with the pattern they point into.
+
+
+REFERENCE = re.compile(r"(^|[^\\])(\$\(.[^ ]*\))")
+"""A reference: group 1 is what stands before it, group 2 itself.
+
+upstream: pkg/engine/variables/re.compile, RegexReferences.
+"""
+
+
+def shift_references(message: str, way: str, pivot: str) -> str:
+    """Return `message` with `way` put behind `pivot` in every reference.
+
+    `pivot` is the name of the rule's body; for `anyPattern` the index that follows stays with it.
+    """
+    if "$(" not in message:
+        return message
+
+    def shifted(found: re.Match[str]) -> str:
+        before, reference = found.groups()
+        anchor = pivot
+        if pivot == "anyPattern" and pivot in reference:
+            index = reference.partition(pivot)[2][1:].split("/")[0]
+            anchor = f"{pivot}/{index}"
+        return before + reference.replace(anchor, f"{anchor}/{way}")
+
+    return REFERENCE.sub(shifted, message)
+
+
+# What autogen carries of the bodies of rules into the rules that it derives for controllers.
+#
+# Source of the rules: upstream pkg/autogen/v1.
+
 
 _QUANTIFIERS = frozenset({"any", "all"})
 _KEPT = ("failureAction", "failureActionOverrides", "allowExistingViolations")
@@ -76,3 +107,36 @@ def carried_check(
         return {**kept, field: rewrite(section[field], template)}
 
     return Autogen(carry)
+
+
+# Bodies that say the same of every object, because what they would look at is empty.
+
+
+NOTHING_CHECKED = "it checks nothing"
+NOTHING_CHANGED = "it changes nothing"
+
+
+def empty(nothing: Json, name: str, result: str) -> Remarks:
+    """Return what remarks that a body is `nothing`, which is an empty list or mapping."""
+
+    def remarks(body: Json) -> Iterator[Remark]:
+        if body == nothing and body.__class__ is nothing.__class__:
+            yield (), f"`{name}` is empty, so {result}"
+
+    return remarks
+
+
+def is_empty(value: Json) -> bool:
+    """Return whether a value is a list or mapping without anything in it."""
+    return value in ([], {})
+
+
+def never_holds(conditions: Json) -> bool:
+    """Return whether conditions name alternatives and list none."""
+    return conditions.__class__ is dict and conditions.get("any") == []
+
+
+def never_denies(deny: Json) -> Iterator[Remark]:
+    """Yield that the conditions of a `deny` block never hold."""
+    if deny.__class__ is dict and never_holds(deny.get("conditions")):
+        yield (), "`any` of its conditions is empty, so it never denies"

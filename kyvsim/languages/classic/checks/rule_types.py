@@ -1,18 +1,20 @@
-"""A generate rule says what it makes, and where.
-
-upstream: api/kyverno/v1/common_types.go, pkg/policy/generate/validate.go
-"""
+"""What is checked of single rule types: what generate rules make, images, Pod security."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from kyvsim.kube.go_text import to_json
+from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
-from kyvsim.languages.classic.checks.patterns import unsupported_anchor
 from kyvsim.languages.classic.checks.refusal import RuleCheck, RuleUnderCheck, has, is_set
+from kyvsim.languages.classic.checks.rule_bodies import unsupported_anchor
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Path
+
+# A generate rule says what it makes, and where.
+#
+# upstream: api/kyverno/v1/common_types.go, pkg/policy/generate/validate.go
+
 
 IsClusterWide: TypeAlias = Callable[[str], bool | None]
 """Says whether a kind, written as apiVersion/kind or kind, has no namespaces; None if unknown."""
@@ -177,3 +179,148 @@ def _source_problems(
             "cloneList.namespace: Forbidden: namespace is forbidden for cluster-wide target"
             " resources"
         )
+
+
+# verifyImages rules name images, and attestors that can attest.
+#
+# Source of the rules: upstream api/kyverno/v1/image_verification_types.go
+
+
+_AUTHORITIES = ("keys", "certificates", "keyless", "attestor")
+_ALGORITHMS = ("", "sha224", "sha256", "sha384", "sha512")
+
+
+def check_images(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Every entry has references and sound attestors, and changes nothing while it only audits."""
+    audits = subject.policy.spec.get("validationFailureAction", "Audit").lower() != "enforce"
+    for index, image in enumerate(subject.data.get("verifyImages", ())):
+        action = image.get("failureAction")
+        if action is not None:
+            # upstream: what one entry says holds for those after it
+            audits = action.lower() != "enforce"
+        place = f"{subject.text_path}.verifyImages[{index}]"
+        if audits and image.get("mutateDigest"):
+            text = (
+                f"{place}.mutateDigest: Invalid value: true: mutateDigest must be set to false for"
+                " \u2018Audit\u2019 failure action"
+            )
+            yield subject.refuse("KV139", text, ("verifyImages", index, "mutateDigest"))
+        for text in _image_problems(image):
+            yield subject.refuse("KV140", place + text, ("verifyImages", index))
+
+
+def _image_problems(image: Json) -> Iterator[str]:
+    """Yield what is wrong with an entry, beginning with the path below it."""
+    if not (image.get("imageReferences") or image.get("image")):
+        yield ": Invalid value: An image reference is required"
+    for index, attestation in enumerate(image.get("attestations", ())):
+        for at, attestors in enumerate(attestation.get("attestors", ())):
+            yield from _set_problems(attestors, f".attestations[{index}].attestors[{at}]")
+    for index, attestors in enumerate(image.get("attestors", ())):
+        yield from _set_problems(attestors, f".attestors[{index}]")
+    if image.get("type") == "Notary":
+        yield from _notary_problems(image)
+
+
+def _notary_problems(image: Json) -> Iterator[str]:
+    for attestors in image.get("attestors", ()):
+        for entry in attestors.get("entries", ()):
+            for name in sorted({"keyless", "keys"} & entry.keys()):
+                field = f"{name.title()} field"
+                yield f".attestors: Invalid value: {field} is not allowed for type notary"
+
+
+def _set_problems(attestors: Json, place: str) -> Iterator[str]:
+    entries = attestors.get("entries", [])
+    count = attestors.get("count")
+    if count is not None and count > len(entries):
+        yield f"{place}: Invalid value: Count cannot exceed length of entries"
+    if not entries:
+        yield f"{place}: Invalid value: An entry is required"
+    for index, entry in enumerate(entries):
+        yield from _attestor_problems(entry, f"{place}.entries[{index}]")
+
+
+def _attestor_problems(entry: Json, place: str) -> Iterator[str]:
+    if sum(name in entry for name in _AUTHORITIES) != 1:
+        yield (
+            f"{place}: Invalid value: keys, certificates, keyless, or a nested attestor is required"
+        )
+    keys = entry.get("keys")
+    if keys is not None:
+        if not (keys.get("publicKeys") or keys.get("kms") or "secret" in keys):
+            yield f"{place}.keys: Invalid value: A public key, kms key or secret is required"
+        if keys.get("publicKeys") and keys.get("signatureAlgorithm", "") not in _ALGORITHMS:
+            yield f"{place}.keys: Invalid value: Invalid signature algorithm provided"
+    certificates = entry.get("certificates")
+    if certificates is not None and not (certificates.get("cert") or certificates.get("certChain")):
+        yield f"{place}.certificates: Invalid value: cert or certChain required"
+    keyless = entry.get("keyless")
+    if keyless is not None:
+        rekor = keyless.get("rekor")
+        if rekor is None and not keyless.get("roots"):
+            yield f"{place}.keyless: Invalid value: Either Rekor URL or roots are required"
+        if rekor is not None and not rekor.get("url"):
+            yield f"{place}.keyless: Invalid value: An URL is required"
+    inner = entry.get("attestor")
+    if inner.__class__ is dict:
+        yield from _set_problems(inner, f"{place}.attestor")
+
+
+# Exclusions of a podSecurity rule name controls of its level, and images where they need them.
+#
+# upstream: api/kyverno/v1/{rule,common}_types.go, pkg/pss/utils/mapping.go
+
+
+_RESTRICTED = (
+    "Volume Types",
+    "Privilege Escalation",
+    "Running as Non-root",
+    "Running as Non-root user",
+)
+"""Controls of the restricted level that the baseline level does not have."""
+_OF_PODS = ("Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types")
+_OF_CONTAINERS = (
+    "Capabilities",
+    "Privileged Containers",
+    "Host Ports",
+    "/proc Mount Type",
+    "Privilege Escalation",
+)
+
+
+def check_pod_security(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Every exclusion of a podSecurity rule is complete and of the rule's level."""
+    rule = subject.data.get("validate", {}).get("podSecurity", {})
+    for index, entry in enumerate(rule.get("exclude", ())):
+        place = f"{subject.text_path}.podSecurity.exclude[{index}]"
+        path: Path = ("validate", "podSecurity", "exclude", index)
+        control = entry.get("controlName", "")
+        for text in exclusion_problems(entry):
+            yield subject.refuse("KV128", f"{place}.{text}", path)
+        if rule.get("level") == "baseline" and control in _RESTRICTED:
+            text = (
+                f"{place}.controlName: Invalid value: {quote(control)}: Invalid control name"
+                " defined at the given level"
+            )
+            yield subject.refuse("KV128", text, path)
+
+
+def exclusion_problems(entry: Json) -> Iterator[str]:
+    """Yield what is wrong with an exclusion of controls, beginning with the field."""
+    control = entry.get("controlName", "")
+    images = entry.get("images")
+    if control in _OF_CONTAINERS and not images:
+        yield (
+            f"controlName: Invalid value: {quote(control)}: exclude.images must be specified for"
+            " the container level control"
+        )
+    elif control in _OF_PODS and images:
+        yield (
+            f"controlName: Invalid value: {quote(control)}: exclude.images must not be specified"
+            " for the pod level control"
+        )
+    if entry.get("restrictedField") and not entry.get("values"):
+        yield "values: Forbidden: values is required"
+    if entry.get("values") and not entry.get("restrictedField"):
+        yield "restrictedField: Forbidden: restrictedField is required"

@@ -1,0 +1,484 @@
+"""Variables in a policy: they name something that exists, where they may be.
+
+The request, a function's result, a context entry, another text of the rule; who sends a request is
+unknown in background mode.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from kyvsim.expr.errors import QuerySyntaxError
+from kyvsim.expr.parse import parse
+from kyvsim.expr.query import impossible_calls
+from kyvsim.expr.variables import VARIABLE, note_on_cut, remains_of
+from kyvsim.kube.go_text import sprint
+from kyvsim.kube.objects import Json, contains_text
+from kyvsim.kube.wildcard import matches
+from kyvsim.languages.classic.checks.refusal import (
+    RuleUnderCheck,
+    has,
+    marked_texts,
+    refuse,
+    rules_under_check,
+)
+from kyvsim.languages.classic.rule_walk import is_query, texts
+from kyvsim.languages.classic.rules.shared import REFERENCE
+from kyvsim.match.criteria import filters
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Path
+from kyvsim.pattern.anchors import parse_anchor
+
+# Finding `{{ }}` variables and JMESPath expressions in texts.
+#
+# Source of the rules: upstream pkg/engine/variables/regex
+
+
+PLAIN_VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
+"""A variable without braces inside, escaped or not."""
+
+
+def expression_of(variable: str) -> str:
+    """Return the expression in a variable, without braces and without the sign `-`."""
+    text = variable.replace("{{", "").replace("}}", "").strip()
+    return text[1:].strip() if text.startswith("-") else text
+
+
+def mask_variables(text: str, replacement: str) -> str:
+    """Return `text` with every variable replaced."""
+    return VARIABLE.sub(lambda found: found[1] + replacement, text) if "{{" in text else text
+
+
+def impossible_calls_in(data: Json) -> Iterator[tuple[str, Path]]:
+    """Yield what is wrong with calls in a part of a document, and where their texts are."""
+    for path, expression in _expressions(data):
+        for problem in impossible_calls(expression):
+            yield problem, path
+
+
+def _expressions(rule: Json) -> Iterator[tuple[Path, str]]:
+    """Yield the fixed expressions of a rule that hold a call, with their paths."""
+    for path, text in texts(rule):
+        if "(" not in text or "cel" in path:
+            continue
+        if "{{" in text:
+            for _, variable in VARIABLE.findall(text):
+                yield path, expression_of(variable)
+        elif is_query(path):
+            yield path, text
+
+
+# Every `$( )` reference in a rule leads to a text of the same rule.
+#
+# upstream: pkg/engine/variables/vars.go, substituteReferencesIfAny
+
+
+_COMPARISONS = (">=", "<=", ">", "<", "!")
+
+
+def broken_references(data: Json, texts: Iterable[tuple[Path, str]]) -> Iterator[tuple[str, Path]]:
+    """Yield the message for each reference in `texts` of `data` that leads nowhere, and where."""
+    for path, text in texts:
+        for found in REFERENCE.finditer(text) if "$(" in text else ():
+            problem = _reference_problem(data, remains_of(found[1]) + found[2], path)
+            if problem:
+                yield problem, path
+
+
+def pointer(path: Path) -> str:
+    """Return a path as upstream writes it while it walks through data."""
+    return "".join("/" + str(step).replace("/", "\\/") for step in path)
+
+
+def _reference_problem(data: Json, reference: str, path: Path) -> str:
+    place = pointer(path)
+    target = reference.strip("$()")
+    comparison = next((sign for sign in _COMPARISONS if target.startswith(sign)), "")
+    if len(target) < 2:
+        comparison = ""
+    target = target.removeprefix(comparison)
+    if not target:
+        return (
+            f"failed to resolve {reference} at path {place}: expected path, found empty reference"
+        )
+    if not target.startswith("/"):
+        target = posixpath.join(place or "/", target) if place else target
+    value = _value_at(data, posixpath.normpath(target))
+    if comparison:
+        if value.__class__ in {str, int, float}:
+            return ""
+        return (
+            f"failed to resolve {reference} at path {place}: incorrect expression: operator"
+            f" {comparison} does not match with value {sprint(value)}"
+        )
+    if value is None:
+        return f"got nil resolved variable {reference} at path {place}: <nil>"
+    if value.__class__ is not str:
+        return f"NotResolvedReferenceErr,reference {reference} not resolved at path {place}"
+    return ""
+
+
+def _value_at(data: Json, target: str) -> Json:
+    """Return the leaf at a path without anchors, some key of a mapping there, or None."""
+    values: list[tuple[Json, list[str]]] = [(data, [])]
+    found: Json = None
+    while values:
+        value, steps = values.pop()
+        if value.__class__ is dict:
+            children = [(child, [*steps, _bare(key)]) for key, child in value.items()]
+        elif value.__class__ is list:
+            children = [(child, [*steps, str(index)]) for index, child in enumerate(value)]
+        else:
+            children = []
+        if "/" + "/".join(steps) == target and value.__class__ is not list:
+            found = next(iter(value), None) if value.__class__ is dict else value
+        values.extend(child for child in children if target.startswith("/" + child[1][0]))
+    return found
+
+
+def _bare(key: str) -> str:
+    anchor = parse_anchor(key)
+    return (anchor.key if anchor else key).replace("/", "\\/")
+
+
+# Variables name something that will exist: the request, a function's result, a context entry.
+#
+# upstream: pkg/validation/policy/validate.go (hasInvalidVariables),
+# pkg/engine/context/mock_context.go
+
+
+_INVALID = "policy contains invalid variables: "
+_CALL = r"([a-z_0-9]+\()[^{}]"
+_MOST_ROUNDS = 64
+"""How often variables inside variables are replaced; deeper ones do not occur."""
+
+
+class _Allowed(NamedTuple):
+    """What variables may name: an expression found anywhere in them, or patterns for the whole."""
+
+    expression: str
+    patterns: tuple[str, ...]
+
+
+@cache
+def _expression(background: bool, target: bool) -> str:
+    """Return what upstream lets pass; without background and target its reserved keys."""
+    if not background and not target:
+        return (
+            "request|serviceAccountName|serviceAccountNamespace"
+            rf"|element|elementIndex|@|images|image|{_CALL}"
+        )
+    user = "" if background else "|serviceAccountName|serviceAccountNamespace"
+    own = r"|target\." if target else ""
+    return rf"request\.{user}|element|elementIndex|@|images|images\.|image\.{own}|{_CALL}"
+
+
+@lru_cache(maxsize=8)
+def _words_in(expression: str) -> tuple[str, ...]:
+    """Return the alternatives of an expression that are plain words: most variables have one."""
+    return tuple(one.replace("\\.", ".") for one in expression.split("|") if one not in {"", _CALL})
+
+
+def check_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Every variable and every reference in a rule leads somewhere."""
+    for message, path in invalid_variables(subject, background=subject.policy.background):
+        note = _note_on_cut(subject.data, path) if "\ufffd" in message else ""
+        if note:
+            yield subject.refuse("KV146", _INVALID + message, path)._replace(excerpt=(note,))
+        else:
+            yield subject.refuse("KV112", _INVALID + message, path)
+
+
+def _note_on_cut(data: Json, path: Path) -> str:
+    """Return what helps where a variable follows a character beyond ASCII, or ""."""
+    texts = (text for place, text in marked_texts(data) if place == path)
+    return next(filter(None, map(note_on_cut, texts)), "")
+
+
+def invalid_variables(subject: RuleUnderCheck, *, background: bool) -> Iterator[tuple[str, Path]]:
+    """Yield what is wrong with variables of a rule, and where in the rule."""
+    data = _without_attestation_conditions(subject.data)
+    targets = data.get("mutate", {}).get("targets")
+    if targets is not None:
+        outer = {name: data[name] for name in ("context", "preconditions") if name in data}
+        allowed = _Allowed(_expression(background, False), _names(outer.get("context", ())))
+        for index, target in enumerate(targets):
+            own = {name: target.get(name) for name in _TARGET_FIELDS}
+            place = ("mutate", "targets", index)
+            for message, path in (*_problems(outer, allowed), *_problems(own, allowed, place)):
+                yield f"invalid variables defined at mutate.targets[{index}]: {message}", path
+    allowed = _Allowed(_expression(background, targets is not None), _patterns(data))
+    for message, path in _problems(data, allowed):
+        yield f"variable substitution failed for rule {subject.rule.name}: {message}", path
+
+
+_OF_CLEANUP = _Allowed(rf"([a-z_0-9]+)|(target\.|images\.|{_CALL})", ())
+"""upstream: pkg/validation/cleanuppolicy/validate.go"""
+
+
+def invalid_cleanup_variables(conditions: Json) -> Iterator[tuple[str, Path, str]]:
+    """Yield what is wrong with variables of a cleanup policy's conditions, where, and a note."""
+    for message, path in _problems(conditions, _OF_CLEANUP):
+        yield message, path, _note_on_cut(conditions, path)
+
+
+def unreadable_variables(data: Json) -> Iterator[tuple[str, Path, str]]:
+    """Yield why a variable in data is not JMESPath, where its text is, and what helps there."""
+    for path, text in marked_texts(data):
+        problem = _unreadable(text) if "{{" in text else ""
+        if problem:
+            yield problem, path, note_on_cut(text)
+
+
+def _unreadable(text: str) -> str:
+    """Return why the first variable of a text that cannot be read cannot, or ""."""
+    for _ in range(_MOST_ROUNDS):
+        found = VARIABLE.findall(text)
+        for before, variable in found:
+            expression = expression_of(remains_of(before) + variable)
+            problem = syntax_problem(expression) if expression != "@" else ""
+            if problem:
+                return f"`{expression}` is not JMESPath: {problem}"
+            text = text.replace(before + variable, before + "null", 1)
+        if not found:
+            break
+    return ""
+
+
+_TARGET_FIELDS = ("apiVersion", "kind", "namespace", "name", "uid", "selector")
+
+
+def _without_attestation_conditions(data: Json) -> Json:
+    """Return the rule without what is only known from attestations."""
+    images = data.get("verifyImages")
+    if not images:
+        return data
+    cleaned = [
+        {
+            **image,
+            "attestations": [
+                {name: value for name, value in entry.items() if name != "conditions"}
+                for entry in image.get("attestations", ())
+            ],
+        }
+        for image in images
+    ]
+    return {**data, "verifyImages": cleaned}
+
+
+def _patterns(data: Json) -> tuple[str, ...]:
+    """Return patterns for the names that a rule's context entries and attestations define."""
+    entries = [*data.get("context", ())]
+    for operation in ("validate", "mutate", "generate"):
+        body = data.get(operation, {})
+        for loop in (*body.get("foreach", ()), *body.get("targets", ())):
+            entries += loop.get("context", ())
+    found = list(_names(entries))
+    images = data.get("verifyImages", ())
+    if any(image.get("validate") for image in images):
+        found += [
+            f"{entry.get('name', '')}*" for image in images for entry in image["attestations"]
+        ]
+    return tuple(found)
+
+
+def _names(entries: Iterable[Json]) -> tuple[str, ...]:
+    found = []
+    for entry in entries:
+        name = entry["name"]
+        if "configMap" in entry:
+            parts = ("data", "metadata", "data.*", "metadata.*")
+            found += [f"{name}.{part}" for part in parts]
+        else:
+            found.append(f"{name}*")
+    return tuple(found)
+
+
+def _problems(data: Json, allowed: _Allowed, base: Path = ()) -> Iterator[tuple[str, Path]]:
+    found = tuple(marked_texts(data))
+    for message, path in broken_references(data, found):
+        yield message, (*base, *path)
+    for path, text in found:
+        message = _problem(text, (*base, *path), allowed) if "{{" in text else ""
+        if message:
+            yield message, (*base, *path)
+
+
+def _problem(text: str, path: Path, allowed: _Allowed) -> str:
+    """Return what is wrong with the first bad variable in a text, or "".
+
+    Inner variables stand for null, as while upstream tries the rule without data.
+    """
+    for _ in range(_MOST_ROUNDS):
+        found = VARIABLE.findall(text)
+        if not found:
+            return ""
+        for before, variable in found:
+            reason = _query_problem(expression_of(remains_of(before) + variable), allowed, path)
+            if reason:
+                return reason
+            if text == variable:
+                return ""
+            text = text.replace(before + variable, before + "null", 1)
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _form(text: str) -> re.Pattern[str]:
+    return re.compile(text)
+
+
+def _query_problem(expression: str, allowed: _Allowed, path: Path) -> str:
+    """Return why an expression may not be a variable, or ""."""
+    if expression == "@":
+        return ""
+    place = f"failed to resolve {expression} at path {pointer(path)}: "
+    if not expression:
+        return f"{place}invalid query (nil)"
+    syntax = syntax_problem(expression)
+    if syntax:
+        return f"{place}invalid JMESPath query {expression}: {syntax}"
+    bare = expression.replace('"', "")
+    if any(word in bare for word in _words_in(allowed.expression)):
+        return ""
+    if _form(allowed.expression).search(bare):
+        return ""
+    if any(matches(pattern, bare) for pattern in allowed.patterns):
+        return ""
+    listed = " ".join(allowed.patterns)
+    return f'variable {bare} must match regex "{allowed.expression}" or patterns [{listed}]'
+
+
+@lru_cache(maxsize=1024)
+def syntax_problem(expression: str) -> str:
+    """Return why an expression cannot be parsed, or ""."""
+    try:
+        parse(expression)
+    except QuerySyntaxError as error:
+        return error.message
+    return ""
+
+
+# Variables of loops stand inside of loops.
+#
+# upstream: pkg/engine/variables/vars.go, validateElementInForEach
+
+
+def check_elements(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """No `element` outside of `foreach`."""
+    if not contains_text(subject.data, "element"):
+        return
+    for path, text in marked_texts(subject.data):
+        if "{{" not in text or "/foreach/" in pointer(path):
+            continue
+        for found in VARIABLE.finditer(text):
+            expression = expression_of(remains_of(found[1]) + found[2])
+            if expression.startswith("element"):
+                place = pointer(path)
+                message = f"variable '{expression}' present outside of foreach at path {place}"
+                yield subject.refuse("KV134", message, path)
+
+
+# In background mode rules may not read who sends a request.
+#
+# Source of the rules: upstream pkg/validation/policy/background.go
+
+
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_BACKGROUND = (
+    "only select variables are allowed in background mode. Set spec.background=false to disable"
+    " background mode for this policy rule: "
+)
+
+
+_ABOUT_USERS = (
+    "serviceAccountName",
+    "serviceAccountNamespace",
+    "request.userInfo",
+    "request.roles",
+    "request.clusterRoles",
+)
+"""As upstream writes them: a dot stands for any character."""
+_FORBIDDEN = re.compile(rf"[^.]({'|'.join(_ABOUT_USERS)})\b", re.ASCII)
+_LAST_WORDS = tuple(one.rpartition(".")[2] for one in _ABOUT_USERS)
+
+
+def check_user_variables(policy: Policy) -> Iterator[Diagnostic]:
+    """Nothing in a background policy depends on the user."""
+    if policy.background:
+        for text, path in user_dependencies(policy):
+            yield refuse(policy, "KV110", f"{_BACKGROUND}{text} ", path)
+
+
+def user_dependencies(policy: Policy) -> Iterator[tuple[str, Path]]:
+    """Yield why a policy depends on the user, and where it does.
+
+    Variables are free where some rule mutates existing resources, match blocks never are.
+    """
+    for subject in rules_under_check(policy):
+        for entry in (*filters(subject.data, "match"), *filters(subject.data, "exclude")):
+            field = _user_field(entry.data)
+            if field:
+                place = f"{subject.text_path}.{entry.text_path}.{field}".replace(".", "/")
+                text = f"invalid variable used at path: {place}"
+                yield text, (*subject.rule.path, *entry.path, field)
+    rules = policy.spec.get("rules", ())
+    if any(rule.get("mutate", {}).get("targets") is not None for rule in rules):
+        return
+    if not any(contains_text(data, *_LAST_WORDS) for data in (policy.annotations, policy.spec)):
+        return
+    for path, variable in variables_of(policy):
+        if any(one in variable for one in _LAST_WORDS) and _FORBIDDEN.search(variable):
+            yield f"variable {variable} is not allowed", path
+
+
+def _user_field(data: Json) -> str:
+    return next((name for name in ("roles", "clusterRoles", "subjects") if data.get(name)), "")
+
+
+def variables_of(policy: Policy) -> Iterator[tuple[Path, str]]:
+    """Yield path and text of every variable in a policy, but for what was last applied."""
+    for path, text in (
+        *marked_texts(policy.annotations, ("metadata", "annotations")),
+        *marked_texts(policy.spec, ("spec",)),
+    ):
+        if "{{" in text and path[-1] != _LAST_APPLIED:
+            for found in VARIABLE.finditer(text):
+                yield path, found[2]
+
+
+# Rules that run when their policy changes know no request.
+#
+# upstream: pkg/validation/policy/validate.go, ValidateOnPolicyUpdate
+
+
+_ON_UPDATE = (
+    "only select variables are allowed in on policy update. Set"
+    " spec.mutateExistingOnPolicyUpdate=false to disable update policy mode for this policy rule: "
+)
+
+
+def check_update_variables(subject: RuleUnderCheck) -> Iterator[Diagnostic]:
+    """Where a rule mutates existing resources on updates, no rule depends on the request's user.
+
+    A background policy was held to that before.
+    """
+    mutate = subject.data.get("mutate", {})
+    on_update = mutate.get(
+        "mutateExistingOnPolicyUpdate", subject.policy.spec.get("mutateExistingOnPolicyUpdate")
+    )
+    if subject.policy.background or not on_update or not has(subject.data, "mutate"):
+        return
+    if next(variables_of(subject.policy), None) is None:
+        return
+    for other in rules_under_check(subject.policy):
+        for message, path in invalid_variables(other, background=True):
+            text = f"update event, policy contains invalid variables: {message}"
+            yield other.refuse("KV143", text, path)
+    for message, path in user_dependencies(subject.policy):
+        yield subject.refuse("KV143", f"{_ON_UPDATE}{message} ")._replace(
+            location=subject.policy.document.locate(path)
+        )

@@ -1,0 +1,77 @@
+"""What cannot be meant in a policy that Kyverno takes, and lets bad objects pass or none at all.
+
+Every command reports it, beside the verdicts, which stay Kyverno's.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import TypeAlias
+
+from kyvsim.languages.classic.rule_type import Remark
+from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.languages.classic.rules.shared import never_holds
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.policy import Policy, Rule
+
+
+def broken_cel(policy: Policy) -> Iterator[Diagnostic]:
+    """KV145: an expression that cannot be compiled, so that the rule fails for every object.
+
+    KV212: a message that cannot be computed, in whose place Kyverno gives another. Kyverno takes
+    the policy and says so when the rule runs.
+    """
+    for rule in policy.rules:
+        broken = (one.broken(rule.data) for one in rule_types_of(rule.data))
+        for path, problem in chain.from_iterable(broken):
+            place = policy.document.locate((*rule.path, *path))
+            if path[-1] == "messageExpression":
+                text = f"rule `{rule.name}` never gives this message: {problem}"
+                yield Diagnostic("KV212", Severity.WARNING, text, place)
+            else:
+                text = f"rule `{rule.name}` fails for every object: {problem}"
+                yield Diagnostic("KV145", Severity.ERROR, text, place)
+
+
+def empty_rules(policy: Policy) -> Iterator[Diagnostic]:
+    """KV210: a rule that can say nothing, whatever it is given."""
+    for rule in policy.rules:
+        for path, why in _empty(rule):
+            place = policy.document.locate((*rule.path, *path))
+            text = f"rule `{rule.name}` says the same of every object: {why}"
+            yield Diagnostic("KV210", Severity.WARNING, text, place)
+
+
+def _empty(rule: Rule) -> Iterator[Remark]:
+    for one in rule_types_of(rule.data):
+        for path, why in one.idle(one.body(rule.data)):
+            yield (*one.field, *path), why
+    if never_holds(rule.data.get("preconditions")):
+        yield ("preconditions",), "`any` of its preconditions is empty, so it is always skipped"
+
+
+def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:
+    """KV211: `celPreconditions` that nobody reads, so that the rule works on every object.
+
+    Kyverno refuses them beside most bodies; where it does not, nobody reads them.
+    """
+    for rule in policy.rules:
+        readers = (one for one in rule_types_of(rule.data) if "celPreconditions" in one.fields)
+        if "celPreconditions" not in rule.data or any(one.body(rule.data) for one in readers):
+            continue
+        refused = " (in a cluster Kyverno refuses the policy)" if rule.generates else ""
+        text = (
+            f"rule `{rule.name}`: `celPreconditions` are read beside `validate.cel` only,"
+            f" so it works on every object that it matches{refused}"
+        )
+        place = policy.document.locate((*rule.path, "celPreconditions"))
+        yield Diagnostic("KV211", Severity.WARNING, text, place)
+
+
+Doubt: TypeAlias = Callable[[Policy], Iterator[Diagnostic]]
+
+DOUBTS: tuple[Doubt, ...] = (broken_cel, empty_rules, unread_preconditions)
+
+
+def doubts_about(policy: Policy) -> tuple[Diagnostic, ...]:
+    """Return what cannot be meant in a policy that is taken."""
+    return tuple(remark for doubt in DOUBTS for remark in doubt(policy))
