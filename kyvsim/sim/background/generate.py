@@ -13,10 +13,9 @@ from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, t
 from kyvsim.languages.classic.rules.downstream import with_owner_labels
 from kyvsim.languages.classic.rules.generate import Wish, Wishes
 from kyvsim.match import MatchFacts
-from kyvsim.model.budget import BudgetError
-from kyvsim.model.facts import GeneratePattern
 from kyvsim.model.obstacle import Obstacle, Reason
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import GeneratePattern, Policy, Rule
+from kyvsim.model.ports import BudgetError
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.patch.merge_patch import merge_patch

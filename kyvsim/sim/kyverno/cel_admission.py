@@ -11,6 +11,7 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.facts import mutating_facts
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
 from kyvsim.model.policy import Policy
+from kyvsim.model.ports import Outside
 from kyvsim.model.probe import PolicyPlace, Probe
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage

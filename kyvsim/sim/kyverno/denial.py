@@ -6,9 +6,8 @@ from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, labels, object_key
 from kyvsim.kube.wildcard import matches
 from kyvsim.kube.yaml_block import folded_yaml
-from kyvsim.model.facts import Override
 from kyvsim.model.obstacle import Reason
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Override, Policy, Rule
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
 from kyvsim.sim.server import ApiError
 

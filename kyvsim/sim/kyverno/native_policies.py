@@ -8,8 +8,7 @@ from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.languages.cel.native_twin import wants_native_twin, why_no_native_twin
 from kyvsim.languages.classic import native_twin as classic
 from kyvsim.model.exception import PolicyException
-from kyvsim.model.facts import Filter
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Filter, Policy
 from kyvsim.sim.kyverno.configuration import ADMISSION
 from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import Store

@@ -11,8 +11,14 @@ from kyvsim.kube.discovery import plural
 from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.policy import SEVERITIES, Policy
-from kyvsim.model.report_entry import report_message, report_properties, report_source
-from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.result import (
+    PolicyResponse,
+    RuleResult,
+    RuleStatus,
+    report_message,
+    report_properties,
+    report_source,
+)
 from kyvsim.sim.kyverno.configuration import ADMISSION, REPORTS
 from kyvsim.sim.kyverno.native_reports import reported_policies
 from kyvsim.sim.kyverno.policies import CEL_KINDS, PolicyCache

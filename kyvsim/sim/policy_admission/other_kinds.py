@@ -10,8 +10,7 @@ from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
 from kyvsim.languages.classic.checks.rule_types import exclusion_problems
 from kyvsim.match.criteria import filters
 from kyvsim.model.exception import CelException, PolicyException
-from kyvsim.model.facts import PolicyFacts, RuleFacts
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.sim.kyverno.configuration import CLEANUP
 from kyvsim.sim.server import Store
 from kyvsim.sim.server.authorizer import may
