@@ -1,5 +1,6 @@
 """Entry point of `kyvsim` and `python -m kyvsim`."""
 
+import gc
 import signal
 from collections.abc import Sequence
 from types import FrameType
@@ -14,6 +15,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     if arguments is None:
         _handle_signals()
+    # Most of what is made stays: counting references frees the rest, cycles are few.
+    gc.set_threshold(250_000, 20, 100)
     from kyvsim.cli.main import main as run  # noqa: PLC0415 — after the signals
 
     try:

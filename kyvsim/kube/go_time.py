@@ -22,7 +22,8 @@ MONTHS = (
 )
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
-_ELEMENT = re.compile(
+# Regular expressions are texts here, which `re` compiles when they are first used: few runs do.
+_ELEMENT = (
     r"January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|0[1-6]|002|15|1|2006|2|_2(?!006)|__2|3|4|5|PM|pm"
     r"|[-Z]070000|[-Z]07:00:00|[-Z]0700|[-Z]07:00|[-Z]07|[.,](?:0+|9+)(?![0-9])"
 )
@@ -64,24 +65,24 @@ class _RangeError(Exception):
 
 
 class _Number(NamedTuple):
-    digits: re.Pattern[str]
+    digits: str
     field: str
     low: int = 0
     high: int = 999
     name: str = ""
 
 
-_ONE_OR_TWO = re.compile("([0-9]{1,2})")
-_TWO = re.compile("([0-9]{2})")
+_ONE_OR_TWO = "([0-9]{1,2})"
+_TWO = "([0-9]{2})"
 _NUMBERS = MappingProxyType(
     {
         "1": _Number(_ONE_OR_TWO, "month", 1, 12, "month"),
         "01": _Number(_TWO, "month", 1, 12, "month"),
         "2": _Number(_ONE_OR_TWO, "day"),
-        "_2": _Number(re.compile(" ?([0-9]{1,2})"), "day"),
+        "_2": _Number(" ?([0-9]{1,2})", "day"),
         "02": _Number(_TWO, "day"),
-        "__2": _Number(re.compile(" {0,2}([0-9]{1,3})"), "year_day"),
-        "002": _Number(re.compile("([0-9]{3})"), "year_day"),
+        "__2": _Number(" {0,2}([0-9]{1,3})", "year_day"),
+        "002": _Number("([0-9]{3})", "year_day"),
         "15": _Number(_ONE_OR_TWO, "hour", 0, 23, "hour"),
         "3": _Number(_ONE_OR_TWO, "hour", 0, 12, "hour"),
         "03": _Number(_TWO, "hour", 0, 12, "hour"),
@@ -89,7 +90,7 @@ _NUMBERS = MappingProxyType(
         "04": _Number(_TWO, "minute", 0, 59, "minute"),
         "5": _Number(_ONE_OR_TWO, "second", 0, 59, "second"),
         "05": _Number(_TWO, "second", 0, 59, "second"),
-        "2006": _Number(re.compile("([0-9]{4})"), "year", 0, 9999),
+        "2006": _Number("([0-9]{4})", "year", 0, 9999),
     }
 )
 _NAMES = MappingProxyType(
@@ -102,25 +103,25 @@ _NAMES = MappingProxyType(
 )
 _OFFSETS = MappingProxyType(
     {
-        "0700": re.compile("(?s)(.)(..)(..)"),
-        "07:00": re.compile("(?s)(.)(..):(..)"),
-        "07": re.compile("(?s)(.)(..)"),
-        "070000": re.compile("(?s)(.)(..)(..)(..)"),
-        "07:00:00": re.compile("(?s)(.)(..):(..):(..)"),
+        "0700": "(?s)(.)(..)(..)",
+        "07:00": "(?s)(.)(..):(..)",
+        "07": "(?s)(.)(..)",
+        "070000": "(?s)(.)(..)(..)(..)",
+        "07:00:00": "(?s)(.)(..):(..):(..)",
     }
 )
-_ZONE_NAME = re.compile(
+_ZONE_NAME = (
     r"ChST|MeST|GMT(?:[+-]0*(?:2[0-3]|1?[0-9])(?![0-9]))?|[+-]0*(?:2[0-3]|1?[0-9])(?![0-9])"
     r"|(?:[A-Z]{4}T|[A-Z]{3}T|WITA|[A-Z]{3})(?![A-Z])"
 )
-_FRACTION = re.compile("[.,]([0-9]+)")
+_FRACTION = "[.,]([0-9]+)"
 
 
 def split_layout(layout: str) -> tuple[Chunk, ...]:
     """Return the elements of a layout with the text before each; the last one has no element."""
     chunks: list[Chunk] = []
     start = 0
-    for found in _ELEMENT.finditer(layout):
+    for found in re.finditer(_ELEMENT, layout):
         chunks.append(Chunk(layout[start : found.start()], found[0]))
         start = found.end()
     return (*chunks, Chunk(layout[start:], ""))
@@ -147,7 +148,7 @@ def read_chunk(chunk: Chunk, following: Chunk | None, rest: str, fields: Fields)
     if chunk.element in ("5", "05") and (
         following is None or following.element[:1] not in (".", ",")
     ):
-        found = _FRACTION.match(left)
+        found = re.match(_FRACTION, left)
         if found is not None:
             fields.nanosecond = _nanoseconds(found[1])
             return left[found.end() :]
@@ -199,7 +200,7 @@ def _read(element: str, value: str, fields: Fields) -> str:
 
 
 def _read_number(number: _Number, value: str, fields: Fields) -> str:
-    found = number.digits.match(value)
+    found = re.match(number.digits, value)
     if found is None:
         raise _BadError
     amount = int(found[1])
@@ -231,7 +232,7 @@ def _read_offset(element: str, value: str, fields: Fields) -> str:
     if element[0] == "Z" and value[:1] == "Z":
         fields.utc = True
         return value[1:]
-    found = _OFFSETS[element[1:]].match(value)
+    found = re.match(_OFFSETS[element[1:]], value)
     if found is None:
         raise _BadError
     sign, *parts = found.groups()
@@ -251,7 +252,7 @@ def _read_zone(value: str, fields: Fields) -> str:
     if value.startswith("UTC"):
         fields.utc = True
         return value[3:]
-    found = _ZONE_NAME.match(value) if len(value) >= 3 else None
+    found = re.match(_ZONE_NAME, value) if len(value) >= 3 else None
     if found is None:
         raise _BadError
     fields.zone = found[0]
@@ -260,7 +261,7 @@ def _read_zone(value: str, fields: Fields) -> str:
 
 def _read_fraction(element: str, value: str, fields: Fields) -> str:
     if element[1] == "9":
-        found = _FRACTION.match(value)
+        found = re.match(_FRACTION, value)
         if found is None:
             return value
         fields.nanosecond = _nanoseconds(found[1])
@@ -292,7 +293,7 @@ RFC3339: Final = "2006-01-02T15:04:05Z07:00"
 _MAX_DURATION = (1 << 63) - 1
 _YEAR_ONE_TO_1970 = 62_135_596_800 * SECOND
 _DAY = 86_400
-_STRICT = re.compile(
+_STRICT = (
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
 )
@@ -352,7 +353,7 @@ def from_clock(date: tuple[int, int, int], second: int, offset: int = 0) -> Time
 
 def parse_rfc3339(text: str) -> Time:
     """Return the time that `text` writes as RFC 3339; raises TimeError with Go's message."""
-    found = _STRICT.fullmatch(text)
+    found = re.fullmatch(_STRICT, text)
     if found is not None:
         year, month, day, hour, minute, second = map(int, found.groups()[:6])
         fraction, sign, zone_hours, zone_minutes = found.groups()[6:]

@@ -10,21 +10,20 @@ from urllib.parse import unquote_to_bytes
 
 from kyvsim.kube.go_text import quote
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_PORT = re.compile(r"(:[0-9]*)?")
+# Regular expressions are texts here, which `re` compiles when they are first used: few runs do.
+_SCHEME = r"([A-Za-z][A-Za-z0-9+.-]*):"
+_BAD_ESCAPE = r"%(?![0-9A-Fa-f]{2})"
+_PORT = r"(:[0-9]*)?"
 _IN_HOST = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!$&'()*+,;=:[]<>\""
 )
-_DOUBTFUL = re.compile(
-    r"%(?P<byte>[0-9A-Fa-f]{2})?|[^A-Za-z0-9_.~!$&'()*+,;=:\[\]<>\"\u0080-\U0010ffff-]"
-)
+_DOUBTFUL = r"%(?P<byte>[0-9A-Fa-f]{2})?|[^A-Za-z0-9_.~!$&'()*+,;=:\[\]<>\"\u0080-\U0010ffff-]"
 """What may not stand in a host, or only under conditions."""
-_BAD_USER = re.compile(r"[^A-Za-z0-9_.:~!$&'()*+,;=%@-]")
+_BAD_USER = r"[^A-Za-z0-9_.:~!$&'()*+,;=%@-]"
 _UNESCAPED = frozenset(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~$&+,/:;=@"
 )
-_VALID_ENCODED = re.compile(r"[A-Za-z0-9_.~$&+,/:;=@!'()*\[\]%-]*")
+_VALID_ENCODED = r"[A-Za-z0-9_.~$&+,/:;=@!'()*\[\]%-]*"
 
 
 class UrlError(ValueError):
@@ -60,7 +59,7 @@ class GoUrl(NamedTuple):
     @property
     def escaped_path(self) -> str:
         """The path as written where that is a valid way to escape it, else escaped anew."""
-        if _VALID_ENCODED.fullmatch(self.raw_path) or self.raw_path == "*":
+        if re.fullmatch(_VALID_ENCODED, self.raw_path) or self.raw_path == "*":
             return self.raw_path
         return _escaped(self.raw_path, _UNESCAPED)
 
@@ -87,7 +86,7 @@ class GoUrl(NamedTuple):
         """
         found: dict[str, list[str]] = {}
         for part in self.raw_query.split("&"):
-            if not part or ";" in part or _BAD_ESCAPE.search(part):
+            if not part or ";" in part or re.search(_BAD_ESCAPE, part):
                 continue
             name, _, value = part.partition("=")
             found.setdefault(_plain(name), []).append(_plain(value))
@@ -109,7 +108,7 @@ def _if_unusual(text: str, kept: frozenset[int]) -> str:
 
 def _without_port(host: str) -> tuple[str, str]:
     name, colon, port = host.rpartition(":")
-    return (name, port) if colon and _PORT.fullmatch(f":{port}") else (host, "")
+    return (name, port) if colon and re.fullmatch(_PORT, f":{port}") else (host, "")
 
 
 def _plain(text: str) -> str:
@@ -179,14 +178,14 @@ def _parts(text: str, *, request: bool) -> GoUrl:
 def _scheme(text: str) -> tuple[str, str]:
     if text.startswith(":"):
         raise UrlError("missing protocol scheme")
-    found = _SCHEME.match(text)
+    found = re.match(_SCHEME, text)
     return (found[1].lower(), text[found.end() :]) if found else ("", text)
 
 
 def _authority(scheme: str, text: str) -> str:
     user, at, host = text.rpartition("@")
     host = _host(scheme, host)
-    if at and _BAD_USER.search(user):
+    if at and re.search(_BAD_USER, user):
         raise UrlError("net/url: invalid userinfo")
     for part in user.split(":", 1):
         _check_escapes(part)
@@ -223,13 +222,13 @@ def _bracketed(host: str) -> str:
 
 
 def _check_port(text: str) -> None:
-    if not _PORT.fullmatch(text):
+    if not re.fullmatch(_PORT, text):
         raise UrlError(f"invalid port {quote(text)} after host")
 
 
 def _unescaped(text: str, *, in_zone: bool = False) -> str:
     """Return a part of a host; in a zone other bytes may be escaped than outside of it."""
-    for found in _DOUBTFUL.finditer(text):
+    for found in re.finditer(_DOUBTFUL, text):
         if found[0][0] != "%":
             raise UrlError(f"invalid character {quote(found[0])} in host name")
         byte = int(found["byte"] or "-1", 16)
@@ -240,7 +239,7 @@ def _unescaped(text: str, *, in_zone: bool = False) -> str:
 
 
 def _check_escapes(text: str) -> None:
-    bad = _BAD_ESCAPE.search(text)
+    bad = re.search(_BAD_ESCAPE, text)
     if bad:
         raise _bad_escape(text, bad.start())
 

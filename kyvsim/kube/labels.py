@@ -19,7 +19,6 @@ from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
 
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _PREFIX = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_NAME_FORM, _PREFIX_FORM = re.compile(_NAME), re.compile(_PREFIX)
 _LONGEST_NAME, _LONGEST_PREFIX = 63, 253
 _SIGNS = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
@@ -103,7 +102,7 @@ def _against_key(key: str) -> Iterator[str]:
         yield "name part must be non-empty"
     elif len(name.encode()) > _LONGEST_NAME:
         yield f"name part must be no more than {_LONGEST_NAME} bytes"
-    if _NAME_FORM.fullmatch(name) is None:
+    if re.fullmatch(_NAME, name) is None:
         yield f"name part {_SIGNS}"
 
 
@@ -113,7 +112,7 @@ def _against_prefix(prefix: str) -> Iterator[str]:
         return
     if len(prefix.encode()) > _LONGEST_PREFIX:
         yield f"prefix part must be no more than {_LONGEST_PREFIX} bytes"
-    if _PREFIX_FORM.fullmatch(prefix) is None:
+    if re.fullmatch(_PREFIX, prefix) is None:
         yield f"prefix part {_PREFIX_SIGNS}"
 
 
@@ -127,7 +126,7 @@ def _value_faults(key: str, values: Sequence[Json]) -> Iterator[str]:
 def _against_value(value: str) -> Iterator[str]:
     if len(value.encode()) > _LONGEST_NAME:
         yield f"must be no more than {_LONGEST_NAME} bytes"
-    if value and _NAME_FORM.fullmatch(value) is None:
+    if value and re.fullmatch(_NAME, value) is None:
         yield _VALUE_SIGNS
 
 

@@ -18,13 +18,12 @@ from typing import Any
 MAX_HEIGHT = 1000
 _MOST_NODES_OF_GROUP = 4
 """A group, the choice in it, the sequence in that, and what repeats it."""
-_TOKEN = re.compile(
-    r"\\Q.*?(?:\\E|\Z)|\\."
+_PIECE = (
+    r"(?s)\\Q.*?(?:\\E|\Z)|\\."
     r"|\[\^?\]?(?:\\.|\[:\^?\w++:\]|[^\]\\])*+\]"
     r"|\((?:\?(?:P?<\w++>|[a-zA-Z-]*+[:)]))?"
     r"|[*+?]\??|\{\d++(?:,\d*+)?\}\??"
-    r"|.",
-    re.DOTALL,
+    r"|."
 )
 _REPEATS = frozenset("*+?")
 
@@ -85,7 +84,7 @@ def is_too_high(pattern: str) -> bool:
     if pattern.count("(") * _MOST_NODES_OF_GROUP <= MAX_HEIGHT:
         return False
     open_groups = [_Group(captures=False)]
-    for found in _TOKEN.finditer(pattern):
+    for found in re.finditer(_PIECE, pattern):
         word, group = found[0], open_groups[-1]
         if word == "[":  # never closed
             return False
@@ -112,7 +111,7 @@ def is_too_high(pattern: str) -> bool:
 
 _MAX_MEMORY = 64 << 20
 _FEW_GROUPS = 200
-_ESCAPE = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
+_ESCAPE = r"(?s)\\Q.*?(?:\\E|\Z)|\\."
 _GO_WORDS = MappingProxyType(
     {
         "missing ]": "missing closing ]",
@@ -139,7 +138,7 @@ def compile_regex(pattern: str) -> Any:
     """
     import re2
 
-    for found in _ESCAPE.finditer(pattern):
+    for found in re.finditer(_ESCAPE, pattern):
         if found[0] == r"\C":  # RE2 knows it, Go does not
             raise RegexError(r"error parsing regexp: invalid escape sequence: `\C`")
     if pattern.count("(") > _FEW_GROUPS and is_too_high(pattern):
