@@ -1,38 +1,21 @@
 """`apply`: load → compile → one engine run for each resource."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.api.baseline import judged, with_baseline
 from kyvsim.api.explain_rows import compile_explain
-from kyvsim.api.inputs import (
-    ApplyInputs,
-    LoadResources,
-    ReadInputs,
-    objects_of,
-    read_inputs,
-)
+from kyvsim.api.inputs import ApplyInputs, LoadResources, ReadInputs, objects_of, read_inputs
 from kyvsim.api.refused_objects import RefusedObjects, warnings_of
-from kyvsim.api.schedules import schedules_of
 from kyvsim.api.system import own_system
 from kyvsim.api.what_if import old_key
 from kyvsim.compile import CompileOptions, Model, PolicySet
-from kyvsim.engine import (
-    GivenObjects,
-    World,
-    creation_of,
-    evaluate,
-    request_of,
-    reviewed,
-)
+from kyvsim.engine import GivenObjects, World, creation_of, evaluate, request_of, reviewed
 from kyvsim.engine.evaluate import evaluate_payload
+from kyvsim.kube.cron import next_times
 from kyvsim.kube.discovery import crd_kinds
 from kyvsim.kube.objects import Json
-from kyvsim.languages import (
-    compile_policies,
-    derived_rules,
-    unknown_resources,
-)
+from kyvsim.languages import compile_policies, derived_rules, unknown_resources
 from kyvsim.languages.idle.runs import (
     Given,
     idle_references,
@@ -42,18 +25,94 @@ from kyvsim.languages.idle.runs import (
 )
 from kyvsim.load.recognise import only_policies
 from kyvsim.load.resources import load_resources
+from kyvsim.model.baseline import Failure
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Refusal
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Schedule
 from kyvsim.model.ports import Clock, ClusterView, to_follow
 from kyvsim.model.probe import Follower
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Document, Path
+from kyvsim.report.baseline_rest import stale_remarks
 from kyvsim.report.course import Course
+from kyvsim.report.known_failures import Met, telling_apart
 from kyvsim.report.reasons import Reason
 from kyvsim.report.run import Explain, Run
 from kyvsim.report.summary import Row
+
+# Runs that are judged by a baseline, or become one.
+
+
+def judged(
+    responses: Iterable[EngineResponse], course: Course, inputs: ApplyInputs, read: ReadInputs
+) -> Iterator[EngineResponse]:
+    """Yield responses with their failures told apart; what is met is noted in the course."""
+    course.met = Met()
+    return telling_apart(responses, read.baseline, course.met, audit_warn=inputs.audit_warn)
+
+
+def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
+    """Return a run that has its course with what is said of its baseline when all is read."""
+    baseline = read.baseline
+    if baseline is None:
+        return run
+    run = run._replace(baseline=baseline)
+    earlier = run.afterthoughts
+
+    def afterthoughts(matched: int) -> tuple[Diagnostic, ...]:
+        rest = run.rest()
+        if rest is None or inputs.records_failures:
+            return earlier(matched)
+        return (*earlier(matched), *stale_remarks(baseline, rest))
+
+    return run._replace(afterthoughts=afterthoughts)
+
+
+def known_by_now(run: Run) -> Mapping[Failure, int]:
+    """Return the failures that are known after a run, when all its responses are read.
+
+    Without a baseline that is all it found. Else it is what is left of the baseline, together with
+    what the run did not look at: a baseline shrinks, or is written anew without one.
+    """
+    if run.course.met is None:
+        return {}
+    rest = run.rest()
+    if rest is None:
+        return run.course.met.failures
+    numbers = dict(rest.found)
+    for failure, number in rest.aside.items():
+        numbers[failure] = numbers.get(failure, 0) + number
+    return numbers
+
+
+# When policies that delete are due next.
+
+
+_SHOWN = 3
+
+
+def schedules_of(policies: Iterable[Policy], clock: Clock) -> tuple[Schedule, ...]:
+    """Return the schedules of the policies that delete among `policies`, as seen now."""
+    deleting = [policy for policy in policies if policy.facts.schedule is not None]
+    if not deleting:
+        return ()
+    now = clock.now()
+    return tuple(_schedule(policy, now) for policy in deleting)
+
+
+def _schedule(policy: Policy, now: datetime) -> Schedule:
+    text = policy.facts.schedule or ""
+    try:
+        due = tuple(next_times(text, now, _SHOWN))
+    except ValueError as error:
+        return Schedule(
+            policy.kind, policy.key, text, problem=f"kyvsim can't read the schedule: {error}"
+        )
+    return Schedule(policy.kind, policy.key, text, due, "" if due else "it is never due again")
+
+
+# `apply`: load → compile → one engine run for each resource.
 
 
 def open_application(

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from kyvsim.api.apply import Compiled, explaining, has_baseline, responses_of
-from kyvsim.api.baseline import judged
+from kyvsim.api.apply import Compiled, explaining, has_baseline, judged, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
 from kyvsim.api.refused_objects import RefusedObjects
 from kyvsim.compile import CompiledPolicy, PolicySet

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kyvsim.api.apply import Compiled, Sample, compiled_for, has_baseline, run_of
+from kyvsim.api.apply import Compiled, Sample, compiled_for, has_baseline, run_of, with_baseline
 from kyvsim.api.apply_parts import (
     SHARED,
     AskedForOthers,
@@ -19,7 +19,6 @@ from kyvsim.api.apply_parts import (
     compile_tell_part,
     shared_among,
 )
-from kyvsim.api.baseline import with_baseline
 from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
 from kyvsim.api.part_processes import told_by_processes
 from kyvsim.api.part_text import PartText

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import Json
 from kyvsim.load.baseline import KIND, VERSION, baseline_schema
 from kyvsim.load.chainsaw_blocks import chainsaw_schemas

@@ -15,8 +15,7 @@ from kyvsim.api.simulate_orders import player
 from kyvsim.api.simulation import SIMULATED_READERS, readers
 from kyvsim.api.system import own_system, processors
 from kyvsim.compile import CompileOptions
-from kyvsim.kube.discovery import KindTable, crd_kinds
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import KindTable, crd_kinds, split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents

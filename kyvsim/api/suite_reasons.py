@@ -6,8 +6,14 @@ Each is evaluated once more, alone; rows that pass cost nothing.
 from kyvsim.api.explain_rows import compile_explain
 from kyvsim.api.suite_inputs import ManifestInputs
 from kyvsim.kube.objects import object_key
-from kyvsim.model.reason import ToldReason
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.result import (
+    EngineResponse,
+    Phase,
+    PolicyResponse,
+    RuleResult,
+    RuleStatus,
+    ToldReason,
+)
 from kyvsim.report.places import rule_place
 from kyvsim.report.summary import Row
 from kyvsim.report.told_reasons import told_reasons

@@ -9,8 +9,7 @@ from kyvsim.chainsaw.standing import Found
 from kyvsim.chainsaw.unsupported import watch_pods, watch_policies, watch_responses
 from kyvsim.chainsaw.usage import Usage
 from kyvsim.expr import System
-from kyvsim.kube.discovery import lies_in_namespace
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import lies_in_namespace, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
 from kyvsim.model.ports import SIMULATED, Meter

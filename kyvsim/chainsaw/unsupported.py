@@ -6,8 +6,7 @@ from types import MappingProxyType
 
 from kyvsim.chainsaw.assertion import Mismatch
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.kube.discovery import is_builtin, is_mature, served_versions
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_builtin, is_mature, served_versions, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse

@@ -1,6 +1,6 @@
 """The file that `apply --write-baseline` writes."""
 
-from kyvsim.api.baseline import known_by_now
+from kyvsim.api.apply import known_by_now
 from kyvsim.cli.report_files import ReportFiles
 from kyvsim.cli.streams import say
 from kyvsim.model.ending import Verdict

@@ -21,7 +21,7 @@ from kyvsim.context.blocked_addresses import blocked
 from kyvsim.context.global_data import given_data, global_data
 from kyvsim.context.json_context import SKIPPED
 from kyvsim.expr import QueryError, System
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, labels
 from kyvsim.model.ports import ClusterView, Outside

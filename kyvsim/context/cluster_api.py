@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kyvsim.context.access_review import allows
 from kyvsim.context.list_options import OptionsError, parse_options
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.request import UserInfo

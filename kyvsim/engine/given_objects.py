@@ -13,8 +13,8 @@ from kyvsim.kube.discovery import (
     is_readable,
     kind_of_plural,
     plural,
+    split_api_version,
 )
-from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, in_version, labels, object_key, text_field
 from kyvsim.model.ports import ClusterView
 

@@ -9,7 +9,7 @@ from kyvsim.conditions import ConditionError
 from kyvsim.context import JSONContext, request_context, with_variables
 from kyvsim.engine.world import World
 from kyvsim.expr import QueryError, SubstitutionError
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.match import MatchFacts, facts_after_change, match_facts
 from kyvsim.model.fault import fault_text

@@ -1,7 +1,6 @@
 """From an object to the request that brings it."""
 
-from kyvsim.kube.discovery import guessed_kind, kind_of_plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import guessed_kind, kind_of_plural, split_api_version
 from kyvsim.kube.objects import Json, object_key, text_field
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.values import KindKey, Values

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import Json
 from kyvsim.model.ports import ClusterView
 

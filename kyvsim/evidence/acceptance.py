@@ -5,9 +5,8 @@ from functools import cache
 
 from kyvsim.evidence.known_fields import is_moment, is_possible, is_quantity, problems
 from kyvsim.evidence.types import type_at, type_of
-from kyvsim.kube.discovery import is_builtin, is_namespaced
+from kyvsim.kube.discovery import is_builtin, is_namespaced, split_api_version
 from kyvsim.kube.formats import is_label
-from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.kube.validation import problems_of
 from kyvsim.model.mention import Hole, Way

@@ -12,8 +12,7 @@ from kyvsim.evidence.seeds import NAMESPACE, KindName, smallest
 from kyvsim.evidence.space import Space
 from kyvsim.evidence.types import leads_somewhere, type_of
 from kyvsim.evidence.values import samples
-from kyvsim.kube.discovery import KindTable, lies_in_namespace
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import KindTable, lies_in_namespace, split_api_version
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.mention import Hole, Way

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kyvsim.evidence.seeds import NAME, NAMESPACE, kinds_meant, smallest
-from kyvsim.kube.discovery import KindTable
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import KindTable, split_api_version
 from kyvsim.kube.objects import Json, metadata, object_key
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.model.policy import Policy, Target

@@ -24,8 +24,7 @@ from kyvsim.evidence.side import Effect
 from kyvsim.evidence.space import Space
 from kyvsim.evidence.subresources import smallest_requests
 from kyvsim.evidence.types import keys_meant, leads_somewhere, of_one_shape, type_of
-from kyvsim.kube.discovery import KindTable
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import KindTable, split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.model.mention import Hole

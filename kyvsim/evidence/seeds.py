@@ -11,8 +11,8 @@ from kyvsim.kube.discovery import (
     is_builtin_group,
     lies_in_namespace,
     preferred_version,
+    split_api_version,
 )
-from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.kube.trees import replaced
 from kyvsim.kube.wildcard import matches

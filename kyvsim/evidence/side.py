@@ -11,8 +11,7 @@ from kyvsim.evidence.case import Case
 from kyvsim.evidence.lookups import Asked, AskedCluster, AskedImages
 from kyvsim.evidence.seeds import NAMESPACE
 from kyvsim.evidence.subresources import details_of
-from kyvsim.kube.discovery import crd_kinds, is_namespaced, plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import crd_kinds, is_namespaced, plural, split_api_version
 from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.evidence import Said

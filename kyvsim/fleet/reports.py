@@ -22,7 +22,7 @@ from kyvsim.fleet.run_plan import RunEnd, RunPlan
 from kyvsim.fleet.store import Store
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Key, ToldRow
-from kyvsim.model.reason import ToldReason
+from kyvsim.model.result import ToldReason
 from kyvsim.model.source import Location
 from kyvsim.report.course import Course
 from kyvsim.report.run import Run, Told

@@ -6,7 +6,7 @@ from typing import Any
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.partial import ToldRow
-from kyvsim.model.reason import Excerpt, ToldReason
+from kyvsim.model.result import Excerpt, ToldReason
 from kyvsim.model.source import Location
 
 _USUAL = ToldRow._field_defaults

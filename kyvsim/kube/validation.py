@@ -10,8 +10,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.formats import format_problems
-from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, annotations, entries, labels, metadata, object_key, text_field
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from kyvsim.compile.remark import warn
-from kyvsim.kube.discovery import is_namespaced, preferred_version
+from kyvsim.kube.discovery import is_namespaced, preferred_version, split_api_version
 from kyvsim.kube.go_time import TimeError, parse_rfc3339
-from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.kube.quantities import SECOND
 from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change

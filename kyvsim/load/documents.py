@@ -11,8 +11,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import is_builtin, kind_of_plural, plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_builtin, kind_of_plural, plural, split_api_version
 from kyvsim.kube.list_items import cut_list, read_text
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.kube.yaml_text import (

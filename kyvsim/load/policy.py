@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from kyvsim.kube.discovery import is_builtin, lies_in_namespace
+from kyvsim.kube.discovery import is_builtin, lies_in_namespace, split_api_version
 from kyvsim.kube.go_time import parse_rfc3339
-from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, labels, metadata, text_field
 from kyvsim.kube.quantities import SECOND
 from kyvsim.load.recognise import is_related, may_mean_policy_group, way_out

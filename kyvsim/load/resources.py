@@ -7,8 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import KindTable, crd_kinds, is_builtin, is_namespaced
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import KindTable, crd_kinds, is_builtin, is_namespaced, split_api_version
 from kyvsim.kube.objects import MAP_FIELDS, Json, text_field
 from kyvsim.kube.yaml_document import copy_tree
 from kyvsim.load.documents import (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.gvk import KindSelector, parse_kind_selector
+from kyvsim.kube.discovery import KindSelector, parse_kind_selector
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import (
     Json,
     ObjectKey,

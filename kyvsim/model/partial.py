@@ -4,7 +4,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.reason import ToldReason
+from kyvsim.model.result import ToldReason
 from kyvsim.model.source import Location
 
 Key: TypeAlias = tuple[str, int, int]

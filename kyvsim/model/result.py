@@ -8,7 +8,10 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.source import Document
+from kyvsim.model.source import Document, Location
+
+# Outcomes of evaluation, from one rule up to one request.
+
 
 # Outcomes of evaluation, from one rule up to one request.
 
@@ -229,3 +232,29 @@ def report_properties(policy: Policy, result: RuleResult) -> dict[str, str]:
     if result.exceptions:
         properties["exceptions"] = ",".join(key.rpartition("/")[2] for key in result.exceptions)
     return properties
+
+
+# Why a rule failed, as views tell it: in words, and with what they show of policy and manifest.
+#
+# Nothing of it needs the object any more.
+
+
+class Excerpt(NamedTuple):
+    """A line of a file, or what of a long one can be shown: around what is meant."""
+
+    before: str
+    meant: str
+    after: str
+
+
+class ToldReason(NamedTuple):
+    """One thing that made a rule fail."""
+
+    text: str
+    """What is to be said besides the message; "" for nothing."""
+    place: Location
+    """Where that which asked stands in the policy."""
+    seen_at: Location | None = None
+    """Where it looked in the manifest; None where it is the whole object, or nobody can tell."""
+    excerpt: Excerpt | None = None
+    """The line there."""

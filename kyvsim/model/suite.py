@@ -7,8 +7,8 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.mutants import Mutants
 from kyvsim.model.probe import Coverage, Point
-from kyvsim.model.reason import ToldReason
 from kyvsim.model.request import PayloadMode
+from kyvsim.model.result import ToldReason
 from kyvsim.model.source import Document, Location, Path, Stamp
 
 

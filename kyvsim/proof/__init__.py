@@ -7,13 +7,16 @@ from kyvsim.proof.shapes import (
     Entry,
     Fields,
     Keys,
+    Mark,
     Shape,
+    Trace,
     Value,
+    Walk,
+    compile_walk,
     fits_null,
     is_scalar,
     together,
 )
-from kyvsim.proof.walk import Mark, Trace, Walk, compile_walk
 
 __all__ = [
     "Both",

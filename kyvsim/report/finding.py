@@ -13,8 +13,7 @@ from types import MappingProxyType
 
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.policy import Policy
-from kyvsim.model.reason import ToldReason
-from kyvsim.model.result import BaselineState, EngineResponse
+from kyvsim.model.result import BaselineState, EngineResponse, ToldReason
 from kyvsim.model.source import Document, Location
 from kyvsim.report.look import Look
 from kyvsim.report.places import failed_place, resource_place, rule_place

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kyvsim.model.reason import Excerpt
+from kyvsim.model.result import Excerpt
 from kyvsim.report.style import safe_line
 
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"' r"|'(?:[^']|'')*'")

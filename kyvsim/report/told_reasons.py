@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from kyvsim.model.reason import Excerpt, ToldReason
-from kyvsim.model.result import EngineResponse
+from kyvsim.model.result import EngineResponse, Excerpt, ToldReason
 from kyvsim.model.source import Document, Location
 from kyvsim.report.places import failed_place, rule_place
 from kyvsim.report.reasons import Reason

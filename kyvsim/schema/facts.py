@@ -7,7 +7,7 @@ CustomResourceDefinitions by tests/package_data/make_kyverno_facts.py.
 from collections.abc import Mapping
 from functools import lru_cache
 
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import Json
 from kyvsim.kube.package_data import read_table
 from kyvsim.schema.node import NamedSchemas, Node, SchemaRef

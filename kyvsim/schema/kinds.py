@@ -10,8 +10,8 @@ from kyvsim.kube.discovery import (
     KindTable,
     every_kind,
     lies_in_namespace,
+    split_api_version,
 )
-from kyvsim.kube.gvk import split_api_version
 from kyvsim.schema.facts import POLICY_GROUPS, kyverno_facts
 from kyvsim.schema.node import NamedSchemas, Node
 

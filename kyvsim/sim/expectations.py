@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kube.quantities import SECOND, format_duration
 from kyvsim.kube.wildcard import matches

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from kyvsim.compile import Model
-from kyvsim.kube.discovery import lies_in_namespace
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import lies_in_namespace, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kube.quantities import SECOND, format_duration
 from kyvsim.model.diagnostic import Diagnostic, Severity

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from types import MappingProxyType
 
-from kyvsim.kube.discovery import lies_in_namespace
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import lies_in_namespace, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo

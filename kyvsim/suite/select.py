@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json, ObjectKey, metadata, text_field
-from kyvsim.model.reason import ToldReason
-from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, ToldReason
 from kyvsim.model.suite import ExpectedRow, ResourceSpec, RowOutcome
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import Answers, Observed, leads_to_payload

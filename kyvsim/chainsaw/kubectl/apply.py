@@ -10,8 +10,7 @@ from kyvsim.chainsaw.kubectl.call import Call, answer, together
 from kyvsim.chainsaw.kubectl.files import from_files
 from kyvsim.chainsaw.kubectl.kinds import shown_kind
 from kyvsim.chainsaw.streams import STDOUT, Printed, Result
-from kyvsim.kube.discovery import plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import plural, split_api_version
 from kyvsim.kube.objects import Json, annotations, metadata, object_key
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_patch import merge_patch

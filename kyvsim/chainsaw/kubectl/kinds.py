@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import kinds_named, plural, preferred_version
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import kinds_named, plural, preferred_version, split_api_version
 from kyvsim.sim.server import Store
 
 

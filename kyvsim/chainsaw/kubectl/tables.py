@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl.jsonpath import find
-from kyvsim.kube.discovery import is_builtin
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_builtin, split_api_version
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.sim.server import Store
 

@@ -19,8 +19,7 @@ from kyvsim.cel.kyverno.images import parse_image
 from kyvsim.cel.kyverno.native import native_texts
 from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.compile.followed import CHECKED
-from kyvsim.kube.discovery import KindTable, plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import KindTable, plural, split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.compile_errors import listed

@@ -10,8 +10,13 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import KindTable, kind_of_plural, plural, served_versions
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import (
+    KindTable,
+    kind_of_plural,
+    plural,
+    served_versions,
+    split_api_version,
+)
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
 from kyvsim.kube.wildcard import matches

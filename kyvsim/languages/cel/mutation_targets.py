@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kyvsim.cel import Program
 from kyvsim.cel.types import ANY, STRING, map_of
 from kyvsim.compile.compiled import Evaluation
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.expressions import EvaluationError, all_hold, evaluate
 from kyvsim.languages.cel.kind import PolicyPart

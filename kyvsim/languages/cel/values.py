@@ -24,8 +24,7 @@ from kyvsim.context.cel_access import (
     registry_access,
     resource_access,
 )
-from kyvsim.kube.discovery import NO_KINDS, KindTable, plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import NO_KINDS, KindTable, plural, split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel_request import review_request

@@ -8,7 +8,7 @@ rule types consist of. `checks/` is what upstream refuses, `advice/` what `lint`
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.checks import check_policy
 from kyvsim.languages.classic.doubts import doubts_about
-from kyvsim.languages.classic.exceptions import declare_exceptions
+from kyvsim.languages.classic.lower import declare_exceptions
 from kyvsim.languages.classic.policy import lower_policy
 from kyvsim.languages.classic.read import needs_request, read
 from kyvsim.languages.protocol import Language

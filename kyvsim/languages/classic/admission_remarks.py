@@ -6,8 +6,8 @@ Source of the texts: upstream pkg/validation/policy/validate.go, pkg/deprecation
 from collections.abc import Iterator
 
 from kyvsim.conditions import operators
+from kyvsim.kube.discovery import parse_kind_selector
 from kyvsim.kube.go_text import quote, to_json
-from kyvsim.kube.gvk import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.checks.refusal import has
 from kyvsim.match.criteria import filters

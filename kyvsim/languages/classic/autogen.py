@@ -10,7 +10,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.gvk import parse_kind_selector
+from kyvsim.kube.discovery import parse_kind_selector
 from kyvsim.kube.objects import Json, contains_text
 from kyvsim.languages.classic.facts import with_facts
 from kyvsim.languages.classic.rule_type import PodTemplate

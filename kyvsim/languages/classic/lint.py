@@ -8,7 +8,7 @@ from kyvsim.expr import QuerySyntaxError
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.advice import ADVICE
 from kyvsim.languages.classic.checks import check_policy
-from kyvsim.languages.classic.checks.refusal import refuse
+from kyvsim.languages.classic.checks.refusal import nodes, refuse
 from kyvsim.languages.classic.doubts import doubts_about
 from kyvsim.languages.classic.policy import (
     RuleBudgetError,
@@ -16,7 +16,6 @@ from kyvsim.languages.classic.policy import (
     compile_rule,
     exhausted,
 )
-from kyvsim.languages.classic.rule_walk import nodes
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path

@@ -8,7 +8,7 @@ from typing import ClassVar
 from urllib.parse import unquote
 
 from kyvsim.cel.kubernetes import kubernetes_environment
-from kyvsim.kube.gvk import parse_kind_selector
+from kyvsim.kube.discovery import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.languages.classic.mentioned_queries import Queries

@@ -9,13 +9,12 @@ from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
 from kyvsim.kube.standard_cron import is_standard_schedule
 from kyvsim.languages.classic.checks.match_blocks import check_match_blocks, user_fields
-from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
+from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, texts
 from kyvsim.languages.classic.checks.variables import (
     invalid_cleanup_variables,
     syntax_problem,
     unreadable_variables,
 )
-from kyvsim.languages.classic.rule_walk import texts
 from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule, RuleFacts

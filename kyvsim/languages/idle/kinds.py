@@ -13,8 +13,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.compile.remark import warn
-from kyvsim.kube.discovery import crd_kinds, every_kind, plural
-from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.discovery import (
+    crd_kinds,
+    every_kind,
+    parse_kind_selector,
+    plural,
+    split_api_version,
+)
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.match.criteria import filters

@@ -8,8 +8,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from kyvsim.compile.remark import warn
-from kyvsim.kube.discovery import KindTable, every_kind
-from kyvsim.kube.gvk import parse_kind_selector
+from kyvsim.kube.discovery import KindTable, every_kind, parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.model.diagnostic import Diagnostic, nearest

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kube.discovery import every_kind, is_namespaced
-from kyvsim.kube.gvk import parse_kind_selector
+from kyvsim.kube.discovery import every_kind, is_namespaced, parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.migrate.desk import Desk

@@ -4,8 +4,13 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from kyvsim.kube.discovery import every_kind, plural, preferred_version
-from kyvsim.kube.gvk import KindSelector, parse_kind_selector
+from kyvsim.kube.discovery import (
+    KindSelector,
+    every_kind,
+    parse_kind_selector,
+    plural,
+    preferred_version,
+)
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
 from kyvsim.migrate.desk import Desk

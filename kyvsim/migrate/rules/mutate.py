@@ -4,8 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kube.discovery import is_namespaced, kind_of_plural, plural, preferred_version
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import (
+    is_namespaced,
+    kind_of_plural,
+    plural,
+    preferred_version,
+    split_api_version,
+)
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.migrate.conditions import conditions_test

@@ -9,8 +9,7 @@ matching/matching.go).
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import is_builtin, served_versions
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_builtin, served_versions, split_api_version
 from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, ObjectKey, labels, object_key, text_field
 from kyvsim.languages.constraints import compile_constraints

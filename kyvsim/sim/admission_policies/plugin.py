@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from types import MappingProxyType
 
 from kyvsim.engine import World
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.go_text import quote
-from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy
 from kyvsim.model.obstacle import Reason

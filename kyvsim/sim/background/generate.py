@@ -8,7 +8,7 @@ from kyvsim.compile.compiled import Evaluation, Outcome, passed
 from kyvsim.engine import World
 from kyvsim.engine.background import check_rule, old_facts, open_background
 from kyvsim.engine.policy import RuleInput
-from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.discovery import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.classic.rules.downstream import with_owner_labels
 from kyvsim.languages.classic.rules.generate import Wish, Wishes

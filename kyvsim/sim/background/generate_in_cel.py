@@ -7,7 +7,7 @@ from kyvsim.compile import CompiledPolicy
 from kyvsim.compile.compiled import Outcome
 from kyvsim.engine import World, creation_of, open_request
 from kyvsim.engine.policy import evaluate_rule
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.cel.facts import generates, generating_facts
 from kyvsim.languages.cel.listed_triggers import listed_triggers

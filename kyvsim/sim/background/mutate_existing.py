@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from kyvsim.compile import CompiledPolicy, Turn
 from kyvsim.engine import World, run_turn
 from kyvsim.engine.background import open_background
-from kyvsim.kube.discovery import is_builtin
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_builtin, split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy

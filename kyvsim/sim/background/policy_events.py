@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from kyvsim.compile import CompiledPolicy
 from kyvsim.engine import World
 from kyvsim.engine.background import old_facts
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import Json, labels, metadata, object_key, text_field
 from kyvsim.languages import needs_request
 from kyvsim.model.policy import Policy, Rule

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kyvsim.compile import CompiledPolicy, CompiledRule
 from kyvsim.engine import World
 from kyvsim.engine.background import check_rule, open_background
-from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.discovery import parse_kind_selector, split_api_version
 from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.kube.wildcard import matches

@@ -5,8 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.policy import RuleInput
-from kyvsim.kube.discovery import plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import plural, split_api_version
 from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.obstacle import Obstacle, Reason

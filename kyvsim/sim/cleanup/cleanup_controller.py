@@ -7,8 +7,14 @@ from typing import Final
 from kyvsim.compile import CompiledPolicy, Turn
 from kyvsim.engine import World, creation_of, open_request, run_turn
 from kyvsim.kube.cron import next_times
-from kyvsim.kube.discovery import KindTable, lies_in_namespace, plural
-from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
+from kyvsim.kube.discovery import (
+    KindSelector,
+    KindTable,
+    lies_in_namespace,
+    parse_kind_selector,
+    plural,
+    split_api_version,
+)
 from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kube.wildcard import matches
 from kyvsim.languages import CLEANUP_POLICIES

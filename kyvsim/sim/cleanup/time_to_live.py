@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import (
     Json,
     ObjectKey,

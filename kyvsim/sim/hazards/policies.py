@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from kyvsim.compile import Model
-from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.discovery import parse_kind_selector, split_api_version
 from kyvsim.kube.objects import ObjectKey, object_key
 from kyvsim.languages import language_of
 from kyvsim.languages.classic.checks.variables import user_dependencies

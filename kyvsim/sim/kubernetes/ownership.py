@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from enum import StrEnum
 
-from kyvsim.kube.discovery import is_builtin, lies_in_namespace
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_builtin, lies_in_namespace, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, entries, metadata, object_key, text_field
 from kyvsim.sim.kubernetes.users import GARBAGE_COLLECTOR
 from kyvsim.sim.kubernetes.work_queue import WorkQueue

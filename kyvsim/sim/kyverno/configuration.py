@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
+from kyvsim.kube.discovery import KindSelector, parse_kind_selector, split_api_version
 from kyvsim.kube.labels import Selector, compile_selector
 from kyvsim.kube.objects import Json, labels
 from kyvsim.kube.wildcard import matches

@@ -7,8 +7,7 @@ Source of the rules: upstream pkg/background/gpol/dynamic_watcher.go.
 
 from collections.abc import Callable, Iterable
 
-from kyvsim.kube.discovery import is_builtin
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_builtin, split_api_version
 from kyvsim.kube.objects import (
     Json,
     ObjectKey,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from kyvsim.compile import CompiledPolicy, CompiledRule, CompileOptions, PolicySet, index_policies
 from kyvsim.expr import System
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.languages import CEL_POLICIES, CLASSIC_POLICIES, compile_policies
 from kyvsim.languages.cel import webhook_facts_of

@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy
-from kyvsim.kube.discovery import plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import plural, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.policy import SEVERITIES, Policy
 from kyvsim.model.result import (

@@ -3,8 +3,7 @@
 Source of the rules: upstream pkg/webhooks/utils/policy_context_builder.go, pkg/userinfo.
 """
 
-from kyvsim.kube.discovery import plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import plural, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, text_field
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.sim.server import Review, Store

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import plural
-from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.discovery import parse_kind_selector, plural, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey
 from kyvsim.kube.wildcard import has_wildcard
 from kyvsim.model.policy import Filter, GeneratePattern, Generation, Policy, Rule, Target

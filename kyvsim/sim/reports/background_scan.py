@@ -16,7 +16,7 @@ from kyvsim.engine import (
 )
 from kyvsim.engine.evaluate import STAGES
 from kyvsim.engine.policy import RuleInput
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import (
     Json,
     ObjectKey,

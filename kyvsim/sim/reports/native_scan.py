@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from kyvsim.compile import Turn
 from kyvsim.context.access_review import allows
 from kyvsim.engine import World, open_request, run_turn
-from kyvsim.kube.discovery import plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import plural, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.languages.constraints import compile_constraints
 from kyvsim.languages.native import LANGUAGE

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from kyvsim.context.access_review import allows, allows_any, bound_to, roles_given
 from kyvsim.context.access_review import review as review_access
-from kyvsim.kube.discovery import plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import plural, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, entries, text_field
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo

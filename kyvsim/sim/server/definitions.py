@@ -1,7 +1,6 @@
 """The schemas of custom kinds: of Kyverno's own, and of those that a definition in store adds."""
 
-from kyvsim.kube.discovery import is_builtin
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_builtin, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.schema.facts import kyverno_schema
 from kyvsim.schema.kinds import given_schema

@@ -3,8 +3,7 @@
 Source of the texts: k8s.io/apimachinery pkg/api/errors.
 """
 
-from kyvsim.kube.discovery import KindTable, plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import KindTable, plural, split_api_version
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.obstacle import Reason
 from kyvsim.sim.server.request import ApiError

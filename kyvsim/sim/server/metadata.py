@@ -4,8 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.discovery import is_builtin
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_builtin, split_api_version
 from kyvsim.kube.objects import Json, ObjectKey, metadata, text_field
 from kyvsim.schema.facts import has_status_apart
 from kyvsim.sim.server.store import Store

@@ -1,7 +1,6 @@
 """Whether a request names a kind that is served, and a namespace that is there."""
 
-from kyvsim.kube.discovery import is_builtin
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_builtin, split_api_version
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation

@@ -7,8 +7,13 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import is_builtin, plural, served_versions
-from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.discovery import (
+    is_builtin,
+    parse_kind_selector,
+    plural,
+    served_versions,
+    split_api_version,
+)
 from kyvsim.kube.objects import ObjectKey, text_field
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.sim.server.store import Store

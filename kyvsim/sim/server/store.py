@@ -11,8 +11,8 @@ from kyvsim.kube.discovery import (
     every_kind,
     kind_of_plural,
     lies_in_namespace,
+    split_api_version,
 )
-from kyvsim.kube.gvk import split_api_version
 from kyvsim.kube.objects import (
     Json,
     ObjectKey,

@@ -6,8 +6,7 @@ Fields without a value vanish: nulls, empty lists, empty maps of texts. Source o
 
 from operator import is_
 
-from kyvsim.kube.discovery import is_builtin
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_builtin, split_api_version
 from kyvsim.kube.objects import Json, object_key
 
 _HOLDERS: frozenset[type] = frozenset({dict, list})

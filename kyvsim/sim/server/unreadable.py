@@ -4,8 +4,7 @@ What cannot be decoded is refused before anybody looks at it. Source of the text
 pkg/endpoints/handlers (create.go, transformDecodeError), and encoding/json.
 """
 
-from kyvsim.kube.discovery import is_builtin
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import is_builtin, split_api_version
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.languages.classic.pod_security.go_types import has_type
 from kyvsim.languages.classic.pod_security.reading import MisfitError, read_object

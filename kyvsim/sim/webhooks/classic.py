@@ -8,7 +8,7 @@ Source of the rules: upstream pkg/controllers/webhook (controller.go, utils.go).
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.kube.gvk import parse_kind_selector
+from kyvsim.kube.discovery import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.languages import language_of
 from kyvsim.model.policy import Filter, Generation, Policy, Rule

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import suite as api
-from kyvsim.model.reason import ToldReason
+from kyvsim.model.result import ToldReason
 from kyvsim.model.source import Location
 from kyvsim.report import suite_json
 from kyvsim.report.suite_run import Sight

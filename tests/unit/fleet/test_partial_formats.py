@@ -9,7 +9,7 @@ from kyvsim.fleet import partial_lines, partial_parquet
 from kyvsim.fleet.row_lines import lines_of, rows_in
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Count, Head, Partial, Refusal, ToldRow
-from kyvsim.model.reason import Excerpt, ToldReason
+from kyvsim.model.result import Excerpt, ToldReason
 from kyvsim.model.source import Location
 
 HEAD = Head(

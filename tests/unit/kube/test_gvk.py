@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kube.gvk import KindSelector, parse_kind_selector, split_api_version
+from kyvsim.kube.discovery import KindSelector, parse_kind_selector, split_api_version
 
 
 @pytest.mark.parametrize(

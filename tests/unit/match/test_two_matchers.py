@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kyvsim.kube.gvk import parse_kind_selector
+from kyvsim.kube.discovery import parse_kind_selector
 from kyvsim.match import compile_rule_match, kinds_of_block, match_facts
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 

@@ -22,8 +22,8 @@ from kyvsim.kube.numbers import parse_float
 from kyvsim.kube.objects import Json
 from kyvsim.kube.quantities import parse_quantity
 from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.languages.classic.checks.refusal import conditions_of, is_open
 from kyvsim.languages.classic.checks.variables import expression_of
-from kyvsim.languages.classic.rule_walk import conditions_of, is_open
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

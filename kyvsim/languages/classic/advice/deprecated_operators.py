@@ -10,7 +10,7 @@ from kyvsim.compile.remark import warn
 from kyvsim.conditions import operators
 from kyvsim.conditions.operators import Operator
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.rule_walk import conditions_of
+from kyvsim.languages.classic.checks.refusal import conditions_of
 from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

@@ -9,7 +9,7 @@ from itertools import combinations
 from types import MappingProxyType
 
 from kyvsim.compile.remark import warn
-from kyvsim.kube.gvk import parse_kind_selector
+from kyvsim.kube.discovery import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.checks.match_blocks import check_empty_match

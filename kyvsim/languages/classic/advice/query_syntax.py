@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json
+from kyvsim.languages.classic.checks.refusal import is_query, texts
 from kyvsim.languages.classic.checks.variables import syntax_problem
-from kyvsim.languages.classic.rule_walk import is_query, texts
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.compile.remark import warn
 from kyvsim.kube.objects import Json, text_field
-from kyvsim.languages.classic.rule_walk import is_free, is_query, nodes, texts
+from kyvsim.languages.classic.checks.refusal import is_free, is_query, nodes, texts
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

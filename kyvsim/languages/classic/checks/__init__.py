@@ -6,8 +6,11 @@ others are told too. upstream: pkg/validation/policy/validate.go, Validate
 
 from kyvsim.kube.discovery import NO_KINDS, KindTable
 from kyvsim.languages.classic.checks import policy_settings as settings
-from kyvsim.languages.classic.checks.conditions import check_conditions
-from kyvsim.languages.classic.checks.context_entries import check_context, check_image_extractors
+from kyvsim.languages.classic.checks.conditions import (
+    check_conditions,
+    check_context,
+    check_image_extractors,
+)
 from kyvsim.languages.classic.checks.match_blocks import (
     check_empty_match,
     check_kinds_present,

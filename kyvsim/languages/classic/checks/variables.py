@@ -20,11 +20,12 @@ from kyvsim.kube.wildcard import matches
 from kyvsim.languages.classic.checks.refusal import (
     RuleUnderCheck,
     has,
+    is_query,
     marked_texts,
     refuse,
     rules_under_check,
+    texts,
 )
-from kyvsim.languages.classic.rule_walk import is_query, texts
 from kyvsim.languages.classic.rules.shared import REFERENCE
 from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic

@@ -11,7 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.regexes import RegexError, compile_regex, is_found
 

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import split_api_version
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.yaml_document import YamlError
 from kyvsim.kube.yaml_text import load_all

@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/background/generate, pkg/background/common/lab
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kyvsim.kube.gvk import parse_kind_selector, split_api_version
+from kyvsim.kube.discovery import parse_kind_selector, split_api_version
 from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.policy import Policy, Rule

@@ -5,8 +5,7 @@ Source of the rules: upstream pkg/clients/dclient/helpers.go.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kyvsim.kube.discovery import plural
-from kyvsim.kube.gvk import split_api_version
+from kyvsim.kube.discovery import plural, split_api_version
 from kyvsim.kube.labels import compile_selector
 from kyvsim.kube.objects import Json, labels, object_key
 from kyvsim.kube.wildcard import has_wildcard, matches
