@@ -21,7 +21,7 @@ from kyvsim.context.loaders import FIELDS as CONTEXT_FIELDS
 from kyvsim.context.loaders import loader_of
 from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr.functions.record import Function
-from kyvsim.expr.functions.table import FAMILIES, FUNCTIONS
+from kyvsim.expr.functions.table import FAMILIES, family, functions
 from kyvsim.languages import LANGUAGES
 from kyvsim.languages.classic import doubts
 from kyvsim.languages.classic.advice import ADVICE
@@ -105,20 +105,18 @@ def test_context_loaders_cover_every_source_of_an_entry():
 
 def test_every_family_of_functions_is_registered():
     for name, module in modules("expr/functions").items():
-        own = [one for one in values(module, Function) if one not in FUNCTIONS.values()]
-        replaced = [one for one in own if one.name in FUNCTIONS]
+        own = [one for one in values(module, Function) if one not in functions().values()]
+        replaced = [one for one in own if one.name in functions()]
         assert own == replaced, name
-    assert set(FUNCTIONS) == {one.name for family in FAMILIES for one in family}
+    assert set(functions()) == {one.name for title in FAMILIES for one in family(title)}
 
 
-def test_functions_have_one_name_each_unless_a_family_replaces_a_standard_one():
-    standard, *families = FAMILIES
-    assert not only_once(one.name for one in standard)
-    assert not only_once(one.name for family in families for one in family)
+def test_functions_have_one_name_each():
+    assert not only_once(one.name for title in FAMILIES for one in family(title))
 
 
 def test_functions_say_what_they_do():
-    assert not [name for name, one in FUNCTIONS.items() if not one.note]
+    assert not [name for name, one in functions().items() if not one.note]
 
 
 def test_every_operator_is_registered():
@@ -393,8 +391,8 @@ def test_every_function_is_called_by_a_test():
         for path in (ROOT / "tests" / folder).rglob("*")
         if path.suffix in {".py", ".jsonl"}
     )
-    shown = {one.name for one in FUNCTIONS.values() if one.examples}
-    assert not [name for name in FUNCTIONS if f"{name}(" not in texts and name not in shown]
+    shown = {one.name for one in functions().values() if one.examples}
+    assert not [name for name in functions() if f"{name}(" not in texts and name not in shown]
 
 
 def test_every_code_of_a_check_is_asked_for_by_a_test():

@@ -15,7 +15,7 @@ from kyvsim.cli.options import list_option
 from kyvsim.cli.streams import read_stdin, say, write_out
 from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.expr.functions.record import Function
-from kyvsim.expr.functions.table import FUNCTIONS
+from kyvsim.expr.functions.table import functions
 from kyvsim.expr.show_tree import show_tree
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep
@@ -40,14 +40,14 @@ command = jp
 
 
 @jp.command()
-@declared.argument("names", metavar="[NAME]...", nargs=-1, type=declared.Named(lambda: FUNCTIONS))
+@declared.argument("names", metavar="[NAME]...", nargs=-1, type=declared.Named(functions))
 def function(names: tuple[str, ...]) -> int:
     """Show functions: what they take, what they return, what they do."""
-    chosen = [record for record in FUNCTIONS.values() if not names or record.name in names]
+    chosen = [record for record in functions().values() if not names or record.name in names]
     write_out(_described(record) for record in sorted(chosen, key=lambda one: one.signature))
-    unknown = [name for name in names if name not in FUNCTIONS]
+    unknown = [name for name in names if name not in functions()]
     for name in unknown:
-        say(f"error: there is no function `{safe_line(name)}`{likely(name, FUNCTIONS)}")
+        say(f"error: there is no function `{safe_line(name)}`{likely(name, functions())}")
     return UNUSABLE if unknown else OK
 
 

@@ -6,8 +6,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.expr.closures import Missing, Run
 from kyvsim.expr.errors import NotFoundError, QuerySyntaxError
-from kyvsim.expr.functions.record import Function
-from kyvsim.expr.functions.table import FUNCTIONS
+from kyvsim.expr.functions.table import function_named, functions
 from kyvsim.expr.lower import Surroundings, lower
 from kyvsim.expr.parse import Spans, Tree, parse
 from kyvsim.kube.objects import Json
@@ -81,11 +80,6 @@ _PLAIN: Final = frozenset({"literal", "identity", "current", "variable", "expref
 """Parts of which nobody asks what they came to."""
 
 
-def function_named(name: str) -> Function | None:
-    """Return the function of a name, or None."""
-    return FUNCTIONS.get(name)
-
-
 def impossible_calls(expression: str) -> Iterator[str]:
     """Yield why calls of functions in an expression can only fail, whatever their arguments are.
 
@@ -96,9 +90,9 @@ def impossible_calls(expression: str) -> Iterator[str]:
     except QuerySyntaxError:
         return
     for name, count in _calls(tree):
-        function = FUNCTIONS.get(name)
+        function = function_named(name)
         if function is None:
-            yield f"there is no function `{name}`{likely(name, FUNCTIONS)}"
+            yield f"there is no function `{name}`{likely(name, functions())}"
         elif refusal := function.refusal(count):
             yield refusal
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from kyvsim.api.cel import EXPRESSION_KINDS, signatures, variables
-from kyvsim.expr.functions.table import FUNCTIONS
+from kyvsim.expr.functions.table import functions
 from kyvsim.lsp.fields import Offer
 from kyvsim.lsp.texts import Text
 
@@ -40,7 +40,7 @@ def jmespath_offers(text: Text, document: int) -> Iterator[Offer]:
         yield Offer(name, "entry of the context")
     for name, note in VARIABLES.items():
         yield Offer(name, "variable", note)
-    for one in FUNCTIONS.values():
+    for one in functions().values():
         yield Offer(one.name, one.signature, one.note, f"{one.name}(")
 
 
@@ -83,7 +83,7 @@ def cel_offers(text: Text, document: int) -> Iterator[Offer]:
 
 def jmespath_note(word: str) -> str:
     """Return what is known of a word of a template, as Markdown; "" for one that is unknown."""
-    function = FUNCTIONS.get(word)
+    function = functions().get(word)
     if function is not None:
         examples = (f"- `{one.expression}`" for one in function.examples[:3])
         lines = [f"```text\n{function.signature}\n```", function.note, "\n".join(examples)]

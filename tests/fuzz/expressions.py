@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from kyvsim.api.cel import EXPRESSION_KINDS, signatures
 from kyvsim.expr.functions.record import ANY, ARRAY, Function
-from kyvsim.expr.functions.table import FUNCTIONS
+from kyvsim.expr.functions.table import functions
 
 Kinds = tuple[str, ...]
 """Types of JMESPath, any of them."""
@@ -79,7 +79,7 @@ def _leaves(wanted: Kinds) -> tuple[str, ...]:
 @lru_cache(maxsize=32)
 def _functions(wanted: Kinds) -> tuple[Function, ...]:
     return tuple(
-        one for one in FUNCTIONS.values() if wanted == ANY or {*one.returns} & {*wanted, *ANY}
+        one for one in functions().values() if wanted == ANY or {*one.returns} & {*wanted, *ANY}
     )
 
 

@@ -1,21 +1,8 @@
 """The JMESPath functions by family, read from their records."""
 
-import importlib
 import json
-import pkgutil
-import re
 
-from kyvsim.expr import functions
-from kyvsim.expr.functions.table import FAMILIES, FUNCTIONS
-
-
-def title(family):
-    """Return what a family is, as the docstring of its module says."""
-    for module in pkgutil.iter_modules(functions.__path__, f"{functions.__name__}."):
-        found = importlib.import_module(module.name)
-        if family in (getattr(found, "FUNCTIONS", ()), getattr(found, "STANDARD", ())):
-            return re.split(r"[:,(]| as ", found.__doc__.partition("\n")[0])[0].rstrip(" .")
-    raise LookupError(family)
+from kyvsim.expr.functions.table import FAMILIES, family, functions
 
 
 def code(text):
@@ -36,9 +23,9 @@ def row(function):
 def made():
     """Return a table of the functions of each family, as Markdown."""
     parts = []
-    for family in FAMILIES:
-        own = [one for one in family if FUNCTIONS[one.name] is one]
+    for title in FAMILIES:
+        own = [one for one in family(title) if functions()[one.name] is one]
         rows = [row(one) for one in sorted(own, key=lambda one: one.name)]
-        head = f"## {title(family)}\n\n| function | gives | for example |\n| --- | --- | --- |\n"
+        head = f"## {title}\n\n| function | gives | for example |\n| --- | --- | --- |\n"
         parts.append(head + "\n".join(rows) + "\n")
     return "\n".join(parts)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from kyvsim.expr.functions.table import FUNCTIONS as JMESPATH
+from kyvsim.expr.functions.table import functions
 from kyvsim.migrate.expressions import Each, Plain, Relation, Test, every, quoted
 from kyvsim.migrate.known_types import (
     NUMBER,
@@ -115,7 +115,7 @@ def call(tree: Tree, scope: Scope) -> Value:
         raise no_twin(f"the function `{name}`")
     if any(one["type"] == "expref" for one in tree["children"]):
         raise no_twin(f"`{name}` with an expression as argument")
-    if refusal := JMESPATH[name].refusal(len(tree["children"])):
+    if refusal := functions()[name].refusal(len(tree["children"])):
         raise NotConvertible(f"{refusal}: the rule ends in an error", "fix the call")
     given = [scope.read(one, scope) for one in tree["children"]]
     found = convert(given, scope)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.expr import NotFoundError, QueryError, System, compile_query
-from kyvsim.expr.functions.table import FUNCTIONS
+from kyvsim.expr.functions.table import functions
 from kyvsim.expr.parse import parse
 from kyvsim.model.ports import Meter
 
@@ -172,7 +172,7 @@ def walk_hash(node, value):
 
 def walk_call(node, value):
     arguments = [forgiving(child, value) for child in node["children"]]
-    function = FUNCTIONS.get(node["value"])
+    function = functions().get(node["value"])
     if function is None:
         raise QueryError(f"unknown function: {node['value']}")
     given = (ENV,) if function.needs_system else ()
