@@ -1,6 +1,7 @@
 """The rules of a policy in one phase on one request: match, context, exceptions, body."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledRule, Properties, Turn
@@ -314,7 +315,7 @@ def result_of(
     hindered = bool(note)
     if outcome.hints:
         note = "; ".join(filter(None, (note, *outcome.hints)))
-    told = rule.rule._replace(name=outcome.rule_name) if outcome.rule_name else rule.rule
+    told = replace(rule.rule, name=outcome.rule_name) if outcome.rule_name else rule.rule
     return RuleResult(
         rule=told,
         phase=outcome.phase or rule.stage.phase,

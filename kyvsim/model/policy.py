@@ -4,6 +4,7 @@ Facts are what others than its language need to know of a policy: the same words
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
@@ -207,8 +208,9 @@ SEVERITIES = ("critical", "high", "medium", "low", "info")
 """What the annotation `policies.kyverno.io/severity` may say; reports leave other texts out."""
 
 
-class Rule(NamedTuple):
-    """One rule of a policy, as written or as autogen derived it."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Rule:
+    """One rule of a policy, as written or as autogen derived it; a rule equals itself only."""
 
     name: str
     data: Mapping[str, Json]
@@ -236,8 +238,12 @@ class Rule(NamedTuple):
         return bool(self.facts.targets)
 
 
-class Policy(NamedTuple):
-    """A policy of any language; one without rules of its own has its whole `spec` as its rule."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Policy:
+    """A policy of any language; one without rules of its own has its whole `spec` as its rule.
+
+    A policy equals itself only, so that it can be a key: two files may have one of the same name.
+    """
 
     kind: str
     name: str

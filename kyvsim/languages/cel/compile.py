@@ -5,6 +5,7 @@ nothing, KV160 a policy that changes nothing in a cluster.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
@@ -136,7 +137,7 @@ def _lower_authorization(
     compiler = authorization_compiler(mode, options.system, probe)
     body = compile_authorization(PolicyPart(policy, policy.spec, compiler, options), mode)
     rule = CompiledRule(
-        rule=policy.rules[0]._replace(name=policy.name),
+        rule=replace(policy.rules[0], name=policy.name),
         stage=kind.stage,
         matches=lambda _: False,
         kinds=frozenset(),
@@ -178,8 +179,11 @@ def _lower_part(
         constraints = Constraints(lambda _: True, None)
         body = _as_payload(body)
     rule = CompiledRule(
-        rule=policy.rules[0]._replace(
-            name=policy.name if kind.names_rules else "", data=spec, variant=variant.name
+        rule=replace(
+            policy.rules[0],
+            name=policy.name if kind.names_rules else "",
+            data=spec,
+            variant=variant.name,
         ),
         stage=kind.stage,
         matches=constraints.matches,

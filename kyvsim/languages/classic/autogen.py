@@ -6,6 +6,7 @@ be carried over switches derivation off for all of them.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -265,7 +266,8 @@ def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTempla
     kept = {field: data[field] for field in _KEPT if data.get(field)}
     if "preconditions" in kept:
         kept["preconditions"] = carried_conditions(kept["preconditions"])
-    return rule._replace(
+    return replace(
+        rule,
         name=name,
         data={"name": name, **kept, **body},
         carried_to=tuple(template.way.split("/")),
@@ -297,4 +299,4 @@ def _rewrite(rule: Rule, way: str) -> Rule:
     for old, new in replacements:
         text = text.replace(old, new)
     name, data = json.loads(text)
-    return rule._replace(name=name, data=data)
+    return replace(rule, name=name, data=data)

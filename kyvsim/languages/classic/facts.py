@@ -1,6 +1,7 @@
 """What is to be known of a rule, and of the policy that it is in: read once, for all others."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.rules import rule_types_of
@@ -29,7 +30,7 @@ def rule_facts(rule: Mapping[str, Json], spec: Mapping[str, Json]) -> RuleFacts:
 
 def with_facts(rule: Rule, spec: Mapping[str, Json]) -> Rule:
     """Return a rule with the facts that its data say."""
-    return rule._replace(facts=rule_facts(rule.data, spec))
+    return replace(rule, facts=rule_facts(rule.data, spec))
 
 
 def policy_facts(spec: Mapping[str, Json], rules: tuple[RuleFacts, ...]) -> PolicyFacts:

@@ -4,6 +4,7 @@ Source of the rules: upstream pkg/validation/cleanuppolicy, api/kyverno/v2/clean
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kyvsim.kube.go_text import quote
 from kyvsim.kube.objects import Json
@@ -84,6 +85,6 @@ def _schedule_problem(schedule: Json) -> Iterator[str]:
 def _block_problems(policy: Policy, block: str) -> Iterator[str]:
     data = {block: policy.spec[block]} if policy.spec.get(block) else {}
     kind = "Policy" if policy.namespace else "ClusterPolicy"
-    rule = RuleUnderCheck(policy._replace(kind=kind), Rule("", data, ("spec",), RuleFacts()), 0)
+    rule = RuleUnderCheck(replace(policy, kind=kind), Rule("", data, ("spec",), RuleFacts()), 0)
     for found in check_match_blocks(rule):
         yield found.message.replace("spec.rules[0].", "spec.", 1)

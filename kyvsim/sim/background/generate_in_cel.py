@@ -1,6 +1,7 @@
 """GeneratingPolicies: their triggers, attempts at their UpdateRequests, and their objects."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy
@@ -271,7 +272,7 @@ def _failure(given: _Given, outcome: Outcome, obstacle: Obstacle | None) -> Atte
 def _tell(given: _Given, outcome: Outcome, kyverno: Kyverno) -> None:
     """Let events and the trigger's report tell how a policy ended."""
     policy, parts, source = given.policy.policy, kyverno.parts, Source.GENERATE
-    rule = given.policy.rules[0].rule._replace(name=outcome.rule_name or policy.name)
+    rule = replace(given.policy.rules[0].rule, name=outcome.rule_name or policy.name)
     result = RuleResult(
         rule,
         Phase.GENERATE,

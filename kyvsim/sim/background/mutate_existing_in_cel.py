@@ -1,6 +1,7 @@
 """MutatingPolicies for existing objects: their triggers, and attempts at their UpdateRequests."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledPolicy
@@ -322,9 +323,9 @@ def _webhooks(policies: Iterable[Policy], given: RuleInput, kyverno: Kyverno) ->
     """Return the webhooks that are asked, and have a policy that hears who asks."""
     every = tuple(policies)
     outside = World(kyverno.parts.store, account=ADMISSION).outside
-    names = {id(one): webhook_of(one, kyverno.cache.webhook_facts(one)) for one in every}
-    asked = {names[id(one)] for one in every if is_asked_about(one, given, kyverno.cache, outside)}
-    hearing = {names[id(one)] for one in every if _hears(one._replace(namespace=""), given.request)}
+    names = {one: webhook_of(one, kyverno.cache.webhook_facts(one)) for one in every}
+    asked = {names[one] for one in every if is_asked_about(one, given, kyverno.cache, outside)}
+    hearing = {names[one] for one in every if _hears(replace(one, namespace=""), given.request)}
     return frozenset(asked & hearing)
 
 

@@ -1,5 +1,7 @@
 """Whether a background rule applies to a trigger, now or before a change."""
 
+from dataclasses import replace
+
 import pytest
 
 from kyvsim.engine import GivenObjects, World
@@ -91,7 +93,7 @@ def test_a_policy_in_a_namespace_asks_for_what_is_there(
 ):
     own = policy({"name": "r", "match": PODS, **GENERATE}, namespace=namespace or "")
     if namespace is None:
-        own = own._replace(kind="Policy", namespace="")
+        own = replace(own, kind="Policy", namespace="")
     request = AdmissionRequest(Operation.CREATE, pod(), None, "shop") if with_request else None
     given = open_background(own, pod(), request, world)
     assert given.scope.policy_namespace == asks_in

@@ -1,6 +1,7 @@
 """What reports say of results: sources, and properties as `apply --policy-report` shows them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -52,7 +53,7 @@ OFF = {"background": {"enabled": False}}
 )
 def test_results_tell_when_they_come_about(make, kind, evaluation, process):
     facts = policy_facts(kind, {"evaluation": evaluation})
-    policy = make.policy("p", "r")._replace(kind=kind, facts=facts)
+    policy = replace(make.policy("p", "r"), kind=kind, facts=facts)
     assert report_process(policy) == process
 
 

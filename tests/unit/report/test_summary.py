@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from kyvsim.model.result import EngineResponse, PassingPolicies, Phase, PolicyResponse, RuleStatus
@@ -120,9 +122,9 @@ def test_a_mutate_row_names_the_object_as_it_was_before(make):
 def test_rows_of_mutating_policies_name_the_object_that_was_given_to_the_first(make):
     classic = make.policy("p", "r")
     together = [
-        classic._replace(kind=kind) for kind in ("MutatingPolicy", "NamespacedMutatingPolicy")
+        replace(classic, kind=kind) for kind in ("MutatingPolicy", "NamespacedMutatingPolicy")
     ]
-    judging = classic._replace(kind="ValidatingPolicy")
+    judging = replace(classic, kind="ValidatingPolicy")
     names = iter("qrst")
     answers = []
     for policy in (classic, together[0], together[1], classic):

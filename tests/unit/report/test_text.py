@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report import need_order
 from kyvsim.report.look import Look, Show
@@ -131,7 +133,7 @@ def test_failures_of_rules_made_for_them_are_told_of_their_own_policy(make):
 
     def responses():
         for policy in policies:
-            rule = policy.rules[0]._replace(path=())
+            rule = replace(policy.rules[0], path=())
             result = RuleResult(rule, Phase.VALIDATE, RuleStatus.ERROR, "no such key")
             answer = PolicyResponse(policy, Phase.VALIDATE, pod, (result,))
             yield EngineResponse(pod, pod, (answer,))

@@ -5,6 +5,7 @@ Rules for controllers are derived for all rules of a policy or for none. The ann
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kyvsim.compile.remark import warn
 from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules, hindrance
@@ -30,4 +31,4 @@ def autogen_off(policy: Policy) -> Iterator[Diagnostic]:
 
 
 def _derives(policy: Policy, rule: Rule) -> bool:
-    return bool(compute_rules(policy._replace(rules=(rule,))).derived)
+    return bool(compute_rules(replace(policy, rules=(rule,))).derived)
