@@ -116,10 +116,10 @@ def _never_asked(
 ) -> Iterator[RuleExplanation]:
     """Yield the rules that no stage came to, and why; once for all forms of what is written."""
     kind = text_field(response.trigger, "kind")
-    asked = {(id(one.run.policy), one.run.rule.path, one.run.stage) for one in told}
+    asked = {(one.run.policy, one.run.rule.path, one.run.stage) for one in told}
     for policy in policies.policies:
         for rule in _written_rules(policy).values():
-            if (id(policy.policy), rule.rule.path, rule.stage) in asked:
+            if (policy.policy, rule.rule.path, rule.stage) in asked:
                 continue
             yield RuleExplanation(
                 policy=policy.policy,

@@ -17,27 +17,25 @@ class Parts:
 
     def __init__(self, obj: Json, numbers: Numbers) -> None:
         """Take an object, and the numbers that its values share with those of others."""
-        self._first: dict[int, Path] = {}
-        self._equal: dict[int, list[Path]] = {}
+        self._equal: dict[int, list[tuple[Json, Path]]] = {}
         self._numbers = numbers
         self._add(obj, ())
 
-    def path_of(self, value: Json) -> Path | None:
-        """Return the first place at which this very map or list stands."""
-        return self._first.get(id(value))
+    def path_of(self, value: Json, number: int) -> Path | None:
+        """Return the first place at which this very map or list stands, which has a number."""
+        return next((path for one, path in self._equal.get(number, ()) if one is value), None)
 
     def only_path_of(self, number: int) -> Path | None:
         """Return where a value with a number stands, if that is one place only."""
         equal = self._equal.get(number, ())
-        return equal[0] if len(equal) == 1 else None
+        return equal[0][1] if len(equal) == 1 else None
 
     def _add(self, value: Json, path: Path) -> int:
         if value.__class__ is not dict and value.__class__ is not list:
             return number_of(value, self._numbers)
-        self._first.setdefault(id(value), path)
         content = _content(value, lambda key, one: self._add(one, (*path, key)))
         number = self._numbers.setdefault(content, len(self._numbers))
-        self._equal.setdefault(number, []).append(path)
+        self._equal.setdefault(number, []).append((value, path))
         return number
 
 

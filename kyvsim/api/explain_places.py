@@ -122,11 +122,11 @@ class Placing:
             return None
         if not self._parts:
             self._parts = [Parts(obj, self._numbers) for obj in self._objects]
+        number = number_of(value, self._numbers)
         for parts in self._parts:
-            path = parts.path_of(value)
+            path = parts.path_of(value, number)
             if path is not None:
                 return path
-        number = number_of(value, self._numbers)
         for parts in self._parts:
             path = parts.only_path_of(number)
             if path is not None:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from kyvsim.model.explanation import FollowedRule, RuleExplanation, RuleRun, Step, StepKind
-from kyvsim.model.result import EngineResponse, RuleResult
+from kyvsim.model.policy import Rule
+from kyvsim.model.result import EngineResponse, RuleResult, Stage
 
 MOST_STEPS = 20_000
 """Steps of one rule on one object that are kept: nobody reads more, loops may have a million."""
@@ -85,9 +86,9 @@ def explained_rules(
     told: tuple[FollowedRule, ...], response: EngineResponse
 ) -> Iterator[RuleExplanation]:
     """Yield the rules that were evaluated; a second time was about the object before."""
-    turns: dict[tuple[int, object], list[FollowedRule]] = {}
+    turns: dict[tuple[Rule, Stage], list[FollowedRule]] = {}
     for one in told:
-        turns.setdefault((id(one.run.rule), one.run.stage), []).append(one)
+        turns.setdefault((one.run.rule, one.run.stage), []).append(one)
     for (run, steps), *again in turns.values():
         yield RuleExplanation(
             policy=run.policy,

@@ -11,13 +11,15 @@ from kyvsim.api.explain_places import Placing, object_states
 from kyvsim.api.explain_record import Recorder, explained_rules
 from kyvsim.compile import CompileOptions, PolicySet
 from kyvsim.engine import World, evaluate
-from kyvsim.engine.evaluate import STAGES
+from kyvsim.engine.evaluate import STAGES, evaluate_payload
 from kyvsim.engine.policy import RuleInput, open_request
 from kyvsim.kube.objects import Json
 from kyvsim.languages import compile_policies
 from kyvsim.model.explanation import RuleExplanation
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Payload
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus, Stage
+from kyvsim.model.source import Path
 from kyvsim.report.reasons import Reason, reasons_of
 from kyvsim.report.run import Explain
 from kyvsim.report.summary import Row
@@ -36,18 +38,21 @@ def compile_explain(
     """
     recorder = Recorder()
     followed = options._replace(listener=None, follower=recorder)
-    known: dict[tuple[int, int, bool], PolicySet] = {}
+    known: dict[tuple[Policy, Path | None, bool], list[tuple[Rule | None, PolicySet]]] = {}
     ask = _compile_ask(world, payloads)
 
     def compiled(row: Row) -> PolicySet:
         only = row.result.rule if row.result.phase is Phase.VALIDATE else None
-        # Not the rule's own identity: a result that is told by another name has one made for it.
         failed = row.result.status is RuleStatus.FAIL
-        key = id(row.policy), id(only.data) if only else 0, failed
-        if key not in known:
-            alone = followed._replace(only=only, settled=failed and only is not None)
-            known[key], _ = compile_policies((row.policy,), alone)
-        return known[key]
+        forms = known.setdefault((row.policy, only.path if only else None, failed), [])
+        for form, policies in forms:
+            # A result that is told by another name has a rule made for it.
+            if form is only or (form and only and form.is_renamed(only)):
+                return policies
+        alone = followed._replace(only=only, settled=failed and only is not None)
+        policies, _ = compile_policies((row.policy,), alone)
+        forms.append((only, policies))
+        return policies
 
     placing = Placing(None, ())  # failures of one object share what is worked out about it
 
@@ -77,8 +82,6 @@ def _compile_ask(world: World, payloads: tuple[Payload, ...]) -> _Ask:
 
     def ask(policies: PolicySet, response: EngineResponse, row: Row) -> EngineResponse | None:
         if response.request is None:
-            from kyvsim.engine.evaluate import evaluate_payload  # noqa: PLC0415 — seldom given
-
             payload = next((one for one in payloads if one.document is response.document), None)
             return evaluate_payload(policies, payload, world) if payload else None
         request, around, given = opened(response, row)

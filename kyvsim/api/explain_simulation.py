@@ -11,6 +11,7 @@ from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.diagnostic import likely
 from kyvsim.model.explanation import FollowedRule, StepKind
 from kyvsim.model.inquiry import Inquiry
+from kyvsim.model.policy import Rule
 from kyvsim.model.result import EngineResponse, Stage
 from kyvsim.model.scenario import Scenario
 from kyvsim.model.simulation import Simulation
@@ -92,12 +93,12 @@ def _inquiry(asked: Asked, written: _Written) -> Inquiry:
 
 def _once(told: Iterable[FollowedRule]) -> tuple[FollowedRule, ...]:
     """Return each rule once: it may be asked again as webhooks are, and passed by in the end."""
-    found: dict[tuple[int, Stage], FollowedRule] = {}
+    found: dict[tuple[Rule, Stage], FollowedRule] = {}
     for one in told:
-        first = found.setdefault((id(one.run.rule), one.run.stage), one)
+        first = found.setdefault((one.run.rule, one.run.stage), one)
         if first is not one and all(step.kind is StepKind.UNASKED for step in one.steps):
             whole = first._replace(steps=(*first.steps, *one.steps))
-            found[id(one.run.rule), one.run.stage] = whole
+            found[one.run.rule, one.run.stage] = whole
     return tuple(found.values())
 
 

@@ -179,10 +179,10 @@ def read_test(
 
 def _rules_of(compiled: PolicySet) -> Callable[[Policy], Iterable[Rule]]:
     """Return what gives the rules of a policy: those that were derived while it was compiled."""
-    known = {id(one.policy): one for one in compiled.policies if one.policy.facts.has_rules}
+    known = {one.policy: one for one in compiled.policies if one.policy.facts.has_rules}
 
     def rules(policy: Policy) -> Iterable[Rule]:
-        one = known.get(id(policy))
+        one = known.get(policy)
         return derived_rules(policy) if one is None else [rule.rule for rule in one.rules]
 
     return rules

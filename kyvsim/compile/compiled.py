@@ -272,7 +272,7 @@ class CompiledPolicy(NamedTuple):
     def rule_count(self) -> int:
         """How many rules it has, derived ones included; those that have several phases once."""
         derived = 0 if self.derivation is None else self.derivation.derived_count
-        return len({id(one.rule) for one in self.written}) + derived
+        return len({one.rule for one in self.written}) + derived
 
     @property
     def written(self) -> tuple[CompiledRule, ...]:

@@ -139,7 +139,7 @@ class TurnPlan(NamedTuple):
             if result is None:
                 return None
             shown.append(result)
-        return (self.likely[0], tuple(shown)) if shown else None
+        return PolicyPasses(self.likely.policy, tuple(shown)) if shown else None
 
 
 def _end(chances: tuple[_Chance, ...], found: int) -> RuleResult | None:
@@ -241,7 +241,8 @@ def _turn_plan(shown: _ShownTurn, marks: Iterator[Mark]) -> TurnPlan:
     recall = Recall(marks_of) if settled else None
     likely = tuple(of_rule[0].result for of_rule in chances)
     opened = OpenTurn(turn, settled, recall)
-    return TurnPlan(opened, chances, _single(chances), (turn.policy.policy, likely))
+    passes = PolicyPasses(turn.policy.policy, likely)
+    return TurnPlan(opened, chances, _single(chances), passes)
 
 
 def _single(chances: Iterable[tuple[_Chance, ...]]) -> int:

@@ -1,6 +1,6 @@
 """A request through all stages: the one path that every command takes."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -134,21 +134,32 @@ def _known(prospect: Prospect, phase: Phase, obj: Json) -> Known | OpenTurn | No
 
 def shown_passes(
     of_kind: KindTurns, stage: Stage, request: AdmissionRequest, world: World
-) -> Mapping[int, tuple[RuleResult, ...]]:
-    """Return the results of those turns of a stage that are shown to pass, by the id of each.
+) -> Callable[[Turn], tuple[RuleResult, ...] | None]:
+    """Return what finds the results of a turn of a stage that is shown to pass, or None.
 
     It is for who asks turns by itself: a turn of which rules are left out is another one.
     """
     if stage not in of_kind.stages:
-        return {}
+        return _nothing_shown
     found = {
-        id(policy): results
+        shown.policy: shown.results
         for one in prospects(of_kind, stage, request, world)
         if isinstance(one, PassingPolicies)
-        for policy, results in one.passes
+        for shown in one.passes
     }
-    turns = {id(turn): id(turn.policy.policy) for turn in of_kind.stages[stage]} if found else {}
-    return {turn: found[policy] for turn, policy in turns.items() if policy in found}
+    if not found:
+        return _nothing_shown
+    whole = {turn.policy.policy: turn for turn in of_kind.stages[stage]}
+
+    def shown_of(turn: Turn) -> tuple[RuleResult, ...] | None:
+        policy = turn.policy.policy
+        return found.get(policy) if whole.get(policy) is turn else None
+
+    return shown_of
+
+
+def _nothing_shown(_: Turn) -> None:
+    """Find no results of a turn."""
 
 
 def passing(turn: Turn, phase: Phase, obj: Json, results: tuple[RuleResult, ...]) -> PolicyResponse:

@@ -133,7 +133,7 @@ class Search:
         self._kept: list[Case] = []
         self._waiting: list[_Rank] = []
         """Those of them that are still to be changed."""
-        self._mattering: set[int] = set()
+        self._mattering: set[Edit] = set()
         """The changes, by their ids, of which something that was kept came."""
         self._leading: list[Case] = []
         """Those of them that are the first in what both sides say."""
@@ -194,7 +194,7 @@ class Search:
                 self._try(one)
         chosen = self._edits(case.object)[0]
         if turn is _Turn.MATTERING:
-            chosen = [one for one in chosen if id(one) in self._mattering]
+            chosen = [one for one in chosen if one in self._mattering]
         self._change(case, chosen)
         self._change_answers(case, turn)
         if turn is _Turn.OPENING:
@@ -252,7 +252,7 @@ class Search:
             if changed is case.object or changed.__class__ is not dict:
                 continue
             if self._try(case._replace(object=changed, given=False)):
-                self._mattering.add(id(edit))
+                self._mattering.add(edit)
 
     def _change_updates(self, case: Case, *, in_pairs: bool) -> None:
         """Try updates that change just what policies compare with how it was before.
@@ -320,9 +320,9 @@ class Search:
     def _change_answers(self, case: Case, turn: _Turn) -> None:
         """Try a case with other answers to what is looked up in it."""
         for edit, changed in self._answers.changed(case):
-            is_due = turn is not _Turn.MATTERING or edit is None or id(edit) in self._mattering
+            is_due = turn is not _Turn.MATTERING or edit is None or edit in self._mattering
             if is_due and self._try(changed) and edit is not None:
-                self._mattering.add(id(edit))
+                self._mattering.add(edit)
 
     def _edits(self, obj: Json) -> tuple[list[Edit], list[Edit]]:
         """Return the changes that can be made to objects of a kind, odd ones apart."""

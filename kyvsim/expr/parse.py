@@ -158,29 +158,26 @@ _CONNECTED: Final = MappingProxyType(
 )
 
 
-Spans: TypeAlias = dict[int, tuple[int, int]]
-"""Where nodes that are expressions by themselves begin and end in the text, by their identity."""
-
-
-def parse(expression: str, *, bindings: bool = False, spans: Spans | None = None) -> Tree:
+def parse(expression: str, *, bindings: bool = False, with_spans: bool = False) -> Tree:
     """Return the syntax tree of an expression; raise `QuerySyntaxError` where it is none.
 
-    With `bindings` it may hold names such as `$name`. What is given as `spans` is filled. Trees of
-    short texts are remembered, and nobody changes them: checks read what is compiled later.
+    With `bindings` it may hold names such as `$name`. With `with_spans` each node that is an
+    expression by itself has a `span`: where it begins and ends in the text. Trees of short texts
+    are remembered, and nobody changes them: checks read what is compiled later.
     """
-    if spans is None and len(expression) <= _SHORT:
+    if not with_spans and len(expression) <= _SHORT:
         return _remembered(expression, bindings=bindings)
-    return _parse(expression, bindings, spans)
+    return _parse(expression, bindings, with_spans=with_spans)
 
 
 @lru_cache(maxsize=256)
 def _remembered(expression: str, *, bindings: bool) -> Tree:
-    return _parse(expression, bindings, None)
+    return _parse(expression, bindings, with_spans=False)
 
 
-def _parse(expression: str, bindings: bool, spans: Spans | None) -> Tree:
+def _parse(expression: str, bindings: bool, *, with_spans: bool) -> Tree:
     try:
-        return _Parser(expression, tokenize(expression, bindings=bindings), spans).whole()
+        return _Parser(expression, tokenize(expression, bindings=bindings), with_spans).whole()
     except RecursionError:
         message = "SyntaxError: the expression is nested too deeply"
     raise QuerySyntaxError(message, expression, 0)
@@ -197,12 +194,12 @@ def _named_node(kind: str, value: Json, *children: Any) -> Tree:
 class _Parser:
     """Reads the tokens of one expression, from left to right."""
 
-    __slots__ = ("_at", "_spans", "_text", "_tokens")
+    __slots__ = ("_at", "_text", "_tokens", "_with_spans")
 
-    def __init__(self, text: str, tokens: list[Token], spans: Spans | None) -> None:
+    def __init__(self, text: str, tokens: list[Token], with_spans: bool) -> None:
         self._text = text
         self._tokens = tokens
-        self._spans = spans
+        self._with_spans = with_spans
         self._at = 0
 
     def whole(self) -> Tree:
@@ -265,8 +262,8 @@ class _Parser:
 
     def _note(self, tree: Tree, first: Token) -> None:
         """Keep where an expression stands that was read up to here."""
-        if self._spans is not None:
-            self._spans[id(tree)] = first["start"], self.token["start"]
+        if self._with_spans:
+            tree["span"] = first["start"], self.token["start"]
 
     def projected(self, power: int) -> Tree:
         """Return what is asked of each element of a projection."""

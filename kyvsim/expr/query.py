@@ -8,7 +8,7 @@ from kyvsim.expr.closures import Missing, Run
 from kyvsim.expr.errors import NotFoundError, QuerySyntaxError
 from kyvsim.expr.functions.table import function_named, functions
 from kyvsim.expr.lower import Surroundings, lower
-from kyvsim.expr.parse import Spans, Tree, parse
+from kyvsim.expr.parse import Tree, parse
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import likely
 from kyvsim.model.ports import System
@@ -118,11 +118,10 @@ list.
 
 def compile_query(text: str, system: System, hear: Hear | None = None) -> Query:
     """Return the compiled expression; raise `QuerySyntaxError` where the text is none."""
-    spans: Spans | None = {} if hear else None
-    tree = parse(text, spans=spans)
+    tree = parse(text, with_spans=hear is not None)
     around = Surroundings(function_named, system)
-    if hear and spans:
-        around = around._replace(hear=_hearing(hear, spans))
+    if hear:
+        around = around._replace(hear=_hearing(hear))
     try:
         run = lower(tree, around)
     except RecursionError:
@@ -139,9 +138,9 @@ def compile_query(text: str, system: System, hear: Hear | None = None) -> Query:
     return Query(text, names_in(text), evaluate)
 
 
-def _hearing(hear: Hear, spans: Spans) -> Callable[[Tree, Run], Run]:
+def _hearing(hear: Hear) -> Callable[[Tree, Run], Run]:
     def heard(tree: Tree, run: Run) -> Run:
-        span = spans.get(id(tree))
+        span = tree.get("span")
         return hear(span, run) if span and tree["type"] not in _PLAIN else run
 
     return heard

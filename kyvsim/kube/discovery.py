@@ -10,6 +10,7 @@ Other kinds extend them: every function takes those that `crd_kinds` finds, or
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -26,6 +27,13 @@ from kyvsim.kube.package_data import read_table
 # function takes those that `crd_kinds` finds, or `kyvsim.schema.kinds` knows, as `extra`.
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class GivenSchema:
+    """The schema of a definition, as it is written; it equals itself only, so it can be a key."""
+
+    words: Mapping[str, Json]
+
+
 class KindFacts(NamedTuple):
     """What is known of a kind."""
 
@@ -33,7 +41,7 @@ class KindFacts(NamedTuple):
     namespaced: bool
     versions: tuple[str, ...] = ()
     """Those that are served, by later releases too; () where they are not known."""
-    schemas: Mapping[str, Json] = MappingProxyType({})
+    schemas: Mapping[str, GivenSchema] = MappingProxyType({})
     """The schemas of given definitions, by version."""
     short: tuple[str, ...] = ()
     """What kubectl takes for its name besides."""
@@ -240,7 +248,7 @@ def _short_names_of(names: Json) -> tuple[str, ...]:
     return tuple(map(str, listed)) if listed.__class__ is list else ()
 
 
-def _schemas_of(spec: Json) -> Mapping[str, Json]:
+def _schemas_of(spec: Json) -> Mapping[str, GivenSchema]:
     """Return the schemas of a definition by version; one for all of them stands beside them.
 
     Where all unknown fields are kept, none counts.
@@ -255,7 +263,7 @@ def _schemas_of(spec: Json) -> Mapping[str, Json]:
             holder = one.get("schema") or shared
             schema = holder.get("openAPIV3Schema") if holder.__class__ is dict else None
             if schema.__class__ is dict:
-                found[text_field(one, "name")] = schema
+                found[text_field(one, "name")] = GivenSchema(schema)
     return found
 
 

@@ -318,12 +318,12 @@ def _odd_key(event: Event, resolved: Json) -> Json:
     return key_text(resolved)
 
 
-_Merged: TypeAlias = set[tuple[int, Json]]
-"""Keys that came into a map by a merge and may be set again; the map is told by its identity."""
+_Merged: TypeAlias = dict[int, set[Json]]
+"""Keys that came into an open map by a merge and may be set again, by the depth of the map."""
 
 
 def _merge(
-    target: dict[str, Json], value: Json, merged: _Merged | None, *, is_list: bool, strict: bool
+    target: dict[str, Json], value: Json, merged: set[Json], *, is_list: bool, strict: bool
 ) -> None:
     """Put what a `<<` key brings into a map: it overrides the keys before it.
 
@@ -336,8 +336,8 @@ def _merge(
         if strict:
             for key in source:
                 _refuse_twice(target, key)
-        elif merged is not None:
-            merged.update((id(target), key) for key in source if key not in target)
+        else:
+            merged.update(key for key in source if key not in target)
         target.update(source)
 
 
@@ -349,11 +349,12 @@ def _refuse_twice(target: dict[str, Json], key: Json) -> None:
     raise ScalarError(f'key "{key}" already set in map{hint}')
 
 
-def _is_merged(merged: _Merged, target: dict[str, Json], key: Json) -> bool:
+def _is_merged(merged: _Merged, depth: int, key: Json) -> bool:
     """Return whether a key came by a merge, and forget it: the map sets it now."""
-    if (id(target), key) not in merged:
+    keys = merged.get(depth)
+    if keys is None or key not in keys:
         return False
-    merged.remove((id(target), key))
+    keys.remove(key)
     return True
 
 
@@ -392,7 +393,8 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
         SequenceStartEvent,
     )
 
-    merged: _Merged | None = None if keys is Keys.LAST_WINS else set()
+    last_wins = keys is Keys.LAST_WINS
+    merged: _Merged = {}
     has_odd = "&" in source or "!" in source
     value_of = plain_float_value if floats else plain_value
     anchors = Anchors()
@@ -411,7 +413,7 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
                 key = _key_of(event, source, anchors)
             else:
                 key = plain_key(event.value) if event.implicit[0] else event.value
-            if merged is not None and key in container and not _is_merged(merged, container, key):
+            if not last_wins and key in container and not _is_merged(merged, len(stack), key):
                 _refuse_twice(container, key)
             continue
         if kind is ScalarEvent:
@@ -431,6 +433,8 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
             continue
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
             value = container
+            if merged:
+                merged.pop(len(stack), None)
             if has_odd:
                 anchors.close(len(stack), value, decoded)
             container, key = stack.pop()
@@ -444,7 +448,8 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
             container.append(value)
         elif key is MERGE_KEY:
             is_list = kind is SequenceEndEvent
-            _merge(container, value, merged, is_list=is_list, strict=keys is Keys.STRICT)
+            arrived = merged.setdefault(len(stack), set())
+            _merge(container, value, arrived, is_list=is_list, strict=keys is Keys.STRICT)
             key = _NO_KEY
         elif key is _NO_KEY:
             raise ScalarError(f"invalid map key: {go_syntax(value)}")

@@ -1,9 +1,10 @@
 """Outcomes of evaluation, from one rule up to one request."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum, StrEnum
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.policy import Policy, Rule
@@ -132,8 +133,15 @@ class PolicyResponse(NamedTuple):
     They have no status that counts."""
 
 
-PolicyPasses: TypeAlias = tuple[Policy, tuple[RuleResult, ...]]
-"""A policy all of whose rules pass, with its results, which have nothing to tell but messages."""
+@dataclass(frozen=True, eq=False, slots=True)
+class PolicyPasses:
+    """A policy all of whose rules pass; its results have nothing to tell but messages.
+
+    Many objects share one: it equals itself only, so that shared ones are counted together.
+    """
+
+    policy: Policy
+    results: tuple[RuleResult, ...]
 
 
 class PassingPolicies(NamedTuple):
@@ -148,8 +156,8 @@ class PassingPolicies(NamedTuple):
 
     def responses(self) -> Iterator[PolicyResponse]:
         """Yield the same as what each policy said by itself."""
-        _, phase, obj = self
-        return (PolicyResponse(policy, phase, obj, results) for policy, results in self.passes)
+        passes, phase, obj = self
+        return (PolicyResponse(one.policy, phase, obj, one.results) for one in passes)
 
 
 class EngineResponse(NamedTuple):

@@ -51,7 +51,7 @@ def type_finder(kinds: KindTable) -> FindType:
                 raise
         facts = kinds.get((group, kind))
         schema = facts.schemas.get(version) if facts else None
-        return None if schema is None else resolve(read_type(_custom(schema)))
+        return None if schema is None else resolve(read_type(_custom(schema.words)))
 
     return find
 

@@ -1,11 +1,12 @@
 """What a run tells as a whole: counted while its responses stream by, whatever shows them."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import (
     BaselineState,
     EngineResponse,
@@ -33,26 +34,12 @@ _MOST_KEPT: Final = 10_000
 """So many groups of results are told apart before they are counted by rule."""
 
 
-class _Counted:
-    """How many objects have the same results of a policy."""
-
-    __slots__ = ("number", "results", "rules")
-
-    def __init__(self, rules: list[tuple[RuleKey, str]]) -> None:
-        self.rules = rules
-        """Each with the status of its result."""
-        self.number = 1
-        self.results: tuple[RuleResult, ...] = ()
-        """They are known by their identity."""
-
-
 class Course:
     """Counts of one run; a further count has its place here and its words in `run_ending`."""
 
     __slots__ = (
         "_audit_warn",
         "_by_rule",
-        "_kept",
         "_passes",
         "_results",
         "known",
@@ -67,12 +54,9 @@ class Course:
     def __init__(self, *, audit_warn: bool = False) -> None:
         self._audit_warn = audit_warn
         self._by_rule: dict[RuleKey, list[int]] = {}
-        # Many objects share the passes of policies: they are counted together. What is kept here
-        # keeps its identity.
-        self._passes: dict[int, int] = {}
-        self._kept: list[tuple[PolicyPasses, ...]] = []
-        # So are other results of a policy.
-        self._results: dict[int, _Counted] = {}
+        # Many objects share the passes of policies: they are counted together.
+        self._passes: dict[tuple[PolicyPasses, ...], int] = {}
+        self._results: dict[tuple[Policy, Rule, str], int] = {}
         self.unchecked = 0
         """How often a rule could not look at all of an object that it would have checked."""
         self.unmatched = 0
@@ -90,22 +74,18 @@ class Course:
 
     def watching(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
         """Yield the responses, counting."""
-        passes, results = self._passes, self._results
+        passes = self._passes
         for response in responses:
             matched = False
             for answer in response.answers:
                 if isinstance(answer, PassingPolicies):
                     matched = True
-                    key = id(answer.passes)
-                    passes[key] = passes[key] + 1 if key in passes else self._first(answer.passes)
-                    continue
-                if answer.results or answer.silent:
+                    passes[answer.passes] = passes.get(answer.passes, 0) + 1
+                elif answer.results or answer.silent:
                     matched = True
-                known = None if answer.silent else results.get(id(answer.results))
-                if known is not None:
-                    known.number += 1
-                else:
                     self._count(answer, response.namespace_labels or {})
+            if len(passes) + len(self._results) >= _MOST_KEPT:
+                self._settle()
             self.unmatched += not matched
             self.unstable += len(response.repeated)
             yield response
@@ -113,59 +93,31 @@ class Course:
     def _count(self, answer: PolicyResponse, labels: Mapping[str, Json]) -> None:
         policy, _, _, results, _, silent = answer
         warns = only_warns(answer, labels, audit_warn=self._audit_warn)
-        counted = _Counted([(_key(policy, one), _status(one, warns=warns)) for one in results])
         self.unchecked += len(silent)
-        is_odd = bool(silent)
-        for (_, status), result in zip(counted.rules, results, strict=True):
+        for result in results:
+            status = _status(result, warns=warns)
+            group = policy, result.rule, status
+            self._results[group] = self._results.get(group, 0) + 1
             if result.baseline is BaselineState.UNCHANGED:
-                is_odd = True
                 self.known[status] += 1
                 if status == RuleStatus.FAIL.value:
                     self._count_known((policy.kind, policy.key), 1)
-            if result.unchecked:
-                is_odd = True
-                self.unchecked += 1
-        if is_odd or self._audit_warn:  # other objects may have the same results as warnings
-            self._count_all(counted)
-            return
-        if len(self._results) >= _MOST_KEPT:
-            self._count_results()
-        counted.results = results
-        self._results[id(results)] = counted
+            self.unchecked += bool(result.unchecked)
 
-    def _count_results(self) -> None:
-        for one in self._results.values():
-            self._count_all(one)
-        self._results.clear()
-
-    def _count_all(self, counted: "_Counted") -> None:
-        for rule, status in counted.rules:
-            self.count(rule, status, counted.number)
-
-    def _first(self, passes: tuple[PolicyPasses, ...]) -> int:
-        """Keep passes that are new; return how often they have come up."""
-        if len(self._kept) >= _MOST_KEPT:
-            self._count_passes()
-        self._kept.append(passes)
-        return 1
-
-    def _count_passes(self) -> None:
+    def _settle(self) -> None:
+        """Count by rule what was told apart so far."""
+        for (policy, rule, status), number in self._results.items():
+            self.count(_key(policy, rule), status, number)
         # Many groups have the same passes of a policy in them: these are put together first.
-        numbers: dict[int, int] = {}
-        each: dict[int, PolicyPasses] = {}
-        for passes in self._kept:
-            number = self._passes[id(passes)]
+        numbers: Counter[PolicyPasses] = Counter()
+        for passes, number in self._passes.items():
             for one in passes:
-                key = id(one)
-                if key in numbers:
-                    numbers[key] += number
-                else:
-                    numbers[key], each[key] = number, one
-        for key, (policy, results) in each.items():
-            for result in results:
-                self.count(_key(policy, result), "pass", numbers[key])
+                numbers[one] += number
+        for one, number in numbers.items():
+            for result in one.results:
+                self.count(_key(one.policy, result.rule), "pass", number)
         self._passes.clear()
-        self._kept.clear()
+        self._results.clear()
 
     def count(self, rule: RuleKey, status: str, number: int = 1) -> None:
         """Count results of a rule that have one status."""
@@ -179,8 +131,7 @@ class Course:
 
     def closed(self) -> "Course":
         """Return the counts, which can be taken to another process now."""
-        self._count_results()
-        self._count_passes()
+        self._settle()
         return self
 
     def add(self, other: "Course") -> None:
@@ -212,13 +163,11 @@ class Course:
 
     def by_rule(self) -> dict[RuleKey, Summary]:
         """Return the same of each rule that has results."""
-        self._count_results()
-        self._count_passes()
+        self._settle()
         return {rule: Summary(*counts) for rule, counts in self._by_rule.items()}
 
 
-def _key(policy: Policy, result: RuleResult) -> RuleKey:
-    rule = result.rule
+def _key(policy: Policy, rule: Rule) -> RuleKey:
     return policy.kind, policy.key, rule.name, rule.path
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.report.changes import generated, mutations, passed_rules, patched_targets
 from kyvsim.report.cleanup import Deletions, schedule_entry
 from kyvsim.report.collisions import Collisions, collision_entry
@@ -28,8 +29,6 @@ from kyvsim.report.summary import Row, compile_rows, silent_rows
 from kyvsim.report.text_blocks import QUIET
 from kyvsim.report.writing import Lists, Writing
 
-_REMEMBERED: Final = 4096
-"""How many passes are remembered as text."""
 _OBJECTS: Final = ("mutated", "generated", "targets")
 """Lists of what responses changed or created."""
 _ASIDES: Final = ("unchecked", "notIdempotent")
@@ -139,40 +138,31 @@ def _on_demand(
 
 def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
     """Return a function that writes a row; what rows of one rule or one object share is kept."""
-    heads: dict[tuple[int, str, Phase], str] = {}
+    heads: dict[tuple[Policy, str, Phase], str] = {}
     quote = json.encoder.encode_basestring_ascii
     last: list[Json] = [None, None, "", ""]
-    shared: dict[tuple[int, int], tuple[RuleResult, str, str]] = {}
 
-    def around(row: Row) -> tuple[RuleResult, str, str]:
-        """Return the result of a row, with what stands before and behind its resource."""
+    def around(row: Row) -> tuple[str, str]:
+        """Return what stands before and behind the resource of a row."""
         result = row.result
-        key = (id(row.policy), result.rule.name, result.phase)
+        key = (row.policy, result.rule.name, result.phase)
         head = heads.get(key)
         if head is None:
             head = heads[key] = json.dumps(_about(row))[:-1] + ', "resource": '
         note = f', "note": {quote(result.note)}' if result.note else ""
         said = f'"result": "{row.status}", "message": {quote(result.message)}{note}'
         state = f', "baseline": "{result.baseline}"' if result.baseline else ""
-        return result, head, f', {said}, "path": {quote(result.path)}{state}}}'
+        return head, f', {said}, "path": {quote(result.path)}{state}}}'
 
     def text(row: Row, response: EngineResponse) -> str:
-        place = id(row.policy), id(row.result)
-        found = shared.get(place)
-        if found is None:
-            found = around(row)
-            # Objects share passes; what is kept here keeps its id.
-            if row.result.status is RuleStatus.PASS:
-                if len(shared) >= _REMEMBERED:
-                    shared.clear()
-                shared[place] = found
+        before, behind = around(row)
         if last[0] is not row.resource or last[1] is not response:
             where = json.dumps(location_json(resource_place(response)))
             last[:] = row.resource, response, json.dumps(identity(row.resource)), where
         where = last[3]
         if row.status not in QUIET:
             where = json.dumps(location_json(finding_of(row, response, explain).location))
-        return f'{found[1]}{last[2]}, "location": {where}{found[2]}'
+        return f'{before}{last[2]}, "location": {where}{behind}'
 
     return text
 

@@ -163,15 +163,15 @@ def _compile_result(now: "datetime | None") -> Callable[[Row], Json]:
     What is empty is left out, a `scored` that is false too, as the type says upstream
     (openreports.io/v1alpha1, ReportResult).
     """
-    about: dict[int, Json] = {}
+    about: dict[Policy, Json] = {}
     last: list[Json] = [None, []]
     dated = {"timestamp": {"nanos": 0, "seconds": int(now.timestamp())}} if now else {}
 
     def result(row: Row) -> Json:
         policy = row.policy
-        known = about.get(id(policy))
+        known = about.get(policy)
         if known is None:
-            known = about[id(policy)] = _about(policy)
+            known = about[policy] = _about(policy)
         if last[0] is not row.resource:
             last[:] = row.resource, [_reference(row.resource)]
         entry = {

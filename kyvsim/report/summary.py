@@ -106,12 +106,12 @@ def once_a_rule(tell: Callable[[Row], _Told]) -> Callable[[Row], _Told]:
 
     Nothing else of a row may make a difference to what is told.
     """
-    known: dict[tuple[int, str, Path, str, str], _Told] = {}
+    known: dict[tuple[Policy, str, Path, str, str], _Told] = {}
 
     def told(row: Row) -> _Told:
         # Not the rule's own identity: what is no rule's fault has one made for it, and forgotten.
         rule = row.result.rule
-        key = (id(row.policy), rule.name, rule.path, rule.variant, row.status)
+        key = (row.policy, rule.name, rule.path, rule.variant, row.status)
         if key not in known:
             known[key] = tell(row)
         return known[key]

@@ -27,9 +27,8 @@ class Tally:
         self._numbers: dict[tuple[str, str, str, str, str], int] = {}
         self._titles: dict[tuple[str, str], str] = {}
         """What rules are called where policy and name do not say it."""
-        # Many objects share the passes of policies: they are counted together. What is kept here
-        # keeps its identity.
-        self._passes: dict[tuple[str, int], tuple[tuple[PolicyPasses, ...], int]] = {}
+        # Many objects share the passes of policies: they are counted together.
+        self._passes: dict[tuple[str, tuple[PolicyPasses, ...]], int] = {}
         self.resources = 0
 
     def watching(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
@@ -39,9 +38,8 @@ class Tally:
             namespace = object_key(response.trigger).namespace
             for answer in response.answers:
                 if isinstance(answer, PassingPolicies):
-                    key = namespace, id(answer.passes)
-                    kept, number = self._passes.get(key, (answer.passes, 0))
-                    self._passes[key] = kept, number + 1
+                    key = namespace, answer.passes
+                    self._passes[key] = self._passes.get(key, 0) + 1
                 elif answer.results:
                     self._count(namespace, answer, response)
             yield response
@@ -68,10 +66,10 @@ class Tally:
 
     def counts(self) -> tuple[Count, ...]:
         """Return the counts so far, sorted."""
-        for (namespace, _), (passes, number) in self._passes.items():
-            for policy, results in passes:
-                for result in results:
-                    self._add(namespace, (policy, result.rule), result.status, number)
+        for (namespace, passes), number in self._passes.items():
+            for one in passes:
+                for result in one.results:
+                    self._add(namespace, (one.policy, result.rule), result.status, number)
         self._passes.clear()
         return tuple(
             Count(*key[:4], number, self._titles[key[1:3]], key[4])

@@ -1,9 +1,10 @@
 """What the view of `apply` tells of each object: its results, its changes, what they refer to."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kyvsim.kube.objects import Json, object_key
+from kyvsim.model.policy import Rule
 from kyvsim.model.result import EngineResponse, RuleResult
 from kyvsim.report.changes import has_changes
 from kyvsim.report.ledger import Need, needs_of
@@ -37,7 +38,7 @@ class Blocks:
         # Many objects share a result. Where its status depends on more none is known, and where
         # passes are told of each object there is always more to tell.
         is_alone = self._untold and not run.audit_warn
-        self._known: dict[int, _Known] | None = {} if is_alone else None
+        self._known: dict[_Words, Kind] | None = {} if is_alone else None
 
     def told_before(self, response: EngineResponse) -> list[Kind] | None:
         """Return the kinds of what would be told, where the same was told of other objects.
@@ -52,9 +53,9 @@ class Blocks:
             if answer.changed or answer.silent:
                 return None
             for result in answer.results:
-                known = self._known.get(id(result))
-                if known is not None and not _says(known.text, name, namespace):
-                    kinds.append(known.kind)
+                known = self._known.get(_words_of(result))
+                if known is not None and not _says(_text(result), name, namespace):
+                    kinds.append(known)
                 elif result.status._value_ not in self._untold or not is_plain(result):
                     return None
         return kinds or None
@@ -99,12 +100,11 @@ class Blocks:
         """Remember the kind of a result that says nothing of the object that has it."""
         if self._known is None or result.generated or result.targets:
             return
-        text = "\n".join(_texts(result))
-        if _says(text, *names):
+        if _says(_text(result), *names):
             return
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
-        self._known[id(result)] = _Known(kind, text, result)
+        self._known[_words_of(result)] = kind
 
     def _change(self, change: "Changed", *, alone: bool) -> Item:
         from kyvsim.report.view_changes import told_change  # noqa: PLC0415 — where something changed
@@ -122,14 +122,16 @@ _NOTHING = Block("", "", ())
 _MOST_KNOWN: Final = 4096
 
 
-class _Known(NamedTuple):
-    """A result of which all is told."""
+_Words: TypeAlias = tuple[Rule, str, str, str]
+"""What makes the kind of a result: its rule, its status and what it says."""
 
-    kind: Kind
-    text: str
-    """What it says."""
-    result: RuleResult
-    """Itself: it is known by its identity."""
+
+def _words_of(result: RuleResult) -> _Words:
+    return (result.rule, result.status._value_, result.own or result.message, result.note)
+
+
+def _text(result: RuleResult) -> str:
+    return "\n".join(_texts(result))
 
 
 def _texts(result: RuleResult) -> tuple[str, str]:

@@ -184,14 +184,9 @@ def _number_bounds(words: Mapping[str, Json], data: float, path: Path) -> Iterat
 def _visit_list(walk: _Walk, schema: Node, data: list[Json], path: Path) -> None:
     items = schema.items
     if items is not None:
-        fitting = items.fitting
         for index, item in enumerate(data):
-            if item.__class__ in items.settled or (id(item) in fitting and not walk.as_written):
-                continue
-            before = len(walk.found)
-            _visit(walk, items, item, (*path, index))
-            if item.__class__ in _HOLDERS and len(walk.found) == before and not walk.as_written:
-                fitting[id(item)] = item
+            if item.__class__ not in items.settled:
+                _visit(walk, items, item, (*path, index))
     size = len(data)
     for word, is_broken in (("minItems", int.__lt__), ("maxItems", int.__gt__)):
         limit = schema.words.get(word)

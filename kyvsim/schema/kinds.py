@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from kyvsim.kube.discovery import (
     NO_KINDS,
+    GivenSchema,
     KindFacts,
     KindTable,
     every_kind,
@@ -14,8 +15,6 @@ from kyvsim.kube.discovery import (
 )
 from kyvsim.schema.facts import POLICY_GROUPS, kyverno_facts
 from kyvsim.schema.node import NamedSchemas, Node
-
-_MOST_GIVEN = 256
 
 
 @lru_cache(maxsize=1)
@@ -86,15 +85,9 @@ def given_schema(api_version: str, kind: str, kinds: KindTable) -> Node | None:
     found = facts.schemas.get(version) if facts else None
     if found is None:
         return None
-    known = _given_nodes()
-    if id(found) not in known:
-        if len(known) >= _MOST_GIVEN:
-            known.clear()
-        known[id(found)] = NamedSchemas().node(found)
-    return known[id(found)]
+    return _given_node(found)
 
 
-@lru_cache(maxsize=1)
-def _given_nodes() -> dict[int, Node]:
-    """Return the schemas that were given, made ready, by the id of what each holds."""
-    return {}
+@lru_cache(maxsize=256)
+def _given_node(given: GivenSchema) -> Node:
+    return NamedSchemas().node(given.words)

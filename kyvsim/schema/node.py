@@ -12,7 +12,6 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.kube.numbers import Known, within_bounds
 from kyvsim.kube.objects import Json, texts_in
 
 SchemaRef: TypeAlias = str | Mapping[str, Json]
@@ -108,8 +107,6 @@ class Node:
         """Whether it says nothing of any field."""
         self._children: dict[str, Node] = {}
         self._reach: dict[tuple[str, ...], bool] = {}
-        self._fitting: Known = {}
-        self._unchanged: Known = {}
 
     def child(self, name: str) -> "Node | None":
         """Return the schema of a field, None for one that this schema does not describe."""
@@ -128,16 +125,6 @@ class Node:
         if found is None:
             found = self._reach[some] = self.named.mention(some, self.words)
         return found
-
-    @property
-    def fitting(self) -> Known:
-        """The maps and lists that are known to fit, for who finds that out."""
-        return within_bounds(self._fitting)
-
-    @property
-    def unchanged(self) -> Known:
-        """The maps and lists that are known to be stored as they are."""
-        return within_bounds(self._unchanged)
 
     def keeps(self, name: str) -> bool:
         """Return whether a field that this schema does not describe is kept as it is."""

@@ -8,7 +8,6 @@ from operator import is_
 from kyvsim.kube.objects import Json
 from kyvsim.schema.node import Node
 
-_HOLDERS: frozenset[type] = frozenset({dict, list})
 _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -36,18 +35,8 @@ def _shaped(schema: Node, data: Json, *, prune: bool) -> Json:
 
 
 def _list(items: Node, data: list[Json], *, prune: bool) -> Json:
-    shaped = [_item(items, item, prune=prune) for item in data]
+    shaped = [_shaped(items, _given(items, item), prune=prune) for item in data]
     return data if all(map(is_, shaped, data)) else shaped
-
-
-def _item(schema: Node, item: Json, *, prune: bool) -> Json:
-    unchanged = schema.unchanged
-    if prune and id(item) in unchanged:
-        return item
-    shaped = _shaped(schema, _given(schema, item), prune=prune)
-    if prune and shaped is item and item.__class__ in _HOLDERS:
-        unchanged[id(item)] = item
-    return shaped
 
 
 def _mapping(schema: Node, data: dict[str, Json], *, prune: bool) -> Json:

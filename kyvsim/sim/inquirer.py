@@ -59,8 +59,7 @@ class _Moment(NamedTuple):
 class _Open:
     """A request that is not answered yet."""
 
-    def __init__(self, request: ApiRequest, step: int, events: int) -> None:
-        self.request = request
+    def __init__(self, step: int, events: int) -> None:
         self.step = step
         self.events = events
         """How many events there were before it."""
@@ -89,7 +88,7 @@ class Inquirer:
         self._taken = taken
         self._around: Surroundings | None = None
         self._moment: _Moment | None = None
-        self._open: dict[int, _Open] = {}
+        self._open: dict[ApiRequest, _Open] = {}
         self._current: _Open | None = None
 
     def attend(self, around: Surroundings, server: ApiServer) -> None:
@@ -125,13 +124,13 @@ class Inquirer:
 
     def hear(self, request: ApiRequest, responses: Iterable[PolicyResponse]) -> None:
         """Take what policies answered to a request."""
-        known = self._open.get(id(request))
+        known = self._open.get(request)
         if known is not None:
             known.responses = (*known.responses, *responses)
 
     def heed(self, request: ApiRequest, unheard: str = "") -> None:
         """Take that Kyverno's webhooks were asked about a request, or why they were not."""
-        known = self._open.get(id(request))
+        known = self._open.get(request)
         if known is not None:
             known.unheard = unheard
 
@@ -223,13 +222,13 @@ class Inquirer:
         self._leave()
         around = self._around
         if around is not None:
-            self._current = self._open[id(request)] = _Open(
-                request, around.scheduler.running, len(around.timeline.events)
+            self._current = self._open[request] = _Open(
+                around.scheduler.running, len(around.timeline.events)
             )
 
     def _answer(self, request: ApiRequest, response: ApiResponse, old: Json) -> None:
         self._leave()
-        done, around = self._open.pop(id(request), None), self._around
+        done, around = self._open.pop(request, None), self._around
         if done is None or around is None:
             return
         obj = response.object if response.object is not None else request.object

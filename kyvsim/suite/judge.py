@@ -79,10 +79,10 @@ def _on_resource(
         for answer in _answers(row, answers, meant)
         for name, verdict in _verdicts(row, answer, bench)
     ]
-    policies = {id(one.compiled.policy) for one in meant}
+    policies = {one.compiled.policy for one in meant}
     for target in bench.observed.targets.get(key, ()):
         policy, result = target.response.policy, target.result
-        if id(policy) in policies and means_rule(row, policy, result.rule.name):
+        if policy in policies and means_rule(row, policy, result.rule.name):
             verdict = weigh(row, Left(policy, result, target.object), bench.files)
             outcomes.append(_outcome(row, shown_key(key), result, verdict))
     if outcomes:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.diagnostic import likely, listed
+from kyvsim.model.policy import Policy
 from kyvsim.model.suite import ExpectedRow, ResourceSpec
 from kyvsim.suite.run import SuiteInputs, leads_to_payload, object_keys
 from kyvsim.suite.verdict import Verdict, is_derived, means_rule
@@ -28,7 +29,7 @@ class Known(NamedTuple):
     resources: tuple[ObjectKey, ...]
     named: Mapping[str, Sequence[int]]
     """The places of resources in `resources`, by NAME and by NAMESPACE/NAME."""
-    rules: Mapping[int, Sequence[CompiledRule]]
+    rules: Mapping[Policy, Sequence[CompiledRule]]
     """By the id of a policy its rules, each once, but for derived ones that no resource meets."""
     payloads: tuple[int, ...]
     """The places of what stands for payloads, which paths lead to as well."""
@@ -47,7 +48,7 @@ def known_of(inputs: SuiteInputs) -> Known:
             named.setdefault(name, []).append(place)
     payloads = tuple(place for place, key in enumerate(keys) if not key.kind)
     kinds = frozenset(key.kind for key in keys)
-    rules = {id(one): _rules(one, kinds) for one in inputs.policies.policies}
+    rules = {one.policy: _rules(one, kinds) for one in inputs.policies.policies}
     return Known(
         policies=inputs.policies,
         called=called,
@@ -65,7 +66,7 @@ def policies_meant(row: ExpectedRow, known: Known) -> tuple[Meant, ...]:
 
 
 def _meant(one: CompiledPolicy, row: ExpectedRow, known: Known) -> tuple[CompiledRule, ...]:
-    rules = known.rules[id(one)] if not is_derived(row.rule) else _every(one)
+    rules = known.rules[one.policy] if not is_derived(row.rule) else _every(one)
     return tuple([rule for rule in rules if means_rule(row, one.policy, rule.rule.name)])
 
 
@@ -78,7 +79,7 @@ def _rules(compiled: CompiledPolicy, kinds: frozenset[str]) -> Sequence[Compiled
 
 
 def _every(compiled: CompiledPolicy) -> Sequence[CompiledRule]:
-    return tuple({id(rule): rule for rule in compiled.every}.values())
+    return tuple({(rule.rule, rule.stage): rule for rule in compiled.every}.values())
 
 
 def nothing_meant(row: ExpectedRow, known: Known, refused: Mapping[str, str]) -> Verdict:

@@ -225,12 +225,12 @@ def _turns(policies: PolicySet) -> Iterator[_Turn]:
 def _by_policy(
     responses: Iterable[PolicyResponse], turns: tuple[_Turn, ...]
 ) -> dict[str, tuple[PolicyResponse, ...]]:
-    given = {(id(one.policy), one.phase): one for one in responses}
+    given = {(one.policy, one.phase): one for one in responses}
     found: dict[str, tuple[PolicyResponse, ...]] = {}
     left = _left_together(given, turns)
     for turn in turns:
         phase = turn.stage.phase
-        answer = given.get((id(turn.policy), phase))
+        answer = given.get((turn.policy, phase))
         if answer is None:
             answer = PolicyResponse(turn.policy, phase, None, ())
         answer = _of_variant(answer, turn.variant)
@@ -252,11 +252,11 @@ def _unchecked(responses: Iterable[PolicyResponse]) -> dict[str, tuple[str, ...]
 
 
 def _left_together(
-    given: Mapping[tuple[int, Phase], PolicyResponse], turns: Iterable[_Turn]
+    given: Mapping[tuple[Policy, Phase], PolicyResponse], turns: Iterable[_Turn]
 ) -> Json:
     """Return the object as all MutatingPolicies together leave it: each row is about that one."""
     chain = [
-        given.get((id(turn.policy), turn.stage.phase))
+        given.get((turn.policy, turn.stage.phase))
         for turn in turns
         if turn.stage is Stage.CEL_MUTATE
     ]
@@ -304,22 +304,25 @@ def _patched(
     given = tuple(targets)
     if not given:
         return {}
-    patching = [
-        (response, *_on_target(response, result, obj, left), key)
+    every = [
+        (response, left)
         for answer in said
         for left in (_left_of_targets(answer),)
         for response in answer.responses
+    ]
+    patching = [
+        (number, object_key(obj), TargetAnswer(response, *_on_target(response, result, obj, left)))
+        for number, (response, left) in enumerate(every)
         for result in response.results
         for obj in (patched.object for patched in result.targets)
-        for key in (object_key(obj),)
     ]
     found: dict[ObjectKey, tuple[TargetAnswer, ...]] = {}
     for target in given if patching else ():
         key = object_key(target)
         first: dict[int, TargetAnswer] = {}
-        for response, result, obj, patched_key in patching:
+        for number, patched_key, answer in patching:
             if patched_key == key:
-                first.setdefault(id(response), TargetAnswer(response, result, obj))
+                first.setdefault(number, answer)
         if first:
             found[key] = (*found.get(key, ()), *first.values())
     return found

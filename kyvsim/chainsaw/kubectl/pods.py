@@ -1,6 +1,7 @@
 """What kubectl does with Pods: `run`, `exec`, `debug`, `evict`; Kyverno's own Pods."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import Call, KubectlError, answer, failure, named_objects
@@ -150,7 +151,7 @@ def debug(call: Call) -> Result:
     request = ApiRequest(
         Operation.UPDATE, key, call.user, {**pod, "spec": spec}, "ephemeralcontainers"
     )
-    response = call.client.send(request._replace(patch="strategic"))
+    response = call.client.send(replace(request, patch="strategic"))
     _require_detached(call, response)
     if not given.value("container"):
         told.append(f"Defaulting debug container name to {name}.")

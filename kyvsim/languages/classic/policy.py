@@ -21,8 +21,8 @@ from kyvsim.model.result import Phase, Stage
 # Rules that tell what came of them: as a whole, and in each form that autogen gave them.
 
 
-Lowered: TypeAlias = dict[int, tuple[CompiledRule, ...]]
-"""Compiled rules, one for each phase, by the id of the rule that they were made from."""
+Lowered: TypeAlias = dict[Rule, tuple[CompiledRule, ...]]
+"""Compiled rules, one for each phase, by the rule that they were made from."""
 
 
 def probe_rules(
@@ -36,12 +36,12 @@ def probe_rules(
     for written in computed.written:
         forms = {"as written": written, **_derived_from(written, computed)}
         for number, rule in enumerate(forms.values()):
-            compiled = lowered[id(rule)]
+            compiled = lowered[rule]
             if compiled:
                 ends = next(rule_types_of(rule.data)).ends_of(rule.data)
                 tell = compile_tell(ends, options.probe_of(policy, rule), number, tuple(forms))
                 compiled = tuple(told_by(one, tell) for one in compiled)
-            found[id(rule)] = compiled
+            found[rule] = compiled
     return found
 
 
@@ -108,12 +108,12 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     """
     only = options.only
     computed = compute_rules(policy) if only is None else ComputedRules((only,))
-    lowered = {id(rule): compile_rule(policy, rule, options) for rule in computed.written}
+    lowered = {rule: compile_rule(policy, rule, options) for rule in computed.written}
 
     def every() -> Lowered:
         others = (one for some in computed.of_other_kinds.values() for one in some)
         derived = (one.rule for one in (*computed.derived, *others))
-        return lowered | {id(one): lower_derived_rule(policy, one, options) for one in derived}
+        return lowered | {one: lower_derived_rule(policy, one, options) for one in derived}
 
     if options.listener:  # who wants to hear of all of them
         unprobed = every()
@@ -135,7 +135,7 @@ def _plain(computed: ComputedRules, lowered: Lowered) -> tuple[CompiledRule, ...
 
 def _of(rules: Iterable[Rule], lowered: Lowered) -> tuple[CompiledRule, ...]:
     """Return rules as they are compiled, in all phases of each."""
-    return tuple(one for rule in rules for one in lowered[id(rule)])
+    return tuple(one for rule in rules for one in lowered[rule])
 
 
 def _derivation(

@@ -4,8 +4,7 @@ Source of the rules: upstream pkg/webhooks/resource (handlers.go, validation, mu
 pkg/webhooks/handlers/filter.go.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kyvsim.compile import CompiledRule, Turn
@@ -38,7 +37,6 @@ from kyvsim.sim.parts import Parts
 from kyvsim.sim.server import ApiError, Review, Verdict, errors
 from kyvsim.sim.server.request import ALLOWED
 
-_NOTHING_SHOWN: Mapping[int, tuple[RuleResult, ...]] = MappingProxyType({})
 _OWN_KINDS = frozenset({"UpdateRequest"})
 _MUTATED = frozenset({Operation.CREATE, Operation.UPDATE, Operation.CONNECT})
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
@@ -234,12 +232,12 @@ class AdmissionController:
         turn: Turn,
         phase: Phase,
         request: AdmissionRequest,
-        shown: Mapping[int, tuple[RuleResult, ...]] = _NOTHING_SHOWN,
+        shown: Callable[[Turn], tuple[RuleResult, ...] | None] | None = None,
     ) -> PolicyResponse | None:
         given = self.opened(request)
         if given is None:
             return None
-        known = shown.get(id(turn))
+        known = shown(turn) if shown else None
         if known is not None:
             return passing(turn, phase, given.object, known)
         return run_turn(turn, phase, given, self._world)

@@ -34,17 +34,17 @@ class AdmissionNotes:
 
     def __init__(self, admission: AdmissionController, store: Store) -> None:
         self._store = store
-        self._open: dict[int, tuple[ApiRequest, Note]] = {}
+        self._open: dict[ApiRequest, Note] = {}
         admission.listeners.append(self._note)
 
     def take(self, request: ApiRequest) -> Note:
         """Return what was noted of a request that is answered now."""
-        return self._open.pop(id(request), (request, Note()))[1]
+        return self._open.pop(request, Note())
 
     def add(self, request: ApiRequest, more: Note) -> None:
         """Add what others than Kyverno's webhooks make of a request."""
-        _, note = self._open.get(id(request), (request, Note()))
-        joined = Note(
+        note = self._open.get(request, Note())
+        self._open[request] = Note(
             changed_by=_joined(note.changed_by, more.changed_by),
             denied_by=_joined(note.denied_by, more.denied_by),
             failed=_joined(note.failed, more.failed),
@@ -52,7 +52,6 @@ class AdmissionNotes:
             results=note.results + more.results,
             skipped=note.skipped + more.skipped,
         )
-        self._open[id(request)] = (request, joined)
 
     def _note(self, admission: Admission) -> None:
         request, responses = admission.review.request, admission.responses

@@ -203,7 +203,7 @@ class _Scanner:
                 given = given or open_request(request, world, "")
                 if given is None:
                     continue
-                known = shown.get(id(turn))
+                known = shown(turn)
                 if known is not None:
                     yield passing(turn, stage.phase, given.object, known)
                     continue

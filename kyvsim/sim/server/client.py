@@ -1,6 +1,7 @@
 """The API as one user sees it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.request import Operation, UserInfo
@@ -66,4 +67,4 @@ class Client:
 
     def send(self, request: ApiRequest) -> ApiResponse:
         """Send a request of any kind, in this user's name and for the client's purpose."""
-        return self._server.perform(request._replace(user=self.user, purpose=self._purpose))
+        return self._server.perform(replace(request, user=self.user, purpose=self._purpose))

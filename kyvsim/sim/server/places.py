@@ -1,5 +1,7 @@
 """Whether a request names a kind that is served, and a namespace that is there."""
 
+from dataclasses import replace
+
 from kyvsim.kube.discovery import is_builtin, split_api_version
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.obstacle import Reason
@@ -20,7 +22,7 @@ def placed(request: ApiRequest, store: Store) -> ApiRequest:
         return request
     if obj is not None and not request.subresource:
         obj = with_metadata(obj, {"namespace": None})
-    return request._replace(key=key._replace(namespace=""), object=obj)
+    return replace(request, key=key._replace(namespace=""), object=obj)
 
 
 def place_problem(request: ApiRequest, store: Store) -> ApiError | None:

@@ -1,6 +1,7 @@
 """What clients send to the API server, what it asks webhooks, and what both answer."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
 from kyvsim.kube.objects import Json, ObjectKey
@@ -20,8 +21,9 @@ class Purpose(NamedTuple):
     message: str = ""
 
 
-class ApiRequest(NamedTuple):
-    """One request of one user about one object."""
+@dataclass(frozen=True, eq=False, slots=True)
+class ApiRequest:
+    """One request of one user about one object; it equals itself only: another is another event."""
 
     operation: Operation
     key: ObjectKey

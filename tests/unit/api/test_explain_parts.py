@@ -24,7 +24,8 @@ def numbers():
     ],
 )
 def test_a_part_is_found_where_it_first_stands(value, path, numbers):
-    assert Parts(OBJECT, numbers).path_of(value) == path
+    parts = Parts(OBJECT, numbers)
+    assert parts.path_of(value, number_of(value, numbers)) == path
 
 
 @pytest.mark.parametrize(

@@ -103,9 +103,9 @@ def ends(plan, obj):
             shown = []
             yield one.open, known
         else:
-            (policy, results), *shown = shown
-            assert policy is one.open.turn.policy.policy
-            yield one.open, results
+            passes, *shown = shown
+            assert passes.policy is one.open.turn.policy.policy
+            yield one.open, passes.results
 
 
 def test_what_is_shown_is_what_the_engine_says(bench, request_for):

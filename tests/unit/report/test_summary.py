@@ -2,7 +2,14 @@ from dataclasses import replace
 
 import pytest
 
-from kyvsim.model.result import EngineResponse, PassingPolicies, Phase, PolicyResponse, RuleStatus
+from kyvsim.model.result import (
+    EngineResponse,
+    PassingPolicies,
+    Phase,
+    PolicyPasses,
+    PolicyResponse,
+    RuleStatus,
+)
 from kyvsim.report.course import Course
 from kyvsim.report.summary import Summary, compile_rows, is_audit, summary_of
 
@@ -146,7 +153,7 @@ def test_untold_results_are_left_out(make):
 def test_passes_that_objects_share_count_and_show_as_others_do(make, untold, shown):
     policy = make.policy("p", "r")
     results = (make.result(policy, Phase.VALIDATE, RuleStatus.PASS),)
-    passing = PassingPolicies(((policy, results),) * 2, Phase.VALIDATE, POD)
+    passing = PassingPolicies((PolicyPasses(policy, results),) * 2, Phase.VALIDATE, POD)
     response = EngineResponse(POD, POD, (passing,))
     course = Course()
     assert list(course.watching([response])) == [response]

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.schema.findings import duplicates, findings, findings_as_written
-from kyvsim.schema.node import NamedSchemas, Node
+from kyvsim.schema.node import NamedSchemas
 
 TEXT = {"type": "string"}
 KEYED = {
@@ -122,18 +122,3 @@ def test_what_keeps_a_combination_from_fitting_is_inside_it():
 )
 def test_items_that_repeat_an_earlier_one(schema, data, found):
     assert [(one.path, one.value) for one in duplicates(data, schema)] == found
-
-
-def test_an_item_that_fits_is_looked_at_once_and_one_that_does_not_each_time(monkeypatch):
-    schema = of({"list": {"type": "array", "items": {"properties": {"n": "integer"}}}})
-    good, bad = {"n": 1}, {"n": "x"}
-    asked = []
-    real = Node.child
-    monkeypatch.setattr(Node, "child", lambda self, name: asked.append(name) or real(self, name))
-    for _ in range(3):
-        assert findings({"list": [good, {"n": 1}]}, schema) == []
-    assert asked.count("n") == 1 + 3
-    for _ in range(2):
-        assert [one.path for one in findings({"list": [good, bad]}, schema)] == [("list", 1, "n")]
-        written = findings_as_written({"list": [bad, good]}, schema)
-        assert [one.path for one in written] == [("list", 0, "n")]
