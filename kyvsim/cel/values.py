@@ -49,8 +49,7 @@ class MadeList(list[Any]):
 
     __slots__ = ()
 
-    def __hash__(self) -> int:  # type: ignore[override]  # a list has none
-        return id(self)
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a list has none
 
 
 class JoinedList(list[Any]):
@@ -58,8 +57,7 @@ class JoinedList(list[Any]):
 
     __slots__ = ()
 
-    def __hash__(self) -> int:  # type: ignore[override]  # a list has none
-        return id(self)
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a list has none
 
 
 class TextList(list[str]):
@@ -73,8 +71,7 @@ class MadeMap(dict[Any, Any]):
 
     __slots__ = ()
 
-    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none
-        return id(self)
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a dict has none
 
 
 class Message(dict[str, Any]):

@@ -5,8 +5,7 @@ Which lists of which Kubernetes types merge by key is package data, merge_keys.j
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import compress, count
-from operator import is_, not_
+from operator import is_
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -35,8 +34,6 @@ class Joined(NamedTuple):
 _Name = str | tuple[str, ...]
 Join = Callable[[Json, Json], Joined]
 """Merges an element of the object and one of the patch; either may be ABSENT."""
-AreTidy = Callable[[Iterable[Json]], Iterable[bool]]
-"""Says of elements which of them are known to stay as they are where the patch lacks them."""
 
 
 def merge_keyed(
@@ -44,7 +41,6 @@ def merge_keyed(
     origin: Json,
     keys: tuple[str, ...],
     join: Join,
-    are_tidy: AreTidy | None = None,
 ) -> list[Json]:
     """Return the merged list; `dest` itself when it stays as it is.
 
@@ -60,8 +56,8 @@ def merge_keyed(
         merged = [join(item, ABSENT).value for item in dest]
     else:
         patch = {} if origin is ABSENT else _first(added, origin)
-        if are_tidy and len(keys) == 1 and len(set(names)) == len(names):
-            return _merge_distinct(dict(zip(names, dest, strict=True)), patch, join, are_tidy)
+        if len(keys) == 1 and len(set(names)) == len(names):
+            return _merge_distinct(dict(zip(names, dest, strict=True)), patch, join)
         order = _order(names, patch, several=len(keys) > 1)
         merged = [*_merge_tidy(order, (names, dest), patch, join)]
     if len(merged) == len(dest) and all(map(is_, merged, dest)):
@@ -124,24 +120,15 @@ def _merge_tidy(
         yield value if lasting is ABSENT or (in_place and lasting is before) else lasting
 
 
-def _merge_distinct(
-    rest: dict[_Name, Json], patch: Mapping[_Name, Json], join: Join, are_tidy: AreTidy
-) -> list[Json]:
-    """Return what `_merge_tidy` yields for one key and elements of which each has its own name.
-
-    Only what the patch names, and what is not known to be tidy, is looked at by itself: a loop
-    patches one element of a long list at a time.
-    """
+def _merge_distinct(rest: dict[_Name, Json], patch: Mapping[_Name, Json], join: Join) -> list[Json]:
+    """Return what `_merge_tidy` yields for one key and elements of which each has its own name."""
     merged = []
     for name, new in patch.items():
         before = rest.pop(name, ABSENT)
         value, in_place = join(before, new)
         if not is_empty(value):
             merged.append(value if before is ABSENT or in_place else before)
-    others = [*rest.values()]
-    for at in [*compress(count(), map(not_, are_tidy(others)))]:
-        others[at] = join(others[at], ABSENT).value
-    return merged + others
+    return merged + [join(item, ABSENT).value for item in rest.values()]
 
 
 def _merge_untidy(dest: list[Json], origin: Json, keys: Sequence[str], join: Join) -> list[Json]:

@@ -10,13 +10,12 @@ Each returns ABSENT for a value that goes.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from itertools import islice, repeat
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Final
 
 from kyvsim.kube.go_text import quote
-from kyvsim.kube.numbers import tidy_parts, with_whole_numbers, within_bounds
+from kyvsim.kube.numbers import with_whole_numbers
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.kube.wildcard import fits_itself_only
 from kyvsim.patch.keyed_lists import NOTHING_MERGES, Field, Joined, find_type, merge_keyed
@@ -167,7 +166,6 @@ def _doubled_keys(value: Json) -> Iterator[str]:
 
 
 def _apply(patch: Json, resource: Json) -> Json:
-    within_bounds(tidy_parts())
     result = _merge(resource, patch, None)
     if result is ABSENT:
         raise PatchError("filter cannot create or delete objects")
@@ -194,8 +192,7 @@ def _merge(dest: Json, origin: Json, known: Field | None) -> Json:
     if directive == "replace":
         merged = _settle_elements(origin, known)
     else:
-        are_tidy = partial(_are_tidy, known.element)
-        merged = merge_keyed(dest, origin, known.keys, _joiner(known), are_tidy)
+        merged = merge_keyed(dest, origin, known.keys, _joiner(known))
     return dest if same(merged, dest) else merged
 
 
@@ -241,23 +238,10 @@ def _keep(dest: Json, known: Field | None) -> Json:
         dest.__class__ is not list or known is None or known.keys is None
     ):
         return dest
-    tidy = tidy_parts()
-    about = id(dest), id(known)
-    if about in tidy:
-        return dest
     if known is not None and known.keys is not None and dest.__class__ is list:
         kept = merge_keyed(dest, ABSENT, known.keys, _joiner(known))
-        kept = dest if same(kept, dest) else kept
-    else:
-        kept = _keep_fields(dest, known or _typed(dest))
-    if kept is dest:
-        tidy[about] = dest, known  # both held: the table of types forgets some
-    return kept
-
-
-def _are_tidy(known: Field | None, values: Iterable[Json]) -> Iterable[bool]:
-    """Return for each value whether `_keep` is known to leave it alone."""
-    return map(tidy_parts().__contains__, zip(map(id, values), repeat(id(known)), strict=False))
+        return dest if same(kept, dest) else kept
+    return _keep_fields(dest, known or _typed(dest))
 
 
 def _refuse_nameless(names: Json, shown: Json) -> None:
@@ -273,15 +257,11 @@ def _refuse_nameless(names: Json, shown: Json) -> None:
 
 def _keep_fields(dest: Json, known: Field | None, skip: Json = ()) -> Json:
     _refuse_nameless(dest, dest)
-    tidy, changed = tidy_parts(), {}
+    changed = {}
     for name, below in dict.fromkeys(dest).items() if known is None else known.fields.items():
         before = dest.get(name)
         kind = before.__class__
-        if (
-            (kind is dict or kind is list)
-            and (id(before), id(below)) not in tidy
-            and name not in skip
-        ):
+        if (kind is dict or kind is list) and name not in skip:
             after = _keep(before, below)
             if after is not before:
                 changed[name] = after

@@ -9,7 +9,6 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from kyvsim.kube.numbers import is_whole_form, shown_parts
 from kyvsim.kube.objects import Json
 from kyvsim.report.diff import Marked, marked_lines
 from kyvsim.report.object_yaml import leaf, scalar, yaml_lines
@@ -52,7 +51,7 @@ def _compared(before: Json, after: Json, *, whole: bool) -> list[Marked]:
 
 def _compare(told: _Told, spot: _Spot, before: Json, after: Json) -> None:
     lines, whole = told
-    if before is after or is_whole_form(before, after):
+    if before is after:
         if whole:
             lines += _unchanged(spot.lead, spot.indent, after)
         return
@@ -73,17 +72,11 @@ def _compare(told: _Told, spot: _Spot, before: Json, after: Json) -> None:
 
 
 def _unchanged(lead: str, indent: int, value: Json) -> list[Marked]:
-    """Return the lines of what is in both; of a part that many objects share they are known."""
+    """Return the lines of what is in both."""
     if not value or (value.__class__ is not dict and value.__class__ is not list):
         text = f"{lead} {leaf(value, indent)}" if lead.endswith(":") else lead + leaf(value, indent)
         return [(" ", line) for line in text.split("\n")] if "\n" in text else [(" ", text)]
-    shown, about = shown_parts(), (id(value), lead, indent)
-    found = shown.get(about)
-    if found is None:
-        # The part is held beside its lines, so that no other one gets its id.
-        found = value, [(" ", line) for line in yaml_lines(value, lead, indent)]
-        shown[about] = found
-    return found[1]
+    return [(" ", line) for line in yaml_lines(value, lead, indent)]
 
 
 def _compare_mappings(
