@@ -1,16 +1,18 @@
-r"""Random texts that fit a regular expression.
+r"""Random texts that fit a regular expression, of the kinds that policies write.
+
+These have characters, classes, `.`, groups, alternatives, repetitions and `\` before a mark.
 
 upstream: zach-klippenstein/goregen, which reads Go's expressions without any Perl syntax: there is
 no `\d`, no `(?:`, no lazy repetition. Unbounded repetition ends at 4096.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
-from kyvsim.go.random_class import Runes, read_class, read_escape, regex_error
-from kyvsim.kube.regexes import RegexError
+from kyvsim.kube.regexes import RegexError, compile_regex
 
 
 class Chance(NamedTuple):
@@ -22,187 +24,109 @@ class Chance(NamedTuple):
     """Is told of steps that are about to be taken, and raises where they are too many."""
 
 
-Maker: TypeAlias = Callable[[Chance], str]
-"""Makes one random text."""
-
+_Maker: TypeAlias = Callable[[Chance], str]
+_Choice = TypeVar("_Choice")
 _UNBOUNDED = 4096
-_MAX_REPEAT = 1000
 _MAX_LENGTH = 1 << 20
-
 """Texts are held below this; upstream goes on until memory ends."""
+_MAX_DEPTH = 100
 _STEPS = 4
 """What a repetition costs: a draw takes as long as some steps."""
-_SIMPLE = MappingProxyType({"*": (0, _UNBOUNDED), "+": (1, _UNBOUNDED), "?": (0, 1)})
-_ANY_CHARACTER = 0x7FFF_FFFF
-"""upstream draws `.` from all int32, of which nearly none is a character."""
+_SIGNS = MappingProxyType({"*": (0, _UNBOUNDED), "+": (1, _UNBOUNDED), "?": (0, 1)})
+_PRINTABLE = tuple(map(chr, range(0x20, 0x7F)))
+"""What `.` and `[^…]` are drawn from; upstream draws them from all of Unicode, and beyond."""
+_TOKEN = re.compile(
+    r"(?P<repetition>[*+?]|\{(?P<low>\d+)(?P<more>,(?P<high>\d+)?)?\})"
+    r"|\[(?P<negated>\^)?(?P<class>\]?(?:\\.|[^\]\\])*)\]|\\?.",
+    re.DOTALL | re.ASCII,
+)
+_OF_CLASS = re.compile(r"(\\?.)(?:-(\\?.))?", re.DOTALL)
 
 
 def make_random(pattern: str, chance: Chance) -> str:
     """Return a random text that fits `pattern`.
 
-    Raises RegexError with Go's message, and what `chance.spend` raises.
+    Raises RegexError, and what `chance.spend` raises.
     """
     return _maker(pattern)(chance)
 
 
 @lru_cache(maxsize=64)
-def _maker(pattern: str) -> Maker:
-    reader = _Reader(pattern)
-    maker = reader.alternatives()
-    if reader.at < len(pattern):
-        raise regex_error("unexpected )", pattern)
-    return maker
+def _maker(pattern: str) -> _Maker:
+    compile_regex(pattern)  # for the errors of what is no expression: below only good ones are read
+    return _alternatives(_TOKEN.finditer(pattern), 0)
 
 
-def _literal(text: str) -> Maker:
-    return lambda _: text
+def _alternatives(tokens: Iterator[re.Match[str]], depth: int) -> _Maker:
+    if depth > _MAX_DEPTH:
+        raise RegexError("random: the groups are nested too deeply")
+    choices: list[list[_Maker]] = [[]]
+    for token in tokens:
+        last = choices[-1]
+        if token[0] == ")":
+            break
+        if token[0] == "|":
+            choices.append([])
+        elif token[0] == "(":
+            last.append(_alternatives(tokens, depth + 1))
+        elif not token["repetition"]:
+            last.append(_atom(token))
+        elif last:
+            last[-1] = _repeated(last[-1], *_bounds(token))
+        else:  # a good expression of Perl, such as `(?:a)`
+            text = f"missing argument to repetition operator: `{token[0]}`"
+            raise RegexError(f"error parsing regexp: {text}")
+    choose = _one_of(choices)
+    return lambda chance: "".join([make(chance) for make in choose(chance)])
 
 
-def _any_character(chance: Chance) -> str:
-    return _character(1 + chance.below(_ANY_CHARACTER))
+def _one_of(choices: Sequence[_Choice]) -> Callable[[Chance], _Choice]:
+    if len(choices) == 1:
+        return lambda _: choices[0]
+    return lambda chance: choices[chance.below(len(choices))]
 
 
-def _character(code: int) -> str:
-    return "\ufffd" if code > 0x10FFFF or 0xD800 <= code < 0xE000 else chr(code)
+def _atom(token: re.Match[str]) -> _Maker:
+    if token[0] == ".":
+        return _one_of(_PRINTABLE)
+    if token["class"] is None:
+        return _one_of(["" if token[0] in "^$" else _character(token[0])])
+    if "[:" in token["class"]:
+        raise RegexError(f"random: a class with a name is not supported: `{token[0]}`")
+    found: set[str] = set()
+    for first, last in _OF_CLASS.findall(token["class"]):
+        low, high = _character(first), _character(last or first)
+        found.update(map(chr, range(ord(low), ord(high) + 1)))
+    drawn = [one for one in _PRINTABLE if one not in found] if token["negated"] else sorted(found)
+    if not drawn:
+        raise RegexError(f"random: no printable character fits the class: `{token[0]}`")
+    return _one_of(drawn)
 
 
-def _one_of(runes: Runes) -> Maker:
-    size = sum(high - low + 1 for low, high in runes)
-    if not size:
-        raise RegexError("random: no character fits the class")  # upstream: panics
-
-    def make(chance: Chance) -> str:
-        place = chance.below(size)
-        for low, high in runes:
-            if place <= high - low:
-                return _character(low + place)
-            place -= high - low + 1
-        raise AssertionError  # a place within size is always found
-
-    return make
+def _character(text: str) -> str:
+    if len(text) > 1 and text[1] in "afnrtvx01234567":
+        raise RegexError(f"random: this escape sequence is not supported: `{text}`")
+    if len(text) > 1 and text[1].isalnum():  # Perl's
+        raise RegexError(f"error parsing regexp: invalid escape sequence: `{text}`")
+    return text[-1]
 
 
-def _sequence(makers: list[Maker]) -> Maker:
-    if len(makers) == 1:
-        return makers[0]
-    return lambda chance: "".join(make(chance) for make in makers)
+def _bounds(token: re.Match[str]) -> tuple[int, int]:
+    if token[0] in _SIGNS:
+        return _SIGNS[token[0]]
+    low = int(token["low"])
+    return low, int(token["high"] or _UNBOUNDED) if token["more"] else low
 
 
-def _repeated(make: Maker, low: int, high: int) -> Maker:
+def _repeated(make: _Maker, low: int, high: int) -> _Maker:
     def repeat(chance: Chance) -> str:
         count = low + chance.below(high - low + 1)
         chance.spend(count * _STEPS)
-        pieces: list[str] = []
-        length = 0
+        text = ""
         for _ in range(count):
-            piece = make(chance)
-            pieces.append(piece)
-            length += len(piece)
-            if length > _MAX_LENGTH:
+            text += make(chance)
+            if len(text) > _MAX_LENGTH:
                 raise RegexError("random: the text grows too long")
-        return "".join(pieces)
+        return text
 
     return repeat
-
-
-def _with_pending(maker: Maker, sign: str) -> Maker:
-    return _repeated(maker, *_SIMPLE[sign]) if sign else maker
-
-
-class _Reader:
-    """Reads an expression from left to right; `at` is the place of the next character."""
-
-    __slots__ = ("at", "depth", "pattern")
-
-    def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
-        self.at = 0
-        self.depth = 0
-
-    def alternatives(self) -> Maker:
-        choices = [self._sequence()]
-        while self.pattern.startswith("|", self.at):
-            self.at += 1
-            choices.append(self._sequence())
-        if len(choices) == 1:
-            return choices[0]
-        return lambda chance: choices[chance.below(len(choices))](chance)
-
-    def _sequence(self) -> Maker:
-        makers: list[Maker] = []
-        while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
-            start = self.at
-            if self._bounds() is not None:
-                where = self.pattern[start : self.at]
-                raise regex_error("missing argument to repetition operator", where)
-            maker = self._atom()
-            makers.append(self._repetitions(maker))
-        return _sequence(makers)
-
-    def _repetitions(self, maker: Maker) -> Maker:
-        """Read the repetitions behind an atom; several of `*`, `+`, `?` in a row make one."""
-        pending = ""
-        limit = 1
-        while self.at < len(self.pattern):
-            start, sign = self.at, self.pattern[self.at]
-            bounds = self._bounds()
-            if bounds is None:
-                break
-            if sign in _SIMPLE:
-                pending = sign if pending in ("", sign) else "*"
-                continue
-            maker, pending = _with_pending(maker, pending), ""
-            limit *= max(bounds[1] if bounds[1] < _UNBOUNDED else bounds[0], 1)
-            if limit > _MAX_REPEAT:
-                raise regex_error("invalid repeat count", self.pattern[start : self.at])
-            maker = _repeated(maker, *bounds)
-        return _with_pending(maker, pending)
-
-    def _bounds(self) -> tuple[int, int] | None:
-        """Read a repetition; None where the next thing is none."""
-        char = self.pattern[self.at]
-        if char in _SIMPLE:
-            self.at += 1
-            return _SIMPLE[char]
-        end = self.pattern.find("}", self.at)
-        if char != "{" or end < 0:
-            return None
-        low, comma, high = self.pattern[self.at + 1 : end].partition(",")
-        good = low.isascii() and low.isdigit() and (not high or (high.isascii() and high.isdigit()))
-        if not good or (len(low) > 1 and low[0] == "0"):
-            return None
-        whole = self.pattern[self.at : end + 1]
-        self.at = end + 1
-        least = int(low[:9])
-        most = least if not comma else int(high[:9]) if high else _UNBOUNDED
-        if least > _MAX_REPEAT or (high and most > _MAX_REPEAT) or least > most:
-            raise regex_error("invalid repeat count", whole)
-        return least, most
-
-    def _atom(self) -> Maker:
-        char = self.pattern[self.at]
-        match char:
-            case "(":
-                return self._group()
-            case "[":
-                runes, self.at = read_class(self.pattern, self.at)
-                return _one_of(runes)
-            case "\\":
-                code, self.at = read_escape(self.pattern, self.at)
-                return _literal(_character(code))
-        self.at += 1
-        if char == ".":
-            return _any_character
-        return _literal("" if char in "^$" else char)
-
-    def _group(self) -> Maker:
-        self.at += 1
-        self.depth += 1
-        if self.depth > 200:
-            raise regex_error("expression nests too deeply", self.pattern)
-        maker = self.alternatives()
-        if not self.pattern.startswith(")", self.at):
-            raise regex_error("missing closing )", self.pattern)
-        self.at += 1
-        self.depth -= 1
-        return maker
