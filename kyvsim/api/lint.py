@@ -45,7 +45,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.exception import Exceptions
 from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.source import Document
-from kyvsim.report.findings import Findings
+from kyvsim.report.finding import Findings
 from kyvsim.schema.native import native_schemas
 
 _NOT_EVALUATED = frozenset({"KV019"})

@@ -15,6 +15,8 @@ from kyvsim.model.result import (
     ToldReason,
 )
 from kyvsim.report.places import rule_place
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.report.source_excerpt import rule_place
 from kyvsim.report.summary import Row
 from kyvsim.report.told_reasons import told_reasons
 from kyvsim.suite.run import Answers

@@ -4,7 +4,7 @@ from kyvsim.api.apply import known_by_now
 from kyvsim.cli.report_files import ReportFiles
 from kyvsim.cli.streams import say
 from kyvsim.model.ending import Verdict
-from kyvsim.report.baseline_file import baseline_text
+from kyvsim.report.known_failures import baseline_text
 from kyvsim.report.run import Run
 from kyvsim.report.run_ending import run_ending
 from kyvsim.report.style import counted, safe_line

@@ -12,7 +12,7 @@ from kyvsim.cli.streams import shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.report.chainsaw_formats import FORMATS
 from kyvsim.report.chainsaw_run import chainsaw_ending
-from kyvsim.report.suite_run import Sight
+from kyvsim.report.suite_rows import Sight
 
 _HELP = """Run chainsaw tests on a simulated cluster, a fresh one for each.
 

@@ -8,10 +8,8 @@ from typing import NamedTuple
 from kyvsim.cli.streams import is_terminal, say, shown_width, write_out
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ending import Ending
-from kyvsim.report.closing_text import closing_lines
-from kyvsim.report.ending import ending_line
-from kyvsim.report.look import Look
-from kyvsim.report.wrapped import sheet_of
+from kyvsim.report.ending import closing_lines, ending_line
+from kyvsim.report.look import Look, sheet_of
 
 
 def say_remarks(remarks: Iterable[Diagnostic]) -> None:
@@ -23,7 +21,7 @@ def say_remarks(remarks: Iterable[Diagnostic]) -> None:
         for line in remark_lines(told):
             say(line)
     elif told:
-        from kyvsim.report.remark_text import remark_text  # noqa: PLC0415 — where there are some
+        from kyvsim.report.diagnostic_json import remark_text  # noqa: PLC0415 — where there are some
 
         for one in told:
             say(remark_text(one))

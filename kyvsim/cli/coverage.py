@@ -12,7 +12,7 @@ from kyvsim.model.probe import Coverage
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.coverage_formats import COVERAGE_FORMATS
 from kyvsim.report.coverage_text import percent_text
-from kyvsim.report.suite_run import reaches_enough
+from kyvsim.report.suite_rows import reaches_enough
 
 _OPTIONS = ("coverage", "coverage_report", "coverage_threshold")
 

@@ -23,7 +23,7 @@ from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.load.files import STDIN
 from kyvsim.model.diagnostic import strictly
 from kyvsim.report.ending import ending_line
-from kyvsim.report.findings import Findings
+from kyvsim.report.finding import Findings
 from kyvsim.report.lint_formats import FORMATS
 from kyvsim.report.look import Look
 from kyvsim.report.progress import waiting

@@ -10,9 +10,8 @@ from kyvsim.api.suite_update import FileText
 from kyvsim.cli.golden_files import write_files
 from kyvsim.load.files import STDIN_NAME
 from kyvsim.model.ending import Fact, Verdict
-from kyvsim.report.look import Look
+from kyvsim.report.look import Look, sheet_of
 from kyvsim.report.style import counted, safe_line
-from kyvsim.report.wrapped import sheet_of
 
 
 def diff_of(files: Iterable[FixedFile], look: Look) -> Iterator[str]:

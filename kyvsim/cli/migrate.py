@@ -23,8 +23,8 @@ from kyvsim.model.evidence import Answer
 from kyvsim.model.migration import Migration
 from kyvsim.report.ending import ending_line
 from kyvsim.report.log_commands import YAML
-from kyvsim.report.migrate_ending import ending_of
 from kyvsim.report.migrate_formats import FORMATS
+from kyvsim.report.migrate_text import ending_of
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import safe_line
 

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from kyvsim.cli.streams import shown_width, shows_colours
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.report.look import Look
-from kyvsim.report.remark_source import source_lines
-from kyvsim.report.remark_text import remark_text
-from kyvsim.report.wrapped import sheet_of
+from kyvsim.report.diagnostic_json import remark_text, source_lines
+from kyvsim.report.look import Look, sheet_of
 
 
 def remark_lines(remarks: Iterable[Diagnostic]) -> Iterator[str]:

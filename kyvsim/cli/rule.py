@@ -9,12 +9,10 @@ from kyvsim.cli import declared
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.streams import shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import likely
-from kyvsim.report.code_text import code_lines, list_lines
-from kyvsim.report.known_codes import Code, codes_by_name, files_of
+from kyvsim.report.code_text import Code, code_lines, codes_by_name, files_of, list_lines
 from kyvsim.report.log_commands import JSON
-from kyvsim.report.look import Look
+from kyvsim.report.look import Look, sheet_of
 from kyvsim.report.style import counted
-from kyvsim.report.wrapped import sheet_of
 
 _HELP = """Show what the code of a remark means, with a bad and a good example.
 

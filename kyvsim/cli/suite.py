@@ -44,9 +44,14 @@ from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.report.progress import waiting, with_progress
-from kyvsim.report.suite_diff import diff_text
 from kyvsim.report.suite_formats import FORMATS
-from kyvsim.report.suite_run import Sight, every_diagnostic, everything_left_out, suite_ending
+from kyvsim.report.suite_rows import (
+    Sight,
+    diff_text,
+    every_diagnostic,
+    everything_left_out,
+    suite_ending,
+)
 from kyvsim.suite.selector import Selector, SelectorError, parse_selector
 
 

@@ -16,7 +16,7 @@ from kyvsim.cli.streams import say, write_out
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.suite_formats import FORMATS
-from kyvsim.report.suite_run import summary_line, unusable_manifests
+from kyvsim.report.suite_rows import summary_line, unusable_manifests
 
 
 def _local_time() -> datetime:

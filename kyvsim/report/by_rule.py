@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from kyvsim.report.look import Sheet, wrapped
 from kyvsim.report.run import Run
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.summary import Summary
 from kyvsim.report.view_rows import behind
-from kyvsim.report.wrapped import Sheet, wrapped
 
 _COLUMN: Final = 7
 _SHOWN: Final = ("fail", "warn", "error", "pass", "skip")

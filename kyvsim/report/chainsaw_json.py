@@ -8,7 +8,7 @@ from kyvsim.report.chainsaw_run import chainsaw_ending, chainsaw_tally, shown
 from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.json_text import to_json
-from kyvsim.report.suite_run import Sight
+from kyvsim.report.suite_rows import Sight
 
 
 def render(report: ChainsawReport, sight: Sight) -> Iterator[str]:

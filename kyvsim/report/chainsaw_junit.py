@@ -8,7 +8,7 @@ from kyvsim.model.ending import Verdict
 from kyvsim.report.chainsaw_run import chainsaw_ending, chainsaw_tally
 from kyvsim.report.ending import ending_line
 from kyvsim.report.junit_xml import attributes, escaped
-from kyvsim.report.suite_run import Sight
+from kyvsim.report.suite_rows import Sight
 
 
 def render(report: ChainsawReport, sight: Sight) -> Iterator[str]:

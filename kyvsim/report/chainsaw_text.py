@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.report.chainsaw_run import shown, summary_line
 from kyvsim.report.style import Paint, indented, painter, safe_line
-from kyvsim.report.suite_run import Sight
+from kyvsim.report.suite_rows import Sight
 
 _INDENT = " " * 6
 _LOOKS = (("pass", "pass", "pass"), ("fail", "FAIL", "fail"), ("unsupported", "n/a ", "skip"))

@@ -1,10 +1,118 @@
-"""Codes of remarks for people: all of them in a list, or one with its examples."""
+"""The codes of diagnostics: what is known of each, as text and as Markdown."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
-from kyvsim.report.known_codes import LINTED, Code
-from kyvsim.report.wrapped import Sheet, wrapped
+from kyvsim.kube.package_data import read_text
+from kyvsim.report.look import Sheet, wrapped
+
+# What the codes of remarks mean: the one place where it is written, for people and for pages.
+#
+# Each file in `codes/` is a group. A code is a heading, `## KV202 what it is about`, with text on
+# why it is told, and blocks of YAML: `bad` has the code, `good` says what was meant without it.
+# They are files of a folder in which a command is typed that tells the code: what follows the word
+# `bad`, or `lint example.yaml`. A comment that is nothing but a name (`# values.yaml`) begins a
+# file; what comes before any is `example.yaml`. Files of a block `beside` lie beside both.
+# `{deprecated}` ends the heading of a code of what has a successor. `kyvsim rule` shows it, as
+# editors do, and docs/diagnostics.md is made of it.
+
+
+_GROUPS: Final = (
+    "files",
+    "shape",
+    "resources",
+    "values",
+    "tests",
+    "scenarios",
+    "chainsaw",
+    "runs",
+    "fleets",
+    "further_files",
+    "cel",
+    "refusals",
+    "advice",
+)
+LINTED: Final = "lint example.yaml"
+"""The command of an example that names none."""
+_BLOCK: Final = re.compile(
+    r"^```yaml (bad|good|beside)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+_FILE: Final = re.compile(r"^# (\S*\.\w+)\n", re.MULTILINE)
+_DEPRECATED: Final = " {deprecated}"
+
+
+class Example(NamedTuple):
+    """Files, and a command that is typed beside them."""
+
+    command: str
+    """What follows `kyvsim`."""
+    text: str
+    """The files, each below a comment with its name; one without is `example.yaml`."""
+
+
+class Code(NamedTuple):
+    """What one code means."""
+
+    code: str
+    title: str
+    group: str
+    why: str = ""
+    """Paragraphs, in Markdown; "" where the message says it all."""
+    bad: Example | None = None
+    """What has the code, and no other; None where there is no example."""
+    good: Example | None = None
+    """The same as it was meant: nothing is told of it."""
+    beside: str = ""
+    """The files that lie beside both."""
+    deprecated: bool = False
+    """Whether what it is told of works, and has a successor."""
+
+
+def every_code() -> tuple[Code, ...]:
+    """Return all codes, by group and number; they are read at each call."""
+    return tuple(one for name in _GROUPS for one in _codes_in(name))
+
+
+@cache
+def codes_by_name() -> Mapping[str, Code]:
+    """Return all codes by their names; they are read once."""
+    return MappingProxyType({one.code: one for one in every_code()})
+
+
+def files_of(text: str) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each file of an example's text."""
+    first, *named = _FILE.split(text)
+    if first.strip():
+        yield "example.yaml", first
+    yield from zip(named[::2], named[1::2], strict=True)
+
+
+def _codes_in(name: str) -> Iterator[Code]:
+    text = read_text(__file__, "codes", f"{name}.md")
+    head, *entries = re.split(r"^## ", text, flags=re.MULTILINE)
+    group = head.removeprefix("# ").strip()
+    for entry in entries:
+        heading, _, body = entry.partition("\n")
+        code, _, about = heading.partition(" ")
+        blocks = {word: (command, text) for word, command, text in _BLOCK.findall(body)}
+        bad = Example(blocks["bad"][0] or LINTED, blocks["bad"][1]) if "bad" in blocks else None
+        yield Code(
+            code=code,
+            title=about.removesuffix(_DEPRECATED),
+            group=group,
+            why=_BLOCK.sub("", body).strip(),
+            bad=bad,
+            good=bad and Example(blocks["good"][0] or bad.command, blocks["good"][1]),
+            beside=blocks.get("beside", ("", ""))[1],
+            deprecated=about.endswith(_DEPRECATED),
+        )
+
+
+# Codes of remarks for people: all of them in a list, or one with its examples.
+
 
 _INDENT = "    "
 
@@ -45,3 +153,23 @@ def blocks_of(one: Code) -> Iterator[tuple[str, str, str]]:
 def _paragraph(text: str, sheet: Sheet, style: str = "") -> Iterator[str]:
     for line in wrapped(text, sheet.width, "", ""):
         yield (sheet.paint(style, line) if style else line) + "\n"
+
+
+# The code of a remark as Markdown: for pages and editors.
+
+
+def code_markdown(one: Code, heading: str) -> str:
+    """Return a heading, why a code is told, and its examples."""
+    return "\n".join((f"{heading}\n", *why_lines(one), *example_blocks(one)))
+
+
+def why_lines(one: Code) -> Iterator[str]:
+    """Yield why a code is told, where that is written."""
+    if one.why:
+        yield f"{one.why}\n"
+
+
+def example_blocks(one: Code) -> Iterator[str]:
+    """Yield the files of the examples of a code, each below what it is."""
+    for _, title, text in blocks_of(one):
+        yield f"{title}\n\n```yaml\n{text}```\n"

@@ -1,7 +1,20 @@
-"""A remark about an input file as JSON data."""
+"""Diagnostics of a run as JSON, as issues of GitLab, and as text with the line of the source."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.diagnostic import Diagnostic, Fix
+from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
+from kyvsim.model.source import Location
+from kyvsim.report.gitlab_issue import issue, weight_word
+from kyvsim.report.look import Sheet, wrapped
+from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of
+from kyvsim.report.style import safe_line
+
+# A remark about an input file as JSON data.
 
 
 def diagnostic_json(entry: Diagnostic) -> Json:
@@ -31,3 +44,58 @@ def _fix(fix: Fix) -> Json:
         for one in fix.edits
     ]
     return {"title": fix.title, "edits": edits}
+
+
+# Remarks about input files as issues of a code quality report of GitLab.
+
+
+def diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> Iterator[Json]:
+    """Yield an issue for each remark.
+
+    Its fingerprint is made of code, file and message, so that it stays when lines move; those that
+    agree in all are counted.
+    """
+    seen: Counter[str] = Counter()
+    for entry in diagnostics:
+        place = entry.location or Location("")
+        key = json.dumps([entry.code, place.file, entry.message])
+        seen[key] += 1
+        parts = f"{key} {seen[key]}"
+        fingerprint = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        told = (entry.code, entry.message)
+        yield issue(told, weight_word(entry.severity), place, fingerprint)
+
+
+# The line of a file that a remark is about, with a mark below the part that is meant.
+
+
+_INDENT: Final = "    "
+
+
+def source_lines(entry: Diagnostic, line: str, sheet: Sheet) -> Iterator[str]:
+    """Yield the line of a remark and the mark, unless it has its place in a text of that file.
+
+    `line` is as it is written, "" where nobody has it at hand.
+    """
+    place = entry.location
+    excerpt = excerpt_of(line, place.column) if place and not entry.excerpt else None
+    if place is None or excerpt is None:
+        return
+    shown, mark = excerpt_lines(excerpt, place.line, sheet.width - len(_INDENT))
+    look = "error" if entry.severity is Severity.ERROR else "warn"
+    yield f"{_INDENT}{sheet.paint('dim', shown[0])}{shown[1]}"
+    yield f"{_INDENT}{sheet.paint('dim', mark[0])}{sheet.paint(look, mark[1])}"
+
+
+# A remark about an input file as text.
+
+
+def remark_text(entry: Diagnostic, width: int = 0) -> str:
+    """Return a remark on one line, safe to show, and below it the lines that show its place.
+
+    For a terminal of some `width` it is wrapped; 0 leaves it on one line, as programs read it.
+    """
+    lines = [safe_line(str(entry))]
+    if 0 < width < len(lines[0]):
+        lines = [*wrapped(str(entry), width, "    ", "")]
+    return "\n".join((*lines, *(f"    {safe_line(one)}" for one in entry.excerpt)))

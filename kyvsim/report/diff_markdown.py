@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from kyvsim.model.difference import ResourceDifference
 from kyvsim.report.comparison import Comparison, comparison_ending, counts_line
-from kyvsim.report.diff_words import (
+from kyvsim.report.diff_text import (
     NOT_COMPARED,
     WITHOUT,
     arrow,

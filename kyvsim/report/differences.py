@@ -22,8 +22,8 @@ from kyvsim.model.source import Path
 from kyvsim.report.changes import Change, generated, mutations, patched_targets
 from kyvsim.report.finding import finding_of
 from kyvsim.report.json_text import whole_numbers
-from kyvsim.report.places import resource_place, rule_place
 from kyvsim.report.run import Explain
+from kyvsim.report.source_excerpt import resource_place, rule_place
 from kyvsim.report.summary import Row, compile_rows
 from kyvsim.report.text_blocks import QUIET
 

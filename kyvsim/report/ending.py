@@ -3,12 +3,18 @@
 The words stand here, so that every command says the same thing in the same way.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.report.look import Sheet
 from kyvsim.report.style import counted
+
+# The closing line of a run, the same as data, and the facts that commands have in common.
+#
+# The words stand here, so that every command says the same thing in the same way.
 
 
 def ending_line(ending: Ending) -> str:
@@ -58,3 +64,54 @@ def weighing(key: str, number: int, text: str, verdict: Verdict = Verdict.FAILED
 def _inputs(remarks: list[Diagnostic]) -> str:
     files = {one.location.file if one.location else "" for one in remarks}
     return counted(len(files), "input")
+
+
+# The end of a view for people: how the run ended.
+
+
+_LOOKS: Mapping[Verdict, str] = MappingProxyType(
+    {
+        Verdict.INCOMPLETE: "error",
+        Verdict.FAILED: "fail",
+        Verdict.WARNED: "warn",
+        Verdict.NOTHING: "warn",
+        Verdict.PASSED: "pass",
+    }
+)
+
+
+def closing_lines(ending: Ending, sheet: Sheet, seconds: float | None = None) -> Iterator[str]:
+    """Yield the lines that say how a run ended, in the words of the closing line.
+
+    `seconds` is how long the run took; it is told where
+    nobody compares two runs.
+    """
+    told = [fact.text for fact in ending.ranked if fact.text]
+    if seconds is not None:
+        told.append(f"{seconds:.1f} s")
+    told.append(f"exit status {ending.status}")
+    name = ending.verdict.value
+    yield from _named(name, _LOOKS[ending.verdict], _joined(told, _room(name, sheet)), sheet)
+
+
+def _room(name: str, sheet: Sheet) -> int:
+    return sheet.width - len(name) - len(": ")
+
+
+def _joined(facts: Iterable[str], room: int) -> Iterator[str]:
+    """Yield the lines of facts, each of which stays on one line."""
+    line = ""
+    for fact in facts:
+        longer = f"{line} · {fact}" if line else fact
+        if len(longer) > room and line:
+            yield f"{line} ·"
+            line = fact
+        else:
+            line = longer
+    yield line
+
+
+def _named(name: str, look: str, lines: Iterable[str], sheet: Sheet) -> Iterator[str]:
+    first, *rest = lines
+    yield f"{sheet.paint(look, name)}: {first}\n"
+    yield from (f"{' ' * len(name)}  {line}\n" for line in rest)

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from kyvsim.model.evidence import Account, Answer, Counterexample, Evidence, Said
 from kyvsim.model.source import Location
-from kyvsim.report.diff import Marked
 from kyvsim.report.evidence_words import (
     effects,
     example_objects,
@@ -16,6 +15,7 @@ from kyvsim.report.evidence_words import (
     unreached,
     without_effect,
 )
+from kyvsim.report.object_diff import Marked
 
 
 class ShownAccount(NamedTuple):

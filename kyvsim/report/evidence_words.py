@@ -13,9 +13,8 @@ from kyvsim.model.evidence import (
     SideReached,
 )
 from kyvsim.model.probe import Point
-from kyvsim.report.compact_yaml import compact_lines
-from kyvsim.report.diff import Marked, hunks
-from kyvsim.report.object_diff import marked_yaml
+from kyvsim.report.object_diff import Marked, hunks, marked_yaml
+from kyvsim.report.object_yaml import compact_lines
 from kyvsim.report.style import counted
 
 _UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})

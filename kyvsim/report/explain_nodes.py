@@ -1,13 +1,11 @@
 """Explanations as pages show them: steps in words, and which of them led to what decided."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, deciding
+from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind, deciding
 from kyvsim.model.source import Location
-from kyvsim.report.diff import Marked
-from kyvsim.report.explain_effects import effect_lines
 from kyvsim.report.explain_words import (
     Decision,
     answer_word,
@@ -16,6 +14,23 @@ from kyvsim.report.explain_words import (
     sentence,
     verdict_word,
 )
+from kyvsim.report.object_diff import Marked, hunks, marked_yaml
+from kyvsim.report.object_yaml import yaml_lines
+
+# What a rule that is explained changed or would create, as lines.
+
+
+def effect_lines(step: Step) -> Iterator[Marked]:
+    """Yield what a rule changed or would create, as lines of YAML with their marks."""
+    if step.kind is StepKind.CHANGE and step.found is not None and step.wanted is not None:
+        for mark, line in hunks(marked_yaml(step.found.data, step.wanted.data)):
+            yield (" ", "...") if mark == "@" else (mark, line)
+    if step.kind is StepKind.GENERATED and step.found is not None:
+        yield from (("+", line) for line in yaml_lines(step.found.data))
+
+
+# Explanations as pages show them: steps in words, and which of them led to what decided.
+
 
 _LOOKS: Mapping[str, str] = MappingProxyType(
     {"fail": "bad", "error": "bad", "warn": "warn", "pass": "good"}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step
 from kyvsim.model.source import Location
-from kyvsim.report.explain_effects import effect_lines
+from kyvsim.report.explain_nodes import effect_lines
 from kyvsim.report.explain_words import (
     Page,
     answer_word,

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.changes import passed_rules
-from kyvsim.report.diff import hunks
-from kyvsim.report.object_diff import marked_yaml
+from kyvsim.report.object_diff import hunks, marked_yaml
 from kyvsim.report.style import Paint, indented, safe_line
 from kyvsim.report.subject import identity
-from kyvsim.report.text_objects import author_of, guttered
+from kyvsim.report.text_blocks import author_of, guttered
 
 _INDENT = " " * 9
 

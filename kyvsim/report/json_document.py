@@ -21,9 +21,9 @@ from kyvsim.report.idempotence import repeat_entries
 from kyvsim.report.json_text import to_json, without_comma
 from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.look import Look
-from kyvsim.report.places import location_json, resource_place, rule_place
 from kyvsim.report.run import Explain, Run, Unparted
 from kyvsim.report.run_ending import figures, run_ending
+from kyvsim.report.source_excerpt import location_json, resource_place, rule_place
 from kyvsim.report.subject import category_of, identity, severity_of
 from kyvsim.report.summary import Row, compile_rows, silent_rows
 from kyvsim.report.text_blocks import QUIET

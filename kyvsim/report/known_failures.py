@@ -1,10 +1,12 @@
 """Failures that are known from a baseline, told apart while the responses of a run stream by."""
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
-from kyvsim.kube.objects import ObjectKey, object_key
+from kyvsim.kube.objects import Json, ObjectKey, object_key
 from kyvsim.model.baseline import Baseline, Failure
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.policy import Policy
 from kyvsim.model.result import (
     BaselineState,
     EngineResponse,
@@ -13,7 +15,12 @@ from kyvsim.model.result import (
     RuleStatus,
     report_message,
 )
+from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.subject import identity_of, key_title
 from kyvsim.report.summary import only_warns
+
+# Failures that are known from a baseline, told apart while the responses of a run stream by.
+
 
 _FAULTS: Final = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 _NOTE: Final = "known: the baseline has it"
@@ -125,3 +132,85 @@ class _Marks:
             return False
         number = self._met.failures[failure] = self._met.failures.get(failure, 0) + 1
         return known is None or number <= known.number
+
+
+# A baseline as a file that people read, and review where it changes.
+
+
+_HEAD = """\
+# Failures that are known: `kyvsim apply --baseline` passes them, and fails new ones.
+# `kyvsim apply --write-baseline` writes this file. Each failure has one entry, in order.
+apiVersion: kyvsim/v1
+kind: Baseline
+"""
+
+
+def baseline_text(failures: Mapping[Failure, int]) -> Iterator[str]:
+    """Yield the file of failures with their numbers, an entry at a time, sorted."""
+    yield _HEAD
+    yield "failures:\n" if failures else "failures: []\n"
+    for failure in sorted(failures):
+        lead = "- "
+        for field in _fields(failure, failures[failure]):
+            yield "\n".join([*yaml_lines(field, lead, 2), ""])
+            lead = "  "
+
+
+def _fields(failure: Failure, number: int) -> Iterator[dict[str, Json]]:
+    """Yield the fields of an entry in the order in which people read them."""
+    yield {"policy": failure.policy}
+    if failure.rule:
+        yield {"rule": failure.rule}
+    yield {"resource": {name: text for name, text in identity_of(failure.object).items() if text}}
+    yield {"result": failure.result}
+    if failure.path:
+        yield {"path": failure.path}
+    elif failure.message:
+        yield {"message": failure.message}
+    if number > 1:
+        yield {"count": number}
+
+
+# What of a baseline a run has not met, and what is left of it.
+#
+# Codes: KV093 a failure of the baseline that occurs no more.
+
+
+class Rest(NamedTuple):
+    """A baseline after a run, each failure with how many of it there are."""
+
+    found: Mapping[Failure, int]
+    """What the run has met, as far as it is known."""
+    stale: Mapping[Failure, int]
+    """What occurs no more, though the run looked at the object by the policy."""
+    aside: Mapping[Failure, int]
+    """What the run did not look at: of this it says nothing."""
+
+
+def rest_of(baseline: Baseline, met: Met, policies: Iterable[Policy]) -> Rest:
+    """Return what a run that looked at some objects by some policies leaves of a baseline."""
+    keys = {one.key for one in policies}
+    found: dict[Failure, int] = {}
+    stale: dict[Failure, int] = {}
+    aside: dict[Failure, int] = {}
+    for failure, entry in baseline.entries.items():
+        there = min(met.failures.get(failure, 0), entry.number)
+        looked_at = failure.object in met.objects and failure.policy in keys
+        missing = stale if looked_at else aside
+        if there:
+            found[failure] = there
+        if there < entry.number:
+            missing[failure] = entry.number - there
+    return Rest(found, stale, aside)
+
+
+def stale_remarks(baseline: Baseline, rest: Rest) -> Iterator[Diagnostic]:
+    """Yield a warning for each failure of a baseline that occurs no more, in the file's order."""
+    for failure, number in rest.stale.items():
+        rule = "/".join(filter(None, (failure.policy, failure.rule)))
+        entry = baseline.entries[failure]
+        fewer = f" ({number} of {entry.number})" if entry.number > 1 else ""
+        named = key_title(failure.object)
+        text = f"stale: `{rule}` gives `{named}` no such {failure.result} any more{fewer}"
+        way_out = f"`--baseline {baseline.file} --write-baseline {baseline.file}` drops it"
+        yield Diagnostic("KV093", Severity.WARNING, f"{text}: {way_out}", entry.place)

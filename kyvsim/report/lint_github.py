@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.report.findings import Findings
+from kyvsim.report.finding import Findings
 from kyvsim.report.look import Look
 from kyvsim.report.workflow_command import remark
 

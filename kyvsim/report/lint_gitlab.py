@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from kyvsim.report.diagnostic_issues import diagnostic_issues
-from kyvsim.report.findings import Findings
+from kyvsim.report.diagnostic_json import diagnostic_issues
+from kyvsim.report.finding import Findings
 from kyvsim.report.look import Look
 
 

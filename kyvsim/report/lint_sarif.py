@@ -7,7 +7,7 @@ from kyvsim import __version__
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Location
-from kyvsim.report.findings import Findings
+from kyvsim.report.finding import Findings
 from kyvsim.report.look import Look
 from kyvsim.report.sarif_log import LEVELS, SCHEMA, physical_location
 

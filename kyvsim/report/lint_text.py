@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.report.closing_text import closing_lines
-from kyvsim.report.findings import Findings
-from kyvsim.report.look import Look
-from kyvsim.report.remark_source import source_lines
-from kyvsim.report.remark_text import remark_text
+from kyvsim.report.diagnostic_json import remark_text, source_lines
+from kyvsim.report.ending import closing_lines
+from kyvsim.report.finding import Findings
+from kyvsim.report.look import Look, Sheet, sheet_of
 from kyvsim.report.style import safe_line
-from kyvsim.report.wrapped import Sheet, sheet_of
 
 _COUNTED: Final = (Severity.ERROR, Severity.WARNING)
 _COLUMN: Final = 9

@@ -1,8 +1,12 @@
 """How a report looks, where a format leaves a choice: what a user may ask of a view."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
+
+from kyvsim.report.style import Paint, painter, safe_line
+
+# How a report looks, where a format leaves a choice: what a user may ask of a view.
 
 
 def _unsaid(_text: str) -> None:
@@ -45,3 +49,73 @@ class Look(NamedTuple):
     """Whether it goes to a file, while standard output shows what rules found."""
     say: Callable[[str], None] = _unsaid
     """Takes what a document for programs has no place for."""
+
+
+# Texts in lines of a width: words and places stay whole, and what is read is safe to show.
+
+
+INDENT = " " * 8
+"""Stands before all that is said below a heading."""
+_NARROWEST = 24
+
+
+class Sheet(NamedTuple):
+    """What a view is written on."""
+
+    look: Look
+    paint: Paint
+
+    @property
+    def width(self) -> int:
+        """Columns of a line."""
+        return self.look.width
+
+
+def sheet_of(look: Look) -> Sheet:
+    """Return the sheet of a look."""
+    return Sheet(look, painter(colours=look.colours))
+
+
+def wrapped(text: str, width: int, indent: str = INDENT, first: str | None = None) -> Iterator[str]:
+    """Yield the lines of a text, each of at most such a width unless a word is longer.
+
+    `first` stands before the first of them in place of `indent`.
+    """
+    start = indent if first is None else first
+    for line in text.rstrip().split("\n"):
+        yield from _lines(safe_line(line), width, start, indent)
+        start = indent
+
+
+def _lines(text: str, width: int, first: str, rest: str) -> Iterator[str]:
+    room = max(width, len(rest) + _NARROWEST)
+    words = text.split()
+    line = first
+    is_empty = True
+    for word in words:
+        if not is_empty and len(line) + 1 + len(word) > room:
+            yield safe_line(line)  # once more: what begins a line now may be a command to a log
+            line, is_empty = rest, True
+        line = f"{line}{word}" if is_empty else f"{line} {word}"
+        is_empty = False
+    yield safe_line(line.rstrip())
+
+
+def apart(left: str, right: str, width: int, indent: str = INDENT) -> tuple[str, str]:
+    """Return two texts at the ends of a line, or the second one in a line of its own.
+
+    That begins with `indent`. The second one comes with what stands between, so that each can have
+    its look.
+    """
+    gap = width - len(left) - len(right)
+    if not right:
+        return left, ""
+    if gap >= 2:
+        return left, " " * gap + right
+    return left, f"\n{indent}{right}"
+
+
+def clipped(line: str, width: int) -> str:
+    """Return a line of an object, shortened where it is too long."""
+    shown = safe_line(line)
+    return shown if len(shown) <= width else f"{shown[: width - 1]}…"

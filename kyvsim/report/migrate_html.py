@@ -7,9 +7,8 @@ from typing import NamedTuple
 from kyvsim.model.evidence import Evidence
 from kyvsim.model.migration import Conversion, Migration, Outcome, RuleOutcome
 from kyvsim.report.evidence_page import ShownEvidence, shown_evidence
-from kyvsim.report.migrate_ending import ending_of as migration_ending
-from kyvsim.report.page import ending_of, page
-from kyvsim.report.page_table import Counted, table_of
+from kyvsim.report.migrate_text import ending_of as migration_ending
+from kyvsim.report.page import Counted, ending_of, page, table_of
 
 _LOOKS: Mapping[Outcome, str] = MappingProxyType(
     {Outcome.REFUSED: "bad", Outcome.CONDITIONAL: "warn", Outcome.CONVERTED: "good"}

@@ -9,7 +9,7 @@ from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.equal_json import evidence_json
 from kyvsim.report.json_text import to_json
-from kyvsim.report.migrate_ending import ending_of
+from kyvsim.report.migrate_text import ending_of
 
 
 def render(migration: Migration) -> Iterator[str]:

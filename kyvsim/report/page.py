@@ -8,7 +8,8 @@ terminal or turn the direction of text are shown as visible escapes before that.
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +20,14 @@ from kyvsim.model.ending import Ending, Verdict
 from kyvsim.report.ending import ending_line
 from kyvsim.report.log_commands import log_safe
 from kyvsim.report.style import counted
+
+# The one frame of all pages for a browser, and the templates that fill it.
+#
+# A page is one file that asks nobody for anything. Its Content-Security-Policy forbids all but our
+# own style and script that stand in it, by their hashes, so that nothing acts in a page that came
+# from a file of others. Jinja escapes whatever a template shows; characters that control a
+# terminal or turn the direction of text are shown as visible escapes before that.
+
 
 _PIECES: Final = 64
 """How many pieces of a template are handed on together."""
@@ -125,3 +134,49 @@ def _shown(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, Markup) else log_safe(str(value))
+
+
+# Results counted for a table of a page: a line for each rule, object or file, worst first.
+
+
+class Counted(NamedTuple):
+    """A result, by what it is counted under."""
+
+    name: str
+    status: str
+    note: str = ""
+    """What the line says besides the name."""
+
+
+class Line(NamedTuple):
+    """A line: how many results of its name have each status of the table."""
+
+    name: str
+    note: str
+    counts: tuple[int, ...]
+
+
+class Table(NamedTuple):
+    """The lines of a table, and the statuses that occur in it, which are its columns."""
+
+    key: str
+    """What its lines are, and the filter of the page that a line sets: `rule`, `object` …"""
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    further: int
+    """How many lines there is no room for."""
+
+
+def table_of(
+    key: str, results: Iterable[Counted], statuses: Sequence[str], most: int | None = None
+) -> Table:
+    """Return the table of results that have one of some statuses, those that weigh most first."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for name, status, note in results:
+        if status in statuses:
+            found.setdefault((name, note), Counter())[status] += 1
+    columns = tuple(one for one in statuses if any(counts[one] for counts in found.values()))
+    lines = [Line(*names, tuple(counts[one] for one in columns)) for names, counts in found.items()]
+    lines.sort(key=lambda line: tuple(-count for count in line.counts))
+    shown = tuple(lines[:most])
+    return Table(key, columns, shown, len(lines) - len(shown))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kyvsim.model.baseline import Baseline
     from kyvsim.model.explanation import ObjectExplanation
-    from kyvsim.report.baseline_rest import Rest
+    from kyvsim.report.known_failures import Rest
     from kyvsim.report.reasons import Reason
 
 
@@ -117,7 +117,7 @@ class Run(NamedTuple):
         met = self.course.met
         if self.baseline is None or met is None:
             return None
-        from kyvsim.report.baseline_rest import rest_of  # noqa: PLC0415 — seldom asked for
+        from kyvsim.report.known_failures import rest_of  # noqa: PLC0415 — seldom asked for
 
         return rest_of(self.baseline, met, self.policies)
 

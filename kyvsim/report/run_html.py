@@ -13,21 +13,18 @@ from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.changes import generated, mutations, patched_targets
-from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.explain_nodes import ExplainedRule, explained_rule
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.look import Look
-from kyvsim.report.object_diff import marked_yaml
+from kyvsim.report.object_diff import Marked, hunks, marked_yaml
 from kyvsim.report.object_yaml import yaml_lines
-from kyvsim.report.page import ending_of, kept, page, part
-from kyvsim.report.page_table import Counted, Table, table_of
-from kyvsim.report.places import resource_place
+from kyvsim.report.page import Counted, Table, ending_of, kept, page, part, table_of
 from kyvsim.report.run import Run
 from kyvsim.report.run_ending import figures, run_ending
+from kyvsim.report.source_excerpt import resource_place
 from kyvsim.report.subject import short_title, title
 from kyvsim.report.summary import NO_RESULT, Row
-from kyvsim.report.text_blocks import header
-from kyvsim.report.text_objects import author_of
+from kyvsim.report.text_blocks import author_of, header
 from kyvsim.report.writing import Lists, Writing
 
 LOOKS: Mapping[str, str] = MappingProxyType(

@@ -5,9 +5,14 @@ from collections.abc import Iterator
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.suite import RowOutcome, SuiteOutcome
 from kyvsim.report.mutants_text import advice_lines, change_text, score_line
-from kyvsim.report.suite_diff import diff_text
-from kyvsim.report.suite_rows import reason
-from kyvsim.report.suite_run import Sight, every_diagnostic, shown_rows, summary_line
+from kyvsim.report.suite_rows import (
+    Sight,
+    diff_text,
+    every_diagnostic,
+    reason,
+    shown_rows,
+    summary_line,
+)
 from kyvsim.report.workflow_command import annotation, remark
 
 

@@ -6,14 +6,11 @@ from typing import Final, NamedTuple
 
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
-from kyvsim.report.diff import Marked, hunks
 from kyvsim.report.hole_cases import hole_cases, score_of
-from kyvsim.report.object_diff import marked_yaml
-from kyvsim.report.page import ending_of, page
-from kyvsim.report.page_table import Counted, table_of
+from kyvsim.report.object_diff import Marked, hunks, marked_yaml
+from kyvsim.report.page import Counted, ending_of, page, table_of
 from kyvsim.report.style import counted
-from kyvsim.report.suite_rows import reason
-from kyvsim.report.suite_run import Sight, every_diagnostic, suite_ending, summary_line
+from kyvsim.report.suite_rows import Sight, every_diagnostic, reason, suite_ending, summary_line
 
 _LOOKS: Mapping[str, str] = MappingProxyType({"Fail": "bad", "Skip": "warn", "Pass": "good"})
 """How results look, those that weigh most first."""

@@ -9,7 +9,7 @@ from kyvsim.report.diagnostic_json import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.json_text import to_json
 from kyvsim.report.mutants_json import mutants_json
-from kyvsim.report.suite_run import Sight, every_diagnostic, shown_rows, suite_ending, tally_of
+from kyvsim.report.suite_rows import Sight, every_diagnostic, shown_rows, suite_ending, tally_of
 
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:

@@ -9,9 +9,7 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.hole_cases import HoleCase, hole_cases, score_of
 from kyvsim.report.junit_xml import attributes, escaped
-from kyvsim.report.suite_diff import diff_text
-from kyvsim.report.suite_rows import reason
-from kyvsim.report.suite_run import Sight
+from kyvsim.report.suite_rows import Sight, diff_text, reason
 
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:

@@ -6,8 +6,7 @@ from kyvsim.model.mutants import Mutants
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.markdown_text import markdown_lines, markdown_text, table_line
 from kyvsim.report.mutants_text import change_text, score_line
-from kyvsim.report.suite_rows import cells, columns
-from kyvsim.report.suite_run import Sight, shown_rows, summary_line
+from kyvsim.report.suite_rows import Sight, cells, columns, shown_rows, summary_line
 
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:

@@ -1,10 +1,146 @@
 """Rows of tests as cells of a table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from kyvsim.model.suite import RowOutcome
-from kyvsim.report.style import safe_line
-from kyvsim.report.suite_run import Sight
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.model.suite import Difference, RowOutcome, SuiteOutcome
+from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
+from kyvsim.report.mutants_text import holes_text
+from kyvsim.report.object_diff import Marked, hunks, marked_yaml
+from kyvsim.report.style import MARK_LOOKS, Paint, counted, safe_line, safe_text
+
+# What reports of tests share: which rows they show, the counts, the columns.
+
+
+class Sight(NamedTuple):
+    """What a report of tests shows, where there is a choice."""
+
+    detailed: bool = False
+    """Show messages too."""
+    fail_only: bool = False
+    statistics: bool = False
+    """Show only how many rows of each rule ended how."""
+    """Show failed rows only."""
+    colours: bool = False
+    width: int = 80
+    """Columns of a line that is wrapped."""
+
+
+class SuiteTally(NamedTuple):
+    """Counts over all rows."""
+
+    total: int
+    passed: int
+    failed: int
+    skipped: int
+    """Rows of invalid policies, which the reference program skips."""
+    manifests: int
+
+
+def tally_of(outcome: SuiteOutcome) -> SuiteTally:
+    """Return the counts of an outcome."""
+    results = [row.result for one in outcome.manifests for row in one.rows]
+    ran = sum(bool(one.rows) for one in outcome.manifests)
+    passed, failed, skipped = (results.count(one) for one in ("Pass", "Fail", "Skip"))
+    return SuiteTally(len(results), passed, failed, skipped, ran)
+
+
+def shown_rows(outcome: SuiteOutcome, sight: Sight) -> Iterator[tuple[str, RowOutcome]]:
+    """Yield the manifest and each row that is to be shown, in order."""
+    for one in outcome.manifests:
+        for row in one.rows:
+            if row.failed or not sight.fail_only:
+                yield one.file, row
+
+
+def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
+    """Yield all remarks, each once: on the paths first, then manifest by manifest."""
+    found = (one for manifest in outcome.manifests for one in manifest.diagnostics)
+    yield from dict.fromkeys((*outcome.diagnostics, *found))
+
+
+def suite_ending(outcome: SuiteOutcome) -> Ending:
+    """Return how a run of tests ended."""
+    aside = left_out_fact(len(tuple(everything_left_out(outcome))))
+    remarks = tuple(every_diagnostic(outcome))
+    return Ending((error_fact(remarks), *_facts(outcome), aside, warning_fact(remarks)))
+
+
+def _facts(outcome: SuiteOutcome) -> Iterator[Fact]:
+    missed = outcome.not_updated
+    text = f"{counted(missed, 'file')} of expected objects not updated"
+    yield weighing("notUpdated", missed, text, Verdict.INCOMPLETE)
+    tally = tally_of(outcome)
+    rows = counted(tally.total, "row")
+    yield weighing("failed", tally.failed, f"{tally.failed} of {rows} failed")
+    demands = outcome.demands
+    text = f"coverage is below {demands.coverage}%"
+    yield weighing("coverageTooLow", int(not reaches_enough(outcome)), text)
+    yield from _mutant_facts(outcome)
+    if tally.total:
+        skipped = f", {tally.skipped} skipped" if tally.skipped else ""
+        yield Fact(
+            "passed", tally.passed, "" if tally.failed else f"{tally.passed} passed{skipped}"
+        )
+        return
+    verdict = Verdict.FAILED if demands.tests else Verdict.NOTHING
+    yield Fact("nothingChecked", 1, "no row was checked", verdict)
+
+
+def _mutant_facts(outcome: SuiteOutcome) -> Iterator[Fact]:
+    mutants, wanted = outcome.mutants, outcome.demands.score
+    if mutants is None:
+        return
+    # What was not tried may not be noticed.
+    noticed, total = mutants.noticed, mutants.score.total + mutants.untried
+    missed = bool(wanted) and (not total or 100 * noticed < wanted * total)
+    yield weighing("scoreTooLow", int(missed), f"score is below {wanted}%")
+    yield informing("notNoticed", len(mutants.holes), holes_text(mutants))
+    text = f"{counted(mutants.untried, 'mutant')} not tried"
+    yield informing("notTried", mutants.untried, text)
+
+
+def reaches_enough(outcome: SuiteOutcome) -> bool:
+    """Return whether as much of the policies was reached as is asked for."""
+    wanted = outcome.demands.coverage
+    if outcome.coverage is None or not wanted:
+        return True
+    ratio = outcome.coverage.ratio
+    return bool(ratio.total) and 100 * ratio.reached >= wanted * ratio.total
+
+
+def everything_left_out(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
+    """Yield what was left out of folders, each once."""
+    found = (one for manifest in outcome.manifests for one in manifest.left_out)
+    yield from dict.fromkeys((*outcome.left_out, *found))
+
+
+def unusable_manifests(outcome: SuiteOutcome) -> int:
+    """Return how many files of manifests have an input that could not be used."""
+    files = {
+        manifest.file
+        for manifest in outcome.manifests
+        if any(one.severity is Severity.ERROR for one in manifest.diagnostics)
+    }
+    return len(files)
+
+
+def summary_line(outcome: SuiteOutcome) -> str:
+    """Return the counts as one line."""
+    tally = tally_of(outcome)
+    skipped = f", {tally.skipped} skipped" if tally.skipped else ""
+    rows = "row" if tally.total == 1 else "rows"
+    manifests = "manifest" if tally.manifests == 1 else "manifests"
+    return (
+        f"{tally.total} {rows} in {tally.manifests} {manifests}: "
+        f"{tally.passed} passed, {tally.failed} failed{skipped}"
+    )
+
+
+# Rows of tests as cells of a table.
+
 
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "REASON", "MESSAGE")
 RESULT = _COLUMNS.index("RESULT")
@@ -29,3 +165,24 @@ def cells(
 def reason(row: RowOutcome) -> str:
     """Return why the row ended as it did, and of a skip its kind."""
     return f"{row.reason} (skip: {row.skip})" if row.skip else row.reason
+
+
+# How an object differs from the one that a test expects, field by field.
+
+
+def diff_lines(difference: Difference, paint: Paint) -> Iterator[str]:
+    """Yield the lines: `-` stands only in the file, `+` only in what the policy made."""
+    yield paint("removed", f"--- expected: {safe_text(difference.file)}")
+    yield paint("added", "+++ actual")
+    for mark, line in _hunks(difference):
+        text = "..." if mark == "@" else f"{mark} {safe_text(line)}"
+        yield paint(MARK_LOOKS[mark], text) if mark in MARK_LOOKS else text
+
+
+def diff_text(difference: Difference) -> str:
+    """Return the lines as plain text."""
+    return "\n".join(diff_lines(difference, lambda _name, text: text))
+
+
+def _hunks(difference: Difference) -> Iterator[Marked]:
+    return hunks(marked_yaml(difference.expected, difference.actual))

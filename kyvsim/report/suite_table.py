@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report import mutants_text
 from kyvsim.report.style import painter
-from kyvsim.report.suite_rows import RESULT, cells, columns
-from kyvsim.report.suite_run import Sight, shown_rows, summary_line
+from kyvsim.report.suite_rows import RESULT, Sight, cells, columns, shown_rows, summary_line
 
 _PAINTS = (("Pass", "pass"), ("Fail", "fail"), ("Skip", "skip"))
 

@@ -12,9 +12,7 @@ from kyvsim.model.source import Location
 from kyvsim.model.suite import RowOutcome, SuiteOutcome
 from kyvsim.report.hole_cases import hole_cases, score_of
 from kyvsim.report.style import safe_line, safe_text
-from kyvsim.report.suite_diff import diff_text
-from kyvsim.report.suite_rows import reason
-from kyvsim.report.suite_run import Sight, every_diagnostic, tally_of
+from kyvsim.report.suite_rows import Sight, diff_text, every_diagnostic, reason, tally_of
 
 _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
 

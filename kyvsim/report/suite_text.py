@@ -6,14 +6,11 @@ from typing import Final
 
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report import mutants_text
-from kyvsim.report.look import Look
+from kyvsim.report.look import INDENT, Look, Sheet, sheet_of, wrapped
 from kyvsim.report.style import counted, safe_line
-from kyvsim.report.suite_diff import diff_lines
-from kyvsim.report.suite_rows import reason
-from kyvsim.report.suite_run import Sight, summary_line
+from kyvsim.report.suite_rows import Sight, diff_lines, reason, summary_line
 from kyvsim.report.told_reasons import reason_lines
 from kyvsim.report.view_rows import headline
-from kyvsim.report.wrapped import INDENT, Sheet, sheet_of, wrapped
 
 _COLUMN: Final = 7
 

@@ -1,10 +1,251 @@
 """A simulation at a glance: a line for each actor, a dot for each event, along the axis of time."""
 
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.report.timeline_axis import Label, labels, places
-from kyvsim.report.timeline_cards import Card, Lanes
-from kyvsim.report.timeline_rows import time_text
+from kyvsim.kube.objects import Json, metadata
+from kyvsim.model.simulation import Simulation, TimelineEvent
+from kyvsim.report.object_diff import Marked, hunks, marked_yaml
+from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.style import counted
+from kyvsim.report.timeline_repeats import repeats
+from kyvsim.report.timeline_rows import cause_of, errors_of, event_title, shown_events, time_text
+
+# The axis of a timeline: milliseconds and hours on one line.
+#
+# Between two moments there is as much room as the logarithm of the time between them says,
+# wherever on the line they are: a burst of milliseconds after two hours is as wide as one at the
+# beginning. An axis that is logarithmic from its origin would squeeze that one into a point.
+
+
+LONG_WAIT: Final = 4
+"""The step from which a wait is told in words: a second."""
+_MOST: Final = 9
+_LEAST: Final = 0.15
+"""What keeps two events of one moment apart, in tenfold steps."""
+_NARROW: Final = 14.0
+_WIDE: Final = 38.0
+"""Percent that two labels have to be apart, and those that a narrow screen has room for."""
+
+
+class Label(NamedTuple):
+    """A moment that the axis names."""
+
+    at: float
+    """Where it is, in percent of the axis."""
+    number: int
+    """Which of the times it is."""
+    is_minor: bool
+    """Whether a narrow screen has no room for it."""
+
+
+def wait_step(seconds: float) -> int:
+    """Return how long a wait is in tenfold steps: 0 below a millisecond, 1 below ten, 4 seconds."""
+    milliseconds = round(seconds * 1000, 3)
+    return 0 if milliseconds < 1 else min(_MOST, 1 + int(math.log10(milliseconds)))
+
+
+def places(times: Sequence[float]) -> list[float]:
+    """Return where moments in seconds, which never go back, are on the axis, in percent."""
+    reached, found, before = 0.0, [], times[0] if times else 0.0
+    for time in times:
+        reached += _LEAST + math.log10(1 + max(0.0, time - before) * 1000)
+        found.append(reached)
+        before = time
+    extent = reached + _LEAST
+    return [round(100 * one / extent, 2) for one in found]
+
+
+def labels(times: Sequence[float], at: Sequence[float]) -> list[Label]:
+    """Return the moments to name: the ends, then those after the longest waits, where is room."""
+    waits = [after - before for before, after in zip((0.0, *times), times, strict=False)]
+    order = sorted(range(len(times)), key=lambda index: -waits[index])
+    ends = [0, len(times) - 1] if times else []
+    chosen: list[Label] = []
+    for index in dict.fromkeys((*ends, *order)):
+        spot = at[index]
+        if all(abs(spot - one.at) >= _NARROW for one in chosen):
+            wide = all(abs(spot - one.at) >= _WIDE for one in chosen if not one.is_minor)
+            chosen.append(Label(spot, index, not wide))
+    return sorted(chosen)
+
+
+# Events as cards of a page: what each of them shows, in which lane, after which wait.
+
+
+_OUTCOMES: Mapping[str, str] = MappingProxyType(
+    {"denied": "bad", "failed": "bad", "waiting": "warn", "skipped": "warn"}
+)
+_PASSING: Final = frozenset({"resourceVersion", "managedFields", "generation"})
+_LONG: Final = 60
+"""Characters from which on a text that was told before is not told again."""
+_MOST_NAMED: Final = 3
+
+
+class Card(NamedTuple):
+    """One event as a page shows it."""
+
+    event: TimelineEvent
+    lane: int
+    """The number of its lane, from 0."""
+    looks: str
+    """`bad`, `warn` or ""."""
+    time: str
+    """When it was; "" where the card above has the same time."""
+    step: int
+    """How long nothing happened before it, in tenfold steps."""
+    wait: str
+    """The same in words, where it is long."""
+    cause: TimelineEvent | None
+    """The nearest event that led to it and is shown."""
+    told: str
+    same_as: int | None
+    """The number of the card that tells its long text already."""
+    errors: tuple[str, ...]
+    is_noise: bool
+    """Whether it is bookkeeping."""
+    fold: int | None = None
+    """The number of the fold that it is in."""
+    folds: str = ""
+    """What the fold that begins with it says, "" where none does."""
+
+    @property
+    def moment(self) -> str:
+        """When it was, in any case."""
+        return time_text(self.event.time)
+
+    @property
+    def title(self) -> str:
+        """What its object is called."""
+        return event_title(self.event)
+
+    @property
+    def difference(self) -> list[Marked]:
+        """How the event changed its object, as lines; none where nothing changed that matters."""
+        return difference(self.event)
+
+
+class Lanes(NamedTuple):
+    """A simulation as cards in lanes, one lane for each actor that is shown."""
+
+    names: tuple[str, ...]
+    cards: tuple[Card, ...]
+    hidden: int
+    """How many of them are bookkeeping."""
+    step: int
+    """How long nothing happened until the end, in tenfold steps."""
+    wait: str
+    """The same in words, where it is long."""
+
+
+def lanes_of(simulation: Simulation) -> Lanes:
+    """Return all events of a simulation as cards; bookkeeping of others is in the first lane."""
+    shown = {event.number: event for event in shown_events(simulation, every=False)}
+    events = [shown.get(event.number, event) for event in simulation.events]
+    names = tuple(dict.fromkeys(event.actor for event in shown.values()))
+    names = names or tuple(dict.fromkeys(event.actor for event in events))
+    folds = _folds(tuple(shown.values()))
+    cards = tuple(_folded(_cards(events, shown, names, simulation), folds))
+    last = max((event.time for event in shown.values()), default=0.0)
+    step, wait = _wait(simulation.seconds - last)
+    return Lanes(names, cards, len(events) - len(shown), step, wait)
+
+
+def difference(event: TimelineEvent) -> list[Marked]:
+    """Return the lines in which an object changed, with their marks."""
+    before, after = _lasting(event.before), _lasting(event.after)
+    if before == after:
+        return []
+    if before is None or after is None:
+        mark = "+" if before is None else "-"
+        return [(mark, line) for line in yaml_lines(after if before is None else before)]
+    return list(hunks(marked_yaml(before, after)))
+
+
+def _cards(
+    events: Sequence[TimelineEvent],
+    shown: Mapping[int, TimelineEvent],
+    names: Sequence[str],
+    simulation: Simulation,
+) -> Iterator[Card]:
+    first_told: dict[str, int] = {}
+    known, before, last = set(shown), 0.0, ""
+    for event in events:
+        is_noise = event.number not in shown
+        told = event.told.strip()
+        cause = cause_of(event, known, simulation)
+        step, wait = _wait(0.0 if is_noise else event.time - before)
+        time = time_text(event.time)
+        earlier = first_told.setdefault(told, event.number)
+        yield Card(
+            event=event,
+            lane=names.index(event.actor) if event.actor in names else 0,
+            looks=_OUTCOMES.get(event.outcome, "bad" if event.unevaluated else ""),
+            time="" if time == last and not is_noise else time,
+            step=step,
+            wait=wait,
+            cause=None if cause is None else shown[cause],
+            told=told,
+            same_as=earlier if earlier != event.number and len(told) > _LONG else None,
+            errors=tuple(errors_of(event)),
+            is_noise=is_noise,
+        )
+        if not is_noise:
+            before, last = event.time, time
+
+
+def _wait(seconds: float) -> tuple[int, str]:
+    """Return how long a wait is, and the same in words where it is long."""
+    step = wait_step(seconds)
+    return step, f"{time_text(seconds)} later" if step >= LONG_WAIT else ""
+
+
+def _folds(shown: Sequence[TimelineEvent]) -> Mapping[int, tuple[int, int, str]]:
+    """Return by the number where a fold begins: that of the fold, where it ends, what it says."""
+    found = {}
+    for number, one in enumerate(repeats(shown)):
+        first, last = shown[one.first + one.length], shown[one.end - 1]
+        start = shown[one.first : one.first + one.length]
+        model = f"#{start[0].number}" + (f" to #{start[-1].number}" if one.length > 1 else "")
+        again = counted(one.rounds - 1, "time")
+        numbers = f"(#{first.number} to #{last.number})"
+        names = [*dict.fromkeys(event_title(each) for each in shown[one.first : one.end])]
+        others = _named(names[one.length :] or names)
+        found[first.number] = (
+            number,
+            last.number,
+            f"{model} again, {again} more until {time_text(last.time)} {numbers}: {others}",
+        )
+    return found
+
+
+def _named(names: Sequence[str]) -> str:
+    further = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {further} more" if further > 0 else "")
+
+
+def _folded(cards: Iterator[Card], folds: Mapping[int, tuple[int, int, str]]) -> Iterator[Card]:
+    number, end, text = None, -1, ""
+    for card in cards:
+        own = card.event.number
+        if own in folds:
+            number, end, text = folds[own]
+            yield card._replace(fold=number, folds=text)
+        else:
+            yield card._replace(fold=number) if own <= end else card
+
+
+def _lasting(obj: Json) -> Json:
+    if obj.__class__ is not dict:
+        return None
+    meta = {name: value for name, value in metadata(obj).items() if name not in _PASSING}
+    return {**obj, "metadata": meta}
+
+
+# A simulation at a glance: a line for each actor, a dot for each event, along the axis of time.
+
 
 LANE: Final = 22
 """Pixels that a lane is high."""

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from kyvsim.model.simulation import Simulation
 from kyvsim.report.endings import differences
 from kyvsim.report.page import page
-from kyvsim.report.timeline_cards import Card, Lanes, lanes_of
-from kyvsim.report.timeline_chart import Chart, chart_of
+from kyvsim.report.timeline_chart import Card, Chart, Lanes, chart_of, lanes_of
 from kyvsim.report.timeline_pairs import PairDifference, pairs_of
 from kyvsim.report.timeline_rows import summary_parts
 from kyvsim.report.timeline_texts import TEXTS, columns

@@ -7,15 +7,14 @@ from kyvsim.kube.objects import ObjectKey, object_key
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.endings import differences, orders_text
 from kyvsim.report.explain_nodes import ExplainedRule, explained_rule
-from kyvsim.report.inquiry_words import (
+from kyvsim.report.inquiry_text import (
     ToldInquiry,
     ending_word,
     left_out,
     told_inquiries,
 )
 from kyvsim.report.page import page
-from kyvsim.report.timeline_cards import difference, lanes_of
-from kyvsim.report.timeline_chart import chart_of
+from kyvsim.report.timeline_chart import chart_of, difference, lanes_of
 from kyvsim.report.timeline_comparison import comparison_page
 from kyvsim.report.timeline_rows import (
     TimelineLook,

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from kyvsim.kube.lasting import lasting
 from kyvsim.kube.objects import Json, metadata, text_field
 from kyvsim.model.simulation import Simulation, TimelineEvent
-from kyvsim.report.diff import Marked
-from kyvsim.report.timeline_cards import difference
+from kyvsim.report.object_diff import Marked
+from kyvsim.report.timeline_chart import difference
 from kyvsim.report.timeline_rows import shown_events
 
 _NAMED_BY_CHANCE = frozenset({"UpdateRequest"})

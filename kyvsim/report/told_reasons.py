@@ -6,13 +6,18 @@ from itertools import groupby
 
 from kyvsim.model.result import EngineResponse, Excerpt, ToldReason
 from kyvsim.model.source import Document, Location
-from kyvsim.report.places import failed_place, rule_place
+from kyvsim.report.look import INDENT, Sheet, wrapped
 from kyvsim.report.reasons import Reason
 from kyvsim.report.run import Explain
-from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of, window_of
+from kyvsim.report.source_excerpt import (
+    excerpt_lines,
+    excerpt_of,
+    failed_place,
+    rule_place,
+    window_of,
+)
 from kyvsim.report.style import safe_line
 from kyvsim.report.summary import Row
-from kyvsim.report.wrapped import INDENT, Sheet, wrapped
 
 
 def told_reasons(row: Row, response: EngineResponse, explain: Explain) -> tuple[ToldReason, ...]:

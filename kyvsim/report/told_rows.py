@@ -15,9 +15,9 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.finding import finding_of
 from kyvsim.report.json_text import to_json
-from kyvsim.report.look import Look, Show
-from kyvsim.report.places import location_json, rule_place
+from kyvsim.report.look import Look, Sheet, Show, sheet_of
 from kyvsim.report.run import Explain
+from kyvsim.report.source_excerpt import location_json, rule_place
 from kyvsim.report.style import painter
 from kyvsim.report.subject import category_of, severity_of, title
 from kyvsim.report.summary import NO_RESULT, Row, compile_rows, once_a_rule, silent_rows
@@ -30,7 +30,6 @@ from kyvsim.report.text_blocks import (
 from kyvsim.report.told_reasons import reason_lines
 from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of_result, to_line
 from kyvsim.report.view_rows import Said, behind, with_message, word_of
-from kyvsim.report.wrapped import Sheet, sheet_of
 
 
 def compile_told_rows(

@@ -1,24 +1,25 @@
 """What the view of `apply` tells of each object: its results, its changes, what they refer to."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.policy import Rule
-from kyvsim.model.result import EngineResponse, RuleResult
-from kyvsim.report.changes import has_changes
+from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus
+from kyvsim.report.changes import Change, generated, has_changes, mutations, patched_targets
 from kyvsim.report.ledger import Need, needs_of
-from kyvsim.report.look import Show
+from kyvsim.report.look import INDENT, Sheet, Show, clipped, wrapped
+from kyvsim.report.object_diff import Marked, changed_yaml, hunks, marked_yaml
+from kyvsim.report.object_yaml import yaml_lines
 from kyvsim.report.run import Run
-from kyvsim.report.subject import title
+from kyvsim.report.style import MARK_LOOKS, counted
+from kyvsim.report.subject import short_title, title
 from kyvsim.report.summary import Row, compile_rows, once_a_rule, silent_rows
 from kyvsim.report.text_blocks import OPTIONAL, QUIET, UNMET, need_subject, untold
 from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of, kind_of_result
-from kyvsim.report.view_rows import Said, compile_rows_told, row_title
-from kyvsim.report.wrapped import Sheet, wrapped
+from kyvsim.report.view_rows import Said, behind, compile_rows_told, row_title
 
-if TYPE_CHECKING:
-    from kyvsim.report.view_changes import Changed
+# What the view of `apply` tells of each object: its results, its changes, what they refer to.
 
 
 class Blocks:
@@ -107,7 +108,7 @@ class Blocks:
         self._known[_words_of(result)] = kind
 
     def _change(self, change: "Changed", *, alone: bool) -> Item:
-        from kyvsim.report.view_changes import told_change  # noqa: PLC0415 — where something changed
+        from kyvsim.report.view_blocks import told_change  # noqa: PLC0415 — where something changed
 
         kind = Kind("")
         differing = change.differing
@@ -152,7 +153,7 @@ def is_plain(result: RuleResult) -> bool:
 def _changes(response: EngineResponse) -> Iterable["Changed"]:
     if not has_changes(response):
         return ()
-    from kyvsim.report.view_changes import changes_of  # noqa: PLC0415 — where something changed
+    from kyvsim.report.view_blocks import changes_of  # noqa: PLC0415 — where something changed
 
     return changes_of(response)
 
@@ -181,3 +182,144 @@ def need_text(need: Need, met: str | None, sheet: Sheet, *, owner: bool = False)
         lines += wrapped(need.hint, sheet.width)
     told = "".join(f"{line}\n" for line in lines)
     return told.replace("needs", sheet.paint(word, "needs"), 1)
+
+
+# Changed and created objects in the view of `apply`: what is new in them, not the whole.
+
+
+_MOST_LINES: Final = 14
+"""Lines of one change that are shown; some more where that is the rest."""
+_REST: Final = 3
+_OWN_LABELS: Final = ("app.kubernetes.io/managed-by", "generate.kyverno.io/")
+"""How labels begin that Kyverno adds to what it generates."""
+
+
+class Changed(NamedTuple):
+    """One change, before it is told."""
+
+    word: str
+    """`edit` or `new`."""
+    name: str
+    """What was changed or created, or for the trigger itself, who did it."""
+    author: str
+    """The policy and its rules; "" where the name says it."""
+    before: Json
+    """The object as it was; None for what is new."""
+    after: Json
+    """The object as it is; of what is new only what its title does not say."""
+
+    @property
+    def by(self) -> str:
+        """What tells who did it from others."""
+        return self.author or self.name
+
+    @property
+    def differing(self) -> list[Marked]:
+        """The lines that came or went."""
+        if self.before is None:
+            return self.lines
+        return changed_yaml(self.before, self.after)
+
+    @property
+    def lines(self) -> list[Marked]:
+        """The lines of the object, and those that went."""
+        if self.before is None:
+            return [("+", line) for line in yaml_lines(self.after)] if self.after else []
+        return marked_yaml(self.before, self.after)
+
+
+def changes_of(response: EngineResponse) -> Iterator[Changed]:
+    """Yield what was changed and created for a resource: first the resource itself."""
+    before = response.trigger
+    for answer in mutations(response):
+        passed = [one.rule for one in answer.results if one.status is RuleStatus.PASS]
+        titles = dict.fromkeys(behind(answer.policy.key, one.name) for one in passed)
+        name = ", ".join(titles) or answer.policy.key
+        yield Changed("edit", name, "", before, answer.object)
+        before = answer.object
+    for change in patched_targets(response):
+        old = change.object if change.before is None else change.before
+        yield _of_other("edit", change, old, change.object)
+    for change in generated(response):
+        yield _of_other("new", change, None, _content(change.object))
+
+
+def _of_other(word: str, change: Change, before: Json, after: Json) -> Changed:
+    author = " / ".join(filter(None, (change.policy.key, change.rule)))
+    return Changed(word, short_title(change.object), author, before, after)
+
+
+def told_change(change: Changed, differing: list[Marked], sheet: Sheet, *, whole: bool) -> Said:
+    """Return a change in words: who did it, and the lines that are new or gone.
+
+    If it is not to be told as a whole, only what names it is there.
+    """
+    said = Said(change.word, change.name, _size(differing))
+    if not whole:
+        return said
+    by = f"by {change.author}" if change.author else ""
+    text = "".join(f"{line}\n" for line in wrapped(by, sheet.width)) if by else ""
+    if not sheet.look.objects:
+        return said._replace(text=text)
+    shown = [*(hunks(change.lines) if sheet.look.diff else _with_parents(change.lines))]
+    return said._replace(text=text, places="".join(_lines(shown, sheet)))
+
+
+def _lines(lines: list[Marked], sheet: Sheet) -> Iterator[str]:
+    room = len(lines) if sheet.look.diff or len(lines) <= _MOST_LINES + _REST else _MOST_LINES
+    for mark, line in lines[:room]:
+        text = "..." if mark == "@" else f"{mark} {line}"
+        shown = clipped(f"{INDENT}{text}", sheet.width)
+        yield f"{sheet.paint(MARK_LOOKS[mark], shown) if mark in MARK_LOOKS else shown}\n"
+    left = len(lines) - room
+    if left:
+        said = f"… {counted(left, 'more line')} (--diff, --show objects)"
+        yield f"{INDENT}{sheet.paint('dim', said)}\n"
+
+
+def _size(lines: list[Marked]) -> str:
+    """Return how many lines came and went, as `+2 -1 lines`."""
+    marks = [mark for mark, _ in lines]
+    counts = [(mark, marks.count(mark)) for mark in "+-" if mark in marks]
+    if not counts:
+        return ""
+    only = len(counts) == 1 and counts[0][1] == 1
+    return f"{' '.join(f'{mark}{count}' for mark, count in counts)} line{'s' * (not only)}"
+
+
+def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
+    """Yield the lines that differ, each run of them below the lines that it stands under."""
+    above: list[tuple[int, Marked]] = []
+    shown = 0  # so many of `above` are shown already
+    for mark, line in lines:
+        depth = _depth(line)
+        while above and above[-1][0] >= depth:
+            above.pop()
+        shown = min(shown, len(above))
+        if mark == " ":
+            above.append((depth, (mark, line)))
+            continue
+        yield from (one for _, one in above[shown:])
+        shown = len(above)
+        yield mark, line
+
+
+def _depth(line: str) -> int:
+    """Return how deep a line stands; an item of a list stands below its key."""
+    content = line.lstrip(" ")
+    return 2 * (len(line) - len(content)) + content.startswith("- ")
+
+
+def _content(obj: Mapping[str, Json]) -> Json:
+    """Return an object without what its title says, and without the labels that Kyverno adds."""
+    metadata = {
+        name: value
+        for name, value in (obj.get("metadata") or {}).items()
+        if name not in {"name", "namespace", "labels"}
+    }
+    labels = (obj.get("metadata") or {}).get("labels") or {}
+    own = {name: value for name, value in labels.items() if not name.startswith(_OWN_LABELS)}
+    if own:
+        metadata["labels"] = own
+    rest = {name: obj[name] for name in obj if name not in {"apiVersion", "kind", "metadata"}}
+    return {**({"metadata": metadata} if metadata else {}), **rest}

@@ -14,9 +14,9 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
+from kyvsim.report.look import INDENT, Sheet, apart
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.view_rows import Said, headline
-from kyvsim.report.wrapped import INDENT, Sheet, apart
 
 _MOST_WORDINGS: Final = 10
 """So many wordings of one rule are told; what says something else then is only counted."""

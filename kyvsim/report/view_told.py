@@ -4,13 +4,11 @@ from collections.abc import Iterable, Iterator
 
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.by_rule import by_rule_lines
-from kyvsim.report.ledger import Ledger, Need
-from kyvsim.report.look import Look
-from kyvsim.report.need_order import NeedOrder, Piece
+from kyvsim.report.ledger import Ledger, Need, NeedOrder, Piece
+from kyvsim.report.look import Look, sheet_of
 from kyvsim.report.run import Run, Unparted
 from kyvsim.report.view_blocks import Blocks, need_text
 from kyvsim.report.view_fold import Fold, PartFold, from_lines, to_line
-from kyvsim.report.wrapped import sheet_of
 
 
 class Told:

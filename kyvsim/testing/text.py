@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from kyvsim.report.diff import Marked, hunks, marked_lines
+from kyvsim.report.object_diff import Marked, hunks, marked_lines
 from kyvsim.report.object_yaml import yaml_lines
 from kyvsim.report.subject import title
 from kyvsim.testing.effects import Effect, Verdict

@@ -8,7 +8,7 @@ from kyvsim.api import suite as api
 from kyvsim.model.result import ToldReason
 from kyvsim.model.source import Location
 from kyvsim.report import suite_json
-from kyvsim.report.suite_run import Sight
+from kyvsim.report.suite_rows import Sight
 from kyvsim.suite.selector import parse_selector
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"

@@ -1,7 +1,6 @@
 from kyvsim.report.by_rule import by_rule_lines
 from kyvsim.report.course import Course
-from kyvsim.report.look import Look
-from kyvsim.report.wrapped import sheet_of
+from kyvsim.report.look import Look, sheet_of
 
 PLACE = ("spec", "rules", 0)
 

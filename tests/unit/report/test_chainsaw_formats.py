@@ -12,7 +12,7 @@ from kyvsim.model.simulation import TimelineEvent
 from kyvsim.model.source import Location
 from kyvsim.report.chainsaw_formats import FORMATS
 from kyvsim.report.chainsaw_run import chainsaw_ending
-from kyvsim.report.suite_run import Sight
+from kyvsim.report.suite_rows import Sight
 
 PLACE = Location("t/chainsaw-test.yaml", 8, 5)
 EVENT = TimelineEvent(0, 0.05, "user", "create", ObjectKey("v1", "Pod", "n", "p"), "done")

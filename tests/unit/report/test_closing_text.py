@@ -1,10 +1,8 @@
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.model.source import Location
-from kyvsim.report.closing_text import closing_lines
-from kyvsim.report.ending import error_fact, weighing
-from kyvsim.report.look import Look
-from kyvsim.report.wrapped import sheet_of
+from kyvsim.report.ending import closing_lines, error_fact, weighing
+from kyvsim.report.look import Look, sheet_of
 
 REMARK = Diagnostic(
     "KV012",

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
-from kyvsim.report.findings import Findings
+from kyvsim.report.finding import Findings
 from kyvsim.report.lint_formats import FORMATS
 from kyvsim.report.look import Look
 

@@ -1,4 +1,4 @@
-from kyvsim.report.page_table import Counted, table_of
+from kyvsim.report.page import Counted, table_of
 
 STATUSES = ("fail", "warn", "pass")
 RESULTS = [

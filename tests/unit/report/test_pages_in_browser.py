@@ -12,7 +12,7 @@ from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report import suite_html, timeline_html
-from kyvsim.report.suite_run import Sight
+from kyvsim.report.suite_rows import Sight
 from kyvsim.report.timeline_rows import TimelineLook
 
 ROOT = Path(__file__).parents[3]

@@ -12,7 +12,7 @@ from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOut
 from kyvsim.report.format import ANNOTATIONS
 from kyvsim.report.log_commands import log_safe
 from kyvsim.report.suite_formats import FORMATS
-from kyvsim.report.suite_run import Sight
+from kyvsim.report.suite_rows import Sight
 
 PLACE = Location("a/kyverno-test.yaml", 7, 5)
 ODD = 'a\x00b\x1b[31m <&"> | ]]> \u202e \U0001f600'

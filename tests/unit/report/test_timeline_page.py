@@ -6,9 +6,7 @@ import pytest
 
 from kyvsim.kube.objects import ObjectKey
 from kyvsim.model.simulation import Simulation, TimelineEvent
-from kyvsim.report.timeline_axis import labels, places, wait_step
-from kyvsim.report.timeline_cards import lanes_of
-from kyvsim.report.timeline_chart import chart_of
+from kyvsim.report.timeline_chart import chart_of, labels, lanes_of, places, wait_step
 from kyvsim.report.timeline_repeats import Repeat, repeats
 
 HOUR = 3600.0
