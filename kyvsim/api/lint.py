@@ -46,7 +46,7 @@ from kyvsim.model.exception import Exceptions
 from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.source import Document
 from kyvsim.report.finding import Findings
-from kyvsim.schema.native import native_schemas
+from kyvsim.schema.kinds import native_schemas
 
 _NOT_EVALUATED = frozenset({"KV019"})
 """What `apply` says of kinds that it makes no use of; `lint` checks them all the same."""

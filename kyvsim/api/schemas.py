@@ -11,7 +11,7 @@ from kyvsim.load.scenario import scenario_schemas
 from kyvsim.load.values import cli_schemas
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.schema.facts import written_names, written_schema
-from kyvsim.schema.native import native_schemas
+from kyvsim.schema.kinds import native_schemas
 from kyvsim.schema.node import Node
 
 _OF_THE_COMMAND_LINE = "cli.kyverno.io/v1alpha1"

@@ -39,7 +39,7 @@ from kyvsim.model.ports import SIMULATED, Budget
 from kyvsim.model.scenario import Scenario, ScenarioSettings, ScenarioStep, Verb
 from kyvsim.model.simulation import Simulation
 from kyvsim.model.source import Document, Location
-from kyvsim.schema.native import NATIVE_GROUP, native_kinds
+from kyvsim.schema.kinds import NATIVE_GROUP, native_kinds
 from kyvsim.sim.exploration import Order, explore, interleavings_of, with_interleavings
 from kyvsim.sim.scenario import play
 

@@ -24,7 +24,7 @@ from kyvsim.model.ports import BudgetError, System
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
-from kyvsim.schema.native import NATIVE_GROUP
+from kyvsim.schema.kinds import NATIVE_GROUP
 
 
 class PolicyKinds(NamedTuple):

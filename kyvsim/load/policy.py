@@ -21,8 +21,13 @@ from kyvsim.model.fault import fault_text
 from kyvsim.model.policy import Binding, Policy, PolicyReaders
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP, is_written, written_schema
-from kyvsim.schema.kinds import kyverno_kinds, served_names
-from kyvsim.schema.native import NATIVE_GROUP, native_kinds, native_schemas
+from kyvsim.schema.kinds import (
+    NATIVE_GROUP,
+    kyverno_kinds,
+    native_kinds,
+    native_schemas,
+    served_names,
+)
 from kyvsim.schema.node import Node
 
 # Policies from documents: recognised, checked for shape, with defaults filled in.

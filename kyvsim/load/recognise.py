@@ -10,8 +10,7 @@ from kyvsim.kube.yaml_document import YamlError
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.source import Document, Location, Path
 from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP
-from kyvsim.schema.kinds import policy_names
-from kyvsim.schema.native import NATIVE_GROUP, native_kinds
+from kyvsim.schema.kinds import NATIVE_GROUP, native_kinds, policy_names
 
 # What a document is that is not what was wanted, and texts that are no YAML yet.
 

@@ -7,6 +7,7 @@ from kyvsim.model.diagnostic import Diagnostic, strictly
 from kyvsim.model.policy import Policy, Schedule
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.course import Course
+from kyvsim.report.known_failures import rest_of
 from kyvsim.report.summary import Row
 
 if TYPE_CHECKING:
@@ -117,8 +118,6 @@ class Run(NamedTuple):
         met = self.course.met
         if self.baseline is None or met is None:
             return None
-        from kyvsim.report.known_failures import rest_of  # noqa: PLC0415 — seldom asked for
-
         return rest_of(self.baseline, met, self.policies)
 
     def remarks(self) -> tuple[Diagnostic, ...]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
+from unicodedata import east_asian_width
 
 from kyvsim.model.result import Excerpt
 from kyvsim.kube.objects import Json
@@ -139,8 +140,6 @@ def _cells(text: str) -> int:
     """Return how many columns a text takes on a terminal."""
     if text.isascii():
         return len(text)
-    from unicodedata import east_asian_width  # noqa: PLC0415 — slow, for few texts
-
     return sum(2 if east_asian_width(one) in "WF" else 1 for one in text)
 
 

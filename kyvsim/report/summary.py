@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from kyvsim.kube.labels import SelectorError, compile_selector
 from kyvsim.kube.objects import Json, object_key
 from kyvsim.kube.wildcard import matches
 from kyvsim.model.policy import Override, Policy, RuleFacts
@@ -176,8 +177,6 @@ def _override(overrides: Iterable[Override], namespace: str, labels: Mapping[str
 def _selects(selector: Json, labels: Mapping[str, Json]) -> bool:
     if selector is None:
         return True
-    from kyvsim.kube.labels import SelectorError, compile_selector  # noqa: PLC0415 — seldom written
-
     try:
         return bool(compile_selector(selector)(labels))
     except SelectorError:

@@ -8,6 +8,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.result import EngineResponse, PolicyResponse
 from kyvsim.model.source import Location
 from kyvsim.report.changes import Change, generated, mutations, passed_rules, patched_targets
+from kyvsim.report.cleanup import Deletions
 from kyvsim.report.ledger import Need
 from kyvsim.report.look import Look
 from kyvsim.report.object_diff import Marked, hunks, marked_yaml
@@ -18,7 +19,7 @@ from kyvsim.report.subject import short_title, title
 from kyvsim.report.summary import Row, once_a_rule, silent_rows
 
 if TYPE_CHECKING:
-    from kyvsim.report.cleanup import Deletions
+    pass
 
 # The parts of the text view that speak: a resource's heading, its verdicts, its references.
 
@@ -121,8 +122,6 @@ def deletions_of(run: Run) -> "Deletions | None":
     """Return what gathers what policies would delete, if there are any that do."""
     if not run.schedules:
         return None
-    from kyvsim.report.cleanup import Deletions  # noqa: PLC0415 — for such policies only
-
     return Deletions()
 
 

@@ -75,12 +75,8 @@ def begin(run: Run, look: Look) -> Writing:
 def _other_view(run: Run, look: Look) -> Writing | None:
     """Return the view that options ask for in place of this one."""
     if look.quiet or look.statistics:
-        from kyvsim.report.view import begin_short  # noqa: PLC0415 — for those views only
-
         return begin_short(run, look)
     if look.show is Show.OBJECTS:
-        from kyvsim.report.view import begin_whole  # noqa: PLC0415 — for that view only
-
         return begin_whole(run, look)
     return None
 

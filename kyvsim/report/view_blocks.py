@@ -7,6 +7,7 @@ from kyvsim.kube.objects import Json, object_key
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus
 from kyvsim.report.changes import Change, generated, has_changes, mutations, patched_targets
+from kyvsim.report.idempotence import repeat_blocks
 from kyvsim.report.ledger import Need, needs_of
 from kyvsim.report.look import INDENT, Sheet, Show, clipped, wrapped
 from kyvsim.report.object_diff import Marked, changed_yaml, hunks, marked_yaml
@@ -108,8 +109,6 @@ class Blocks:
         self._known[_words_of(result)] = kind
 
     def _change(self, change: "Changed", *, alone: bool) -> Item:
-        from kyvsim.report.view_blocks import told_change  # noqa: PLC0415 — where something changed
-
         kind = Kind("")
         differing = change.differing
         if not (alone or self._sheet.look.diff or self._sheet.look.show is Show.ALL):
@@ -153,8 +152,6 @@ def is_plain(result: RuleResult) -> bool:
 def _changes(response: EngineResponse) -> Iterable["Changed"]:
     if not has_changes(response):
         return ()
-    from kyvsim.report.view_blocks import changes_of  # noqa: PLC0415 — where something changed
-
     return changes_of(response)
 
 
@@ -167,8 +164,6 @@ def _names(obj: Json) -> tuple[str, str]:
 def _repeated(response: EngineResponse, sheet: Sheet) -> Iterable[str]:
     if not response.repeated:
         return ()
-    from kyvsim.report.idempotence import repeat_blocks  # noqa: PLC0415 — seldom asked for
-
     return repeat_blocks(response, sheet.paint)
 
 

@@ -1,7 +1,7 @@
 """The kinds that come with Kyverno: their names and versions; and the schemas of given kinds."""
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
 from types import MappingProxyType
 
 from kyvsim.kube.discovery import (
@@ -13,8 +13,11 @@ from kyvsim.kube.discovery import (
     lies_in_namespace,
     split_api_version,
 )
+from kyvsim.kube.package_data import read_table
 from kyvsim.schema.facts import POLICY_GROUPS, kyverno_facts
-from kyvsim.schema.node import NamedSchemas, Node
+from kyvsim.schema.node import NamedSchemas, Node, schemas_of
+
+# The kinds that come with Kyverno: their names and versions; and the schemas of given kinds.
 
 
 @lru_cache(maxsize=1)
@@ -91,3 +94,23 @@ def given_schema(api_version: str, kind: str, kinds: KindTable) -> Node | None:
 @lru_cache(maxsize=256)
 def _given_node(given: GivenSchema) -> Node:
     return NamedSchemas().node(given.words)
+
+
+# Kubernetes' own admission policies and their bindings: what documents of them look like.
+#
+# native.json is written by hand: what else the package has of Kubernetes' kinds says how they are
+# called and how their fields merge, but not which fields they need and which words those take.
+
+
+NATIVE_GROUP = "admissionregistration.k8s.io"
+
+
+@cache
+def native_schemas() -> Mapping[str, Node]:
+    """Return their schemas by apiVersion/kind; seldom needed."""
+    return schemas_of(read_table(__file__, "native.json"))
+
+
+def native_kinds() -> frozenset[str]:
+    """Return what they are called, in any version."""
+    return frozenset(name.rpartition("/")[2] for name in native_schemas())

@@ -6,7 +6,7 @@ from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.languages.whole_policy import whole_policy
 from kyvsim.model.policy import Policy, PolicyFacts, RuleFacts
 from kyvsim.model.source import Document
-from kyvsim.schema.native import NATIVE_GROUP
+from kyvsim.schema.kinds import NATIVE_GROUP
 
 
 def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:

@@ -14,7 +14,7 @@ from kyvsim.kube.objects import Json, metadata, object_key, text_field
 from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy
 from kyvsim.model.obstacle import Reason
 from kyvsim.model.simulation import Unevaluated
-from kyvsim.schema.native import native_schemas
+from kyvsim.schema.kinds import native_schemas
 from kyvsim.sim.admission_policies.bound import (
     API_VERSION,
     POLICIES,

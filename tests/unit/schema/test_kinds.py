@@ -3,8 +3,14 @@ import pytest
 from kyvsim.kube.discovery import crd_kinds, kind_of_plural, kinds_named, preferred_version
 from kyvsim.languages import READERS
 from kyvsim.schema.facts import POLICY_GROUPS
-from kyvsim.schema.kinds import given_schema, kyverno_kinds, policy_names, served_names
-from kyvsim.schema.native import NATIVE_GROUP, native_kinds
+from kyvsim.schema.kinds import (
+    NATIVE_GROUP,
+    given_schema,
+    kyverno_kinds,
+    native_kinds,
+    policy_names,
+    served_names,
+)
 
 ROOT = {"type": "object", "properties": {"spec": {"type": "object"}}}
 
