@@ -34,9 +34,8 @@ from kyvsim.model.probe import Follower
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Document, Path
-from kyvsim.report.baseline_rest import stale_remarks
 from kyvsim.report.course import Course
-from kyvsim.report.known_failures import Met, telling_apart
+from kyvsim.report.known_failures import Met, stale_remarks, telling_apart
 from kyvsim.report.reasons import Reason
 from kyvsim.report.run import Explain, Run
 from kyvsim.report.summary import Row

@@ -14,8 +14,6 @@ from kyvsim.model.result import (
     RuleStatus,
     ToldReason,
 )
-from kyvsim.report.places import rule_place
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.source_excerpt import rule_place
 from kyvsim.report.summary import Row
 from kyvsim.report.told_reasons import told_reasons

@@ -6,9 +6,8 @@ from types import MappingProxyType
 from typing import Final
 from unicodedata import east_asian_width
 
-from kyvsim.model.result import Excerpt
 from kyvsim.kube.objects import Json
-from kyvsim.model.result import EngineResponse
+from kyvsim.model.result import EngineResponse, Excerpt
 from kyvsim.model.source import Document, Location
 from kyvsim.report.style import safe_line
 from kyvsim.report.summary import Row
