@@ -2,20 +2,21 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kyvsim.api.equal_sides import ground_of, why
-from kyvsim.api.inputs import ApplyInputs, read_inputs
+from kyvsim.api.inputs import ApplyInputs, ReadInputs, read_inputs
 from kyvsim.evidence.case import Case
 from kyvsim.evidence.search import Budget, Search
 from kyvsim.evidence.verdict import Bench, evidence_of
 from kyvsim.languages import compile_policies
 from kyvsim.load.files import Source
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.evidence import Answer, Evidence, Limit, SideReached
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.probe import Ratio
+from kyvsim.model.source import Document
 
 
 class EqualInputs(NamedTuple):
@@ -62,7 +63,8 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     if any(one.severity is Severity.ERROR for one in said):
         return Comparison(None, tuple(dict.fromkeys(said)))
     old, new = (one.policies for one in read)
-    is_identical = _contents(old) == _contents(new)
+    unlike = _unlike_beside(*read)
+    is_identical = not unlike and _contents(old) == _contents(new)
     if is_identical and not inputs.needs_cases:
         return Comparison(_identical(old, new), tuple(dict.fromkeys(said)))
     space = ground.space((*old, *new))
@@ -74,12 +76,29 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     if is_identical:
         # Whatever the cases did not reach is the same on both sides.
         evidence = evidence._replace(answer=Answer.EQUAL, reasons=(), identical=True)
+    if unlike:
+        reason = (
+            f"objects of kind {listed(unlike)} differ between old and new, and are not compared"
+        )
+        answer = Answer.NOT_COVERED if evidence.answer is Answer.EQUAL else evidence.answer
+        evidence = evidence._replace(answer=answer, reasons=(*evidence.reasons, reason))
     return Comparison(evidence, tuple(dict.fromkeys(said)), tried.cases)
 
 
-def _contents(policies: Sequence[Policy]) -> list[str]:
+def _contents(policies: Iterable[Policy | Document | Binding]) -> list[str]:
     """Return what policies consist of, in an order of its own: files and comments do not count."""
-    return sorted(json.dumps(one.document.data, sort_keys=True, default=str) for one in policies)
+    documents = (one if isinstance(one, Document) else one.document for one in policies)
+    return sorted(json.dumps(one.data, sort_keys=True, default=str) for one in documents)
+
+
+def _unlike_beside(old: ReadInputs, new: ReadInputs) -> list[str]:
+    """Return the kinds of objects beside the policies that differ, and decide what policies do.
+
+    Bindings say where an admission policy counts, GlobalContextEntries what a rule reads. Cases are
+    evaluated without both: where they differ, equal policies are no evidence.
+    """
+    before, after = ({*_contents((*one.bindings, *one.shared_data))} for one in (old, new))
+    return sorted({json.loads(one)["kind"] for one in before ^ after})
 
 
 def _identical(old: Sequence[Policy], new: Sequence[Policy]) -> Evidence:

@@ -130,6 +130,84 @@ def test_identical_policies_are_equal_without_any_case():
     assert found.evidence.cases > 0
 
 
+ADMITTING = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicy",
+    "metadata": {"name": "a"},
+    "spec": {
+        "matchConstraints": constraints("configmaps"),
+        "validations": [{"expression": "!has(object.data)"}],
+    },
+}
+GLOBAL = rules(
+    {
+        "name": "r",
+        "match": {"any": [{"resources": {"kinds": ["ConfigMap"]}}]},
+        "context": [{"name": "n", "globalReference": {"name": "e", "jmesPath": "length(@)"}}],
+        "validate": {
+            "deny": {"conditions": {"all": [{"key": "{{ n }}", "operator": "Equals", "value": 0}]}}
+        },
+    }
+)
+
+
+def binding(policy="a", **spec):
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "b"},
+        "spec": {"policyName": policy, "validationActions": ["Deny"], **spec},
+    }
+
+
+def entry(namespace):
+    listing = {"group": "apps", "version": "v1", "resource": "deployments"}
+    return {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "GlobalContextEntry",
+        "metadata": {"name": "e"},
+        "spec": {"kubernetesResource": {**listing, "namespace": namespace}},
+    }
+
+
+SELECTED = {"matchResources": {"objectSelector": {"matchLabels": {"a": "b"}}}}
+
+
+@pytest.mark.parametrize(
+    ("policy", "before", "after"),
+    [
+        (ADMITTING, binding(), binding("other")),
+        (ADMITTING, binding(), binding(**SELECTED)),
+        (ADMITTING, binding(), binding(validationActions=["Audit"])),
+        (ADMITTING, binding(), None),
+        (ADMITTING, None, binding(paramRef={"name": "p", "parameterNotFoundAction": "Deny"})),
+        (GLOBAL, entry("a"), entry("b")),
+        (GLOBAL, None, entry("b")),
+    ],
+)
+@pytest.mark.parametrize("needs_cases", [False, True])
+def test_equal_policies_beside_unlike_objects_are_not_covered(policy, before, after, needs_cases):
+    """Both decide what policies do, and no case has them."""
+
+    def compared(*sides):
+        texts = (
+            (Source(name, "\n---\n".join(json.dumps(one) for one in (policy, beside) if one)),)
+            for name, beside in zip(("old", "new"), sides, strict=True)
+        )
+        shared = ApplyInputs(policies=())
+        return compare(EqualInputs(*texts, shared, 500, needs_cases=needs_cases)).evidence
+
+    found = compared(before, after)
+    assert (found.answer, found.identical) == (Answer.NOT_COVERED, False)
+    kind = (before or after)["kind"]
+    assert (
+        found.reasons[-1]
+        == f"objects of kind `{kind}` differ between old and new, and are not compared"
+    )
+    alike = compared(before, before)
+    assert (alike.answer, alike.identical) == (Answer.EQUAL, True)
+
+
 def test_a_lost_denial_is_shown_on_a_small_object():
     found = evidence(rules(RULE), in_cel("object.metadata.name != 'a-name'"))
     assert found.answer is Answer.COUNTEREXAMPLE
