@@ -152,10 +152,14 @@ def nothing_matched(given: Given, paths: Iterable[str]) -> Iterator[Diagnostic]:
     text = f"no {one} matched any of the {given.number} resources"
     if given.number == 1:
         text = f"no {one} matched the resource"
-    if any(_meets(policy, rule, there) for policy, rule in rules):
+    meeting = [rule for policy, rule in rules if _meets(policy, rule, there)]
+    if meeting:
+        # Which kinds a policy in CEL is for is not known here: it names resources, not kinds.
+        known = any(rule.facts.kinds is not None for rule in meeting)
+        what = f"there are {all_of_them} for its kind, but names" if known else "kinds, names"
         text = (
-            f"{text}: there are {all_of_them} for its kind, but names, namespaces, labels, "
-            "operations, users or a `foreach` without elements leave nothing to check"
+            f"{text}: {what}, namespaces, labels, operations, users or a `foreach` without "
+            "elements leave nothing to check"
         )
     else:
         text = (

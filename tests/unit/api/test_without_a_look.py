@@ -144,3 +144,30 @@ def test_where_kinds_meet_the_remark_says_that_something_else_keeps_them_apart(m
     assert not any(one.results for answer in found.responses for one in answer.responses)
     (remark,) = (one for one in found.afterthoughts(0) if one.code == "KV070")
     assert remark.message.startswith("no rule matched the resource: there are rules for its kind")
+
+
+IN_CEL = """\
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [services]}
+  validations: [{expression: "false"}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("policies", "reason"),
+    [
+        ([IN_CEL], "no policy matched the resource: kinds, names, namespaces, labels, "),
+        ([IN_CEL, POLICY], "no rule matched the resource: kinds, names, namespaces, labels, "),
+    ],
+)
+def test_of_policies_in_cel_nothing_is_said_about_the_kind(policies, reason):
+    sources = tuple(Source(f"{number}.yaml", text) for number, text in enumerate(policies))
+    found = open_application(ApplyInputs(sources, (Source("r.yaml", MAP),)))
+    assert not any(one.results for answer in found.responses for one in answer.responses)
+    (remark,) = (one for one in found.afterthoughts(0) if one.code == "KV070")
+    assert remark.message.startswith(reason)
