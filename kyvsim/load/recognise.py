@@ -108,6 +108,8 @@ def looks_like_policy(data: Json) -> bool:
     """
     if is_related(data):
         return False
+    if _means_a_mapping(data):
+        return any(one in data for one in ("kyverno.io/", *policy_names(), *native_kinds()))
     group, kind = _group(data), text_field(data, "kind")
     if group == "kyverno.io" or group.endswith(".kyverno.io"):
         return True
@@ -130,6 +132,7 @@ def is_related(data: Json) -> bool:
 def looks_like_exception(data: Json) -> bool:
     """Return whether a document is, or means to be, a policy exception."""
     is_one = text_field(data, "kind") == "PolicyException"
+    is_one |= _means_a_mapping(data) and "PolicyException" in data
     return is_one or _in_spec(data, "exceptions").__class__ is list
 
 
@@ -138,9 +141,18 @@ def looks_like_object(data: Json) -> bool:
     if data.__class__ is list:
         return any(looks_like_object(one) for one in data)
     if not is_mapping(data):
-        return False
+        return _means_a_mapping(data)
     typed = text_field(data, "apiVersion") and not is_chart(data)
     return bool(typed) or "kind" in data or is_mapping(data.get("metadata"))
+
+
+def _means_a_mapping(data: Json) -> bool:
+    """Return whether a text was meant to be an object.
+
+    YAML reads `kind:Pod` without a blank, and JSON behind a comment, as a text. Left out of a
+    folder, the object would be missing without an error; Kyverno's command line refuses it too.
+    """
+    return data.__class__ is str and "apiVersion" in data and "kind" in data
 
 
 def is_test_manifest(data: Json) -> bool:

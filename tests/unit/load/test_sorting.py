@@ -42,6 +42,32 @@ def test_what_is_named_is_kept(sort):
     assert sort(POLICIES, named=True, a=POD, b=VALUES) == (2, [])
 
 
+TYPED_POD = "apiVersion:v1\nkind:Pod\n"
+TYPED_POLICY = "apiVersion:kyverno.io/v1\nkind:ClusterPolicy\n"
+TYPED_BY_KUBERNETES = f"apiVersion:{ADMISSION}/v1\nkind:ValidatingAdmissionPolicy\n"
+TYPED_EXCEPTION = "apiVersion:kyverno.io/v2\nkind:PolicyException\n"
+COMMENTED = '// a\n{"apiVersion":"v1","kind":"Pod"}\n'
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "kept"),
+    [
+        (OBJECTS, TYPED_POD, True),
+        (OBJECTS, COMMENTED, True),
+        (OBJECTS, "a kind of text\n", False),
+        (POLICIES, TYPED_POLICY, True),
+        (POLICIES, TYPED_BY_KUBERNETES, True),
+        (POLICIES, TYPED_POD, False),
+        (POLICIES, "every kind of ClusterPolicy\n", False),
+        (EXCEPTIONS, TYPED_EXCEPTION, True),
+        (EXCEPTIONS, TYPED_POLICY, False),
+    ],
+)
+def test_a_text_that_was_meant_for_a_mapping_is_kept(sort, wanted, text, kept):
+    """Whoever reads it reports it: left out of a folder, nobody would miss it."""
+    assert sort(wanted, a=text)[0] == kept
+
+
 @pytest.mark.parametrize(
     ("wanted", "text", "noun"),
     [
