@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import click
 import pytest
 
 from kyvsim.cel.environment import Library
@@ -15,7 +16,6 @@ from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cli.commands import COMMANDS, module_of
-from kyvsim.cli.declared import Command, Group
 from kyvsim.conditions.operators import OPERATORS, operators
 from kyvsim.context.loaders import FIELDS as CONTEXT_FIELDS
 from kyvsim.context.loaders import loader_of
@@ -337,7 +337,7 @@ def test_every_command_is_listed():
     commands = [
         name
         for name, module in modules("cli").items()
-        if isinstance(getattr(module, "command", None), Command | Group)
+        if isinstance(getattr(module, "command", None), click.Command)
     ]
     assert sorted(map(module_of, COMMANDS)) == sorted(commands)
     for name in commands:

@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.cli import declared
 from kyvsim.cli.apply_formats import (
     chosen_by,
     closing_look,
@@ -18,6 +19,7 @@ from kyvsim.cli.apply_formats import (
 )
 from kyvsim.cli.apply_jobs import run_in_blocks
 from kyvsim.cli.closing import ClosingLook
+from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import (
     check_inputs,
     input_options,
@@ -37,6 +39,7 @@ from kyvsim.cli.options import (
     strict_option,
     warn_status_option,
 )
+from kyvsim.cli.parameters import Effect, PathType, bad_value, option
 from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_files
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
@@ -68,80 +71,106 @@ POLICY is a file, a folder or - for standard input.
 _LIFETIME = "720h0m0s"
 
 
-def _lifetime(call: declared.Call, spelled: str, value: str) -> str:
+def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     """Return a time as Go writes it, "" for none."""
-    if value == _LIFETIME:  # as nearly always: a start reads no duration
-        return value
     nanoseconds = parse_duration(value)
     if nanoseconds is None or nanoseconds < 0:
-        raise declared.UsageError(f"{spelled} {value}: not a time such as 168h or 90m", call)
+        raise bad_value(ctx, param.opts[-1], f"{value}: not a time such as 168h or 90m")
     return format_duration(nanoseconds) if nanoseconds else ""
 
 
-@declared.command(
-    spelled_as_in_go=True,
+@click.command(
+    "apply",
+    cls=Command,
+    go_spelling=True,
     help=_HELP,
     epilog="Exit status: 0 nothing failed, 1 a rule failed or ended in error, 2 some input could "
     "not be used.",
 )
 @input_options
-@declared.option(
+@option(
     "-o",
     "--output",
+    effect=Effect.WRITES_OBJECTS,
     default="",
-    type=declared.PathText(is_written=True),
+    type=PathType(is_written=True),
     help="File (.yaml) or folder for changed objects. No format: that is --output-format here.",
 )
 @formats_option(FORMATS, short=False)
-@declared.option(
-    "-p", "--policy-report", is_flag=True, help="Print a policy report (openreports.io)."
+@option(
+    "-p",
+    "--policy-report",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Print a policy report (openreports.io).",
 )
-@declared.option("-t", "--table", is_flag=True, help="Print the results as a table.")
-@declared.option("--detailed-results", is_flag=True, help="Show passed and skipped rules too.")
-@declared.option(
+@option("-t", "--table", effect=Effect.NONE, is_flag=True, help="Print the results as a table.")
+@option(
+    "--detailed-results",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Show passed and skipped rules too.",
+)
+@option(
     "--explain",
+    effect=Effect.NONE,
     is_flag=True,
     help="Show how each rule came to its verdict, as `explain` does; in html too.",
 )
-@declared.option("--diff", is_flag=True, help="Show all that changed in objects, line by line.")
-@declared.option(
+@option(
+    "--diff",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Show all that changed in objects, line by line.",
+)
+@option(
     "--show",
-    type=declared.Choice(tuple(one.value for one in Show)),
+    effect=Effect.NONE,
+    type=click.Choice(tuple(one.value for one in Show)),
     metavar="[changes|all|objects]",
     help="How much the view shows: what failed and changed, told once where it is alike "
     "(changes), of each object (all), or objects as a whole (objects).",
 )
-@declared.option(
-    "-i", "--stdin", is_flag=True, help="Print only the mutated resources, to pipe into kubectl."
+@option(
+    "-i",
+    "--stdin",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Print only the mutated resources, to pipe into kubectl.",
 )
-@declared.option(
+@option(
     "--generate-exceptions",
+    effect=Effect.NONE,
     is_flag=True,
     help="Print PolicyExceptions by which what failed would pass.",
 )
-@declared.option(
+@option(
     "--generated-exception-ttl",
+    effect=Effect.NONE,
     default=_LIFETIME,
     callback=_lifetime,
     metavar="DURATION",
     help="How long Kyverno is to keep them, such as 168h; 0 for ever.",
 )
-@declared.option(
+@option(
     "--check-idempotent",
+    effect=Effect.NONE,
     is_flag=True,
     help="Run the mutate rules twice; what changes again counts as a failure.",
 )
-@declared.option(
+@option(
     "--baseline",
+    effect=Effect.NONE,
     default="",
-    type=declared.PathText(),
+    type=PathType(),
     metavar="FILE",
     help="Failures that are known: only new ones fail.",
 )
-@declared.option(
+@option(
     "--write-baseline",
+    effect=Effect.WRITES_FILE,
     default="",
-    type=declared.PathText(is_written=True),
+    type=PathType(is_written=True),
     metavar="FILE",
     help="Write the failures as a baseline; with --baseline what is left of that.",
 )
@@ -151,39 +180,47 @@ def _lifetime(call: declared.Call, spelled: str, value: str) -> str:
 @jobs_option
 @fleet_options
 @colour_option
-@declared.option("--audit-warn", is_flag=True, help="Count failures of Audit policies as warnings.")
+@option(
+    "--audit-warn",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Count failures of Audit policies as warnings.",
+)
 @warn_status_option
-@declared.option(
-    "--warn-no-pass", is_flag=True, help="Exit with --warn-exit-code when nothing passed."
+@option(
+    "--warn-no-pass",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Exit with --warn-exit-code when nothing passed.",
 )
 @refused_options
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim apply` and return its exit status."""
     wider = ("detailed_results", "show_ignored")
-    options = extent_of(with_manifests_named(options), call, wider)
-    _check(call, options)
-    chosen = chosen_by(options, call)
+    options = extent_of(with_manifests_named(options), ctx, wider)
+    _check(ctx, options)
+    chosen = chosen_by(options, ctx)
     if is_spread(options):
         from kyvsim.cli.fleet_checks import check_fleet  # noqa: PLC0415 — for such runs only
 
-        check_fleet(options, chosen, call)
-    inputs = inputs_of(options, call)._replace(
+        check_fleet(options, chosen, ctx)
+    inputs = inputs_of(options, ctx)._replace(
         audit_warn=options["audit_warn"],
         check_idempotent=options["check_idempotent"],
         baseline=options["baseline"],
         records_failures=bool(options["write_baseline"]),
     )
-    stdin = stdin_for(options, call)
+    stdin = stdin_for(options, ctx)
     if options["explain"]:
         from kyvsim.cli.explain_run import explain_applied  # noqa: PLC0415 — slow, seldom asked for
 
-        return explain_applied((inputs, stdin), options, chosen, call)
+        return explain_applied((inputs, stdin), options, chosen, ctx)
     if is_spread(options):
         from kyvsim.cli.apply_fleet import apply_fleet  # noqa: PLC0415 — for such runs only
 
         return apply_fleet(inputs, stdin, options, chosen)
-    files = _object_files(options, chosen, call)
+    files = _object_files(options, chosen, ctx)
     try:
         with (
             report_files(chosen, FORMATS) as reports,
@@ -196,14 +233,14 @@ def command(call: declared.Call, /, **options: Any) -> int:
 
 
 def _object_files(
-    options: Mapping[str, Any], chosen: Chosen, call: declared.Call
+    options: Mapping[str, Any], chosen: Chosen, ctx: click.Context
 ) -> "ObjectFiles | None":
     if not options["output"]:
         return None
     from kyvsim.cli.output_files import ObjectFiles  # noqa: PLC0415 — slow, seldom asked for
     from kyvsim.cli.overwriting import reader_of  # noqa: PLC0415 — as above
 
-    reads = reader_of(options, call)
+    reads = reader_of(options, ctx)
     written = {os.path.realpath(path) for _, path in chosen.files}
     return ObjectFiles(
         options["output"], lambda one: os.path.realpath(one) in written or reads(one)
@@ -254,23 +291,23 @@ def _opened(inputs: ApplyInputs, stdin: bytes | None) -> Run:
         return open_application(inputs, stdin)
 
 
-def _check(call: declared.Call, options: Mapping[str, Any]) -> None:
+def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
     """Raise UsageError for arguments that do not go together.
 
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
     """
-    check_inputs(call, options)
+    check_inputs(ctx, options)
     if options["warn_no_pass"] and not options["warn_exit_code"]:
         text = "--warn-no-pass does nothing without a status: give --warn-exit-code N too"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
     if "-" in {options["baseline"], options["write_baseline"]}:
-        raise declared.UsageError("a baseline is a file: name one in place of -", call)
+        raise click.UsageError("a baseline is a file: name one in place of -", ctx)
     if options["output"] in _FORMAT_NAMES:
         name = options["output"]
-        raise declared.UsageError(
+        raise click.UsageError(
             f"-o {name}: -o names a file or folder for changed objects; formats are chosen with "
             f"--output-format (for a folder of that name: -o ./{name})",
-            call,
+            ctx,
         )
 
 

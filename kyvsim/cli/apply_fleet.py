@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
+import click
+
 from kyvsim.api import ApplyInputs
 from kyvsim.api.system import processors
-from kyvsim.cli.declared import CommandError
 from kyvsim.cli.fleet_views import counts_of, whole_of
 from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.streams import is_terminal
@@ -25,7 +26,7 @@ from kyvsim.report.progress import with_growing_progress
 def apply_fleet(
     inputs: ApplyInputs, stdin: bytes | None, options: Mapping[str, Any], chosen: Chosen
 ) -> int:
-    """Run `kyvsim apply` over a fleet and return its exit status; raises CommandError."""
+    """Run `kyvsim apply` over a fleet and return its exit status; raises click.ClickException."""
     try:
         with ExitStack() as stack:
             folder = options["partials"] or stack.enter_context(scratch_folder())
@@ -37,7 +38,7 @@ def apply_fleet(
             show = counts_of if only_counts else whole_of
             return show(reports, chosen.shown, options)
     except FleetError as error:
-        raise CommandError(str(error)) from None
+        raise click.ClickException(str(error)) from None
 
 
 def _fleet(store: Store, options: Mapping[str, Any]) -> Fleet:

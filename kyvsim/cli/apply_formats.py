@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cli import declared
+import click
+
 from kyvsim.cli.report_files import Chosen, ReportFiles, named_formats
 from kyvsim.cli.streams import say, shown_width, shows_colours
 from kyvsim.report.ending import ending_line
@@ -45,9 +46,9 @@ _OF_THE_VIEW: Mapping[str, str] = MappingProxyType(
 )
 
 
-def chosen_by(options: Mapping[str, Any], call: declared.Call) -> Chosen:
+def chosen_by(options: Mapping[str, Any], ctx: click.Context) -> Chosen:
     """Return the formats that the options choose; raise UsageError where they contradict."""
-    named = named_formats(options["output_format"], FORMATS, call)
+    named = named_formats(options["output_format"], FORMATS, ctx)
     given: list[tuple[str, str]] = []
     shown = named.shown
     for key, spelled, name in _VIEWS:
@@ -55,7 +56,7 @@ def chosen_by(options: Mapping[str, Any], call: declared.Call) -> Chosen:
             known = _AS_DATA.get(key, {}) if shown else {}
             if known and shown not in known:
                 text = f"{spelled} is printed as {' or '.join(known)}, not as {shown}"
-                raise declared.UsageError(text, call)
+                raise click.UsageError(text, ctx)
             given.append((spelled, known.get(shown, name)))
             shown = "" if known else shown
     if shown:
@@ -63,16 +64,16 @@ def chosen_by(options: Mapping[str, Any], call: declared.Call) -> Chosen:
     if len(given) > 1:
         names = " and ".join(spelled for spelled, _ in given)
         text = f"{names} are formats of their own: standard output holds one of them"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
     chosen = Chosen(given[0][1] if given else next(iter(FORMATS)), named.files)
     for name, text in _OF_THE_VIEW.items():
         if options.get(name) and _VIEW not in {chosen.shown, *dict(chosen.files)}:
-            raise declared.UsageError(f"{text}: it does not go with {given[0][0]}", call)
+            raise click.UsageError(f"{text}: it does not go with {given[0][0]}", ctx)
     if chosen.files or options["output"] or options["write_baseline"]:
         from kyvsim.cli.overwriting import BASELINE, refuse_overwriting  # noqa: PLC0415 — where something is written
 
         others = (("--output", options["output"]), (BASELINE, options["write_baseline"]))
-        refuse_overwriting((*chosen.files, *others), options, call)
+        refuse_overwriting((*chosen.files, *others), options, ctx)
     return chosen
 
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import click
+
 from kyvsim.api.cel import (
     EXPRESSION_KINDS,
     REQUEST_KINDS,
@@ -16,11 +18,12 @@ from kyvsim.api.cel import (
     variables,
 )
 from kyvsim.cel import CelError, CompileError
-from kyvsim.cli import declared
 from kyvsim.cli.closing import say_remarks
+from kyvsim.cli.command import Group
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.jp import read_lines, read_text
-from kyvsim.cli.options import list_option, time_option
+from kyvsim.cli.options import time_option
+from kyvsim.cli.parameters import Effect, NameType, argument, option
 from kyvsim.cli.streams import say, write_out
 from kyvsim.kube.go_text import to_json
 from kyvsim.model.diagnostic import Severity, likely
@@ -28,7 +31,7 @@ from kyvsim.report.log_commands import JSON, log_safe
 from kyvsim.report.style import safe_text
 
 
-@declared.group()
+@click.group(cls=Group)
 def cel() -> None:
     """Work with CEL expressions as Kyverno's policy kinds use them."""
 
@@ -36,9 +39,10 @@ def cel() -> None:
 command = cel
 _PLACE = "ERROR: <input>:"
 """What stands before line and column of each fault."""
-_kind = declared.option(
+_kind = option(
     "--kind",
-    type=declared.Choice(EXPRESSION_KINDS),
+    effect=Effect.NONE,
+    type=click.Choice(EXPRESSION_KINDS),
     default=EXPRESSION_KINDS[0],
     show_default=True,
     metavar="KIND",
@@ -46,8 +50,10 @@ _kind = declared.option(
     "Deleting- or ImageValidatingPolicy, one of these with Namespaced before it, Validating- or "
     "MutatingAdmissionPolicy; HTTP or Envoy for a ValidatingPolicy of that mode.",
 )
-_expressions = list_option("-e", "--expression", help="An expression.", split=False)
-_arguments = declared.argument("arguments", metavar="[EXPRESSION]...", nargs=-1)
+_expressions = option(
+    "-e", "--expression", effect=Effect.NONE, multiple=True, help="An expression."
+)
+_arguments = argument("arguments", metavar="[EXPRESSION]...", nargs=-1)
 
 
 @cel.command(short_help="Compile expressions and show their types.")
@@ -70,21 +76,31 @@ def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) ->
 @cel.command(name="eval", short_help="Evaluate expressions on an object.")
 @_expressions
 @_kind
-@declared.option(
+@option(
     "-r",
     "--resource",
+    effect=Effect.NONE,
     default="",
     help="The file of `object`, or a request; - for standard input.",
 )
-@declared.option("--name", default="", help="Which of its objects: [KIND/][NAMESPACE/]NAME.")
-@declared.option("--context-file", default="", help="Objects and image data to read.")
-@declared.option(
-    "--namespace", default="default", show_default=True, help="Namespace of the policy."
+@option(
+    "--name", effect=Effect.NONE, default="", help="Which of its objects: [KIND/][NAMESPACE/]NAME."
 )
-@declared.option(
-    "--now", callback=time_option, help="The current time (RFC 3339); the machine's by default."
+@option("--context-file", effect=Effect.NONE, default="", help="Objects and image data to read.")
+@option(
+    "--namespace",
+    effect=Effect.NONE,
+    default="default",
+    show_default=True,
+    help="Namespace of the policy.",
 )
-@declared.option("--batch", help='Read lines {"expr"} from a file (-: standard input).')
+@option(
+    "--now",
+    effect=Effect.NONE,
+    callback=time_option,
+    help="The current time (RFC 3339); the machine's by default.",
+)
+@option("--batch", effect=Effect.NONE, help='Read lines {"expr"} from a file (-: standard input).')
 @_arguments
 def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options: Any) -> int:
     """Evaluate expressions on an object and show their types and values.
@@ -101,18 +117,14 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
     )
     batch = options["batch"]
     if batch and (arguments or expression):
-        raise declared.UsageError("--batch has expressions of its own: give no other")
+        raise click.UsageError("--batch has expressions of its own: give no other")
     texts = () if batch else _texts(arguments, expression)
     if inputs.name and not inputs.resource:
-        raise declared.UsageError("--name chooses an object of --resource: give that too")
+        raise click.UsageError("--name chooses an object of --resource: give that too")
     if inputs.name and inputs.kind in REQUEST_KINDS:
-        raise declared.UsageError(
-            f"--name chooses an object, and {inputs.kind} is about one request"
-        )
+        raise click.UsageError(f"--name chooses an object, and {inputs.kind} is about one request")
     if batch == "-" and inputs.resource == "-":
-        raise declared.UsageError(
-            "standard input (-) can hold either lines or the resource, not both"
-        )
+        raise click.UsageError("standard input (-) can hold either lines or the resource, not both")
     session = open_cel(inputs, read_text("-").encode() if inputs.resource == "-" else None)
     say_remarks(session.diagnostics)
     if any(one.severity is Severity.ERROR for one in session.diagnostics):
@@ -126,9 +138,9 @@ def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options:
 def _texts(arguments: tuple[str, ...], options: tuple[str, ...]) -> tuple[str, ...]:
     texts = (*options, *arguments)
     if not texts:
-        raise declared.UsageError("no expression given: pass it as an argument or with -e")
+        raise click.UsageError("no expression given: pass it as an argument or with -e")
     if not all(map(str.strip, texts)):
-        raise declared.UsageError("an expression is empty")
+        raise click.UsageError("an expression is empty")
     return texts
 
 
@@ -169,11 +181,11 @@ def _batch(lines: Iterable[str], session: CelSession) -> Iterator[str]:
 
 @cel.command()
 @_kind
-@declared.argument(
+@argument(
     "names",
     metavar="[NAME]...",
     nargs=-1,
-    type=declared.Named(lambda: dict(signatures(EXPRESSION_KINDS[0]))),
+    type=NameType(lambda _: dict(signatures(EXPRESSION_KINDS[0]))),
 )
 def functions(names: tuple[str, ...], kind: str) -> int:
     """Show the variables and functions that a policy kind knows."""

@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import click
+
 from kyvsim.api.chainsaw import ChainsawRun, run_chainsaw
-from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.command import Command
 from kyvsim.cli.options import colour_option, jobs_option
 from kyvsim.cli.overwriting import refuse_named
+from kyvsim.cli.parameters import Effect, PathType, argument, option
 from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -26,62 +29,72 @@ What cannot be simulated is told as unsupported and never counts as passed.
 """
 
 
-@declared.command(
-    spelled_as_in_go=True,
+@click.command(
+    "chainsaw",
+    cls=Command,
+    go_spelling=True,
     help=_HELP,
     epilog="Exit status: 0 a test passed and none failed (unsupported ones are counted in the last "
     "line), 1 a test failed, 2 some input could not be used, or no test could be simulated.",
 )
-@declared.argument("paths", nargs=-1, metavar="DIR...", type=declared.PathText(), key="scenarios")
-@declared.option(
+@argument("paths", nargs=-1, metavar="DIR...", type=PathType(), key="scenarios")
+@option(
     "--test-file",
+    effect=Effect.NONE,
     default="",
     metavar="NAME",
     help="What test files are called, looked for in each DIR itself only; "
     "without it: chainsaw-test.yaml in and below each DIR.",
 )
-@declared.option(
+@option(
     "--config",
     "configuration",
+    effect=Effect.NONE,
     default="",
-    type=declared.PathText(),
+    type=PathType(),
     metavar="FILE",
     help="A chainsaw Configuration; without it: .chainsaw.yaml of the working folder, "
     "else the nearest one in or above each DIR.",
 )
-@declared.option(
+@option(
     "--install",
+    effect=Effect.NONE,
     metavar="helm|ci|FILE",
-    type=declared.PathText(words=("helm", "ci")),
+    type=PathType(words=("helm", "ci")),
     default="ci",
     show_default=True,
     help="How Kyverno is installed: by its Helm chart with its own values (helm), as for its "
     "end-to-end tests (ci), or with the values in FILE.",
 )
 @formats_option(FORMATS)
-@declared.option("--fail-only", is_flag=True, help="Show failed tests only.")
-@declared.option("--timeline", is_flag=True, help="Show what happened in each cluster, and when.")
+@option("--fail-only", effect=Effect.NONE, is_flag=True, help="Show failed tests only.")
+@option(
+    "--timeline",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Show what happened in each cluster, and when.",
+)
 @walking_options
 @colour_option
 @jobs_option
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim chainsaw` and return its exit status."""
     if not options["paths"]:
-        raise declared.UsageError("no test given: pass folders of tests", call)
-    chosen = chosen_formats(options, FORMATS, call)
+        raise click.UsageError("no test given: pass folders of tests", ctx)
+    chosen = chosen_formats(options, FORMATS, ctx)
     run = ChainsawRun(
         paths=options["paths"],
         file_name=options["test_file"],
         jobs=options["jobs"],
         timeline=options["timeline"],
         configuration=options["configuration"],
-        walking=walking_of(options, call),
+        walking=walking_of(options, ctx),
         install=options["install"],
     )
     report = run_chainsaw(run)
     say_remarks(report.diagnostics)
-    refuse_named(chosen.files, report.files, call)
+    refuse_named(chosen.files, report.files, ctx)
     sight = Sight(fail_only=options["fail_only"])
     write_reports(
         (path, FORMATS[name].media, FORMATS[name].write(report, sight))

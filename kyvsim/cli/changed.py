@@ -4,14 +4,17 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kyvsim.cli import declared
-from kyvsim.cli.settled import configuration_files
+import click
+
+from kyvsim.cli.parameters import Effect, bad_value, option
+from kyvsim.cli.settings import configuration_files
 from kyvsim.cli.streams import say
 from kyvsim.load.folders import IGNORE_FILE
 from kyvsim.report.style import safe_line
 
-changed_option = declared.option(
+changed_option = option(
     "--changed",
+    effect=Effect.RUNS,
     is_flag=False,
     flag_value="HEAD",
     metavar="[REF]",
@@ -21,7 +24,7 @@ changed_option = declared.option(
 
 
 def unchanged_of(
-    options: Mapping[str, Any], call: declared.Call, decider: Callable[[], Callable[[str], bool]]
+    options: Mapping[str, Any], ctx: click.Context, decider: Callable[[], Callable[[str], bool]]
 ) -> frozenset[str] | None:
     """Return the real paths of the files not to look at, None for none; raises UsageError.
 
@@ -36,9 +39,9 @@ def unchanged_of(
     try:
         found = changes_since(ref)
     except ChangesError as error:
-        raise call.wrong("--changed", f"{ref}: {error}") from None
+        raise bad_value(ctx, "--changed", f"{ref}: {error}") from None
     decides = decider()
-    own = {os.path.realpath(one) for one in configuration_files(call).paths}
+    own = {os.path.realpath(one) for one in configuration_files(ctx).paths}
     for one in sorted(found.changed):
         if decides(one) or one in own or os.path.basename(one) == IGNORE_FILE:
             say(safe_line(f"{os.path.relpath(one)} has changed: all files are looked at"))

@@ -1,10 +1,14 @@
-"""Commands by name: the module of one is loaded when it is called."""
+"""The program as click sees it: a group that loads the module of a command that is called."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
 
-from kyvsim.cli.declared import Call, Command, Group
+import click
+from click.shell_completion import get_completion_class
+
+from kyvsim import __version__
+from kyvsim.model.diagnostic import nearest
 
 COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -49,40 +53,70 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 )
 """Commands and what they do."""
 PURPOSE = "Evaluate Kyverno policies offline: verdicts, mutated and generated resources."
+PREFIX = "KYVSIM"
+"""How variables begin that set parameters, or name a configuration."""
+CONFIG_HELP = "Read settings from this file instead of a discovered .kyvsim.yaml."
+NO_CONFIG_HELP = "Do not read a configuration file."
+COMPLETION = "_KYVSIM_COMPLETE"
+"""The variable by which a shell asks click how a word may go on."""
 _ELSEWHERE: Mapping[str, str] = MappingProxyType({"test": "suite"})
 """Modules that are called otherwise: one called `test` looks like a test of kyvsim."""
 
 
 def module_of(command: str) -> str:
-    """Return the name of the module in which a command lies."""
+    """Return the name of the module that has a command."""
     return _ELSEWHERE.get(command, command)
 
 
-def named(name: str) -> Command | Group:
-    """Return the command of a name in COMMANDS."""
-    found: Command | Group = import_module(f"kyvsim.cli.{module_of(name)}").command
-    return found
+class _Commands(click.Group):
+    """A group that imports a command's module only when the command is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands in the order of the help."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name, None for a name that is not known."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = import_module(f"kyvsim.cli.{module_of(cmd_name)}").command
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first word calls; an unknown one is an error with a hint."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = nearest(args[0], COMMANDS)
+            hint = f" Did you mean {near!r}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in their groups, without importing any."""
+        del ctx
+        column = max(map(len, COMMANDS))
+        for title, commands in COMMAND_GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(column), text) for name, text in commands.items()])
 
 
-def called(words: Sequence[str]) -> tuple[Call, Sequence[str]] | None:
-    """Return the command that the first words call, and its arguments; None where they do not."""
-    if not words or words[0] not in COMMANDS:
-        return None
-    command, rest = named(words[0]), words[1:]
-    path = f"kyvsim {words[0]}"
-    if isinstance(command, Group):
-        inner = command.commands.get(rest[0]) if rest else None
-        return (Call(f"{path} {rest[0]}", inner), rest[1:]) if inner else None
-    return Call(path, command), rest
+@click.group(
+    cls=_Commands,
+    help=PURPOSE,
+    context_settings={"auto_envvar_prefix": PREFIX, "help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name="kyvsim", allow_from_autoenv=False)
+@click.option("--config", "config_file", metavar="FILE", allow_from_autoenv=False, help=CONFIG_HELP)
+@click.option("--no-config", is_flag=True, allow_from_autoenv=False, help=NO_CONFIG_HELP)
+def kyvsim(**_: object) -> None:
+    """Take the options before the command; its own context looks for their values here."""
 
 
-def every_command() -> Mapping[tuple[str, ...], Command]:
-    """Return all commands by the words that lead to them; their modules are loaded for it."""
-    found: dict[tuple[str, ...], Command] = {}
-    for name in COMMANDS:
-        command = named(name)
-        if isinstance(command, Group):
-            found |= {(name, word): inner for word, inner in command.commands.items()}
-        else:
-            found[name,] = command
-    return found
+def completion_script(shell: str) -> str:
+    """Return the script by which bash, zsh or fish ask this program how a word may go on."""
+    make = get_completion_class(shell)
+    assert make is not None  # noqa: S101 — click has all three
+    return make(kyvsim, {}, "kyvsim", COMPLETION).source()

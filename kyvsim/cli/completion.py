@@ -2,9 +2,12 @@
 
 from typing import Any
 
-from kyvsim.cli import declared
-from kyvsim.cli.by_click import completion_script
+import click
+
+from kyvsim.cli.command import Command
+from kyvsim.cli.commands import completion_script
 from kyvsim.cli.exit_status import OK
+from kyvsim.cli.parameters import argument
 from kyvsim.cli.streams import write_out
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -17,14 +20,14 @@ _HELP = """Print the script by which a shell completes commands, options and fil
 """
 
 
-@declared.command(help=_HELP)
-@declared.argument("shell", metavar="bash|zsh|fish")
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@click.command("completion", cls=Command, help=_HELP)
+@argument("shell", metavar="bash|zsh|fish")
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim completion` and return its exit status."""
     shell = options["shell"]
     if shell not in _SHELLS:
-        raise declared.UsageError(f"{shell}: not one of {', '.join(_SHELLS)}", call)
+        raise click.UsageError(f"{shell}: not one of {', '.join(_SHELLS)}", ctx)
 
     write_out([completion_script(shell)])
     return OK

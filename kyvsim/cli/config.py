@@ -1,18 +1,36 @@
 """`kyvsim config`: what a project's configuration and variables set, and from where."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kyvsim.cli import declared
-from kyvsim.cli.by_click import read_settings
+import click
+
 from kyvsim.cli.closing import say_remarks
-from kyvsim.cli.commands import every_command
-from kyvsim.cli.configuration_schema import configuration_schema
+from kyvsim.cli.command import Command
+from kyvsim.cli.commands import COMMANDS
 from kyvsim.cli.exit_status import OK, UNUSABLE
-from kyvsim.cli.settings import every_setting
-from kyvsim.cli.settled import configuration_files, variables_now
+from kyvsim.cli.parameters import (
+    Effect,
+    NameType,
+    Settable,
+    argument,
+    is_flag,
+    option,
+    origin_of,
+    settable,
+    takes_several,
+)
+from kyvsim.cli.settings import (
+    command_contexts,
+    configuration_files,
+    read_values,
+    use_settings,
+    words_of,
+)
 from kyvsim.cli.streams import write_out
+from kyvsim.load.json_schema import DIALECT
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import safe_line
@@ -40,75 +58,81 @@ class _Held(NamedTuple):
     origin: str
 
 
-@declared.command(
-    help=_HELP, epilog="Exit status: 0, or 2 where something is set that cannot be meant."
+@click.command(
+    "config",
+    cls=Command,
+    help=_HELP,
+    epilog="Exit status: 0, or 2 where something is set that cannot be meant.",
 )
-@declared.argument(
+@argument(
     "words",
     nargs=-1,
     metavar="[COMMAND]...",
-    type=declared.Named(lambda: dict.fromkeys(map(" ".join, every_command()))),
+    type=NameType(lambda ctx: (" ".join(words_of(one)) for one in command_contexts(ctx))),
 )
-@declared.option("--all", "every", is_flag=True, help="Show what is not set, too.")
-@declared.option(
+@option("--all", "every", effect=Effect.NONE, is_flag=True, help="Show what is not set, too.")
+@option(
     "-o",
     "--output-format",
-    type=declared.Choice(("text", "json")),
+    effect=Effect.NONE,
+    type=click.Choice(("text", "json")),
     default="text",
     show_default=True,
     help="How it is printed.",
 )
-@declared.option("--schema", is_flag=True, help="Print the JSON Schema of configurations.")
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@option(
+    "--schema", effect=Effect.NONE, is_flag=True, help="Print the JSON Schema of configurations."
+)
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim config` and return its exit status."""
     if options["schema"]:
-        write_out([json.dumps(configuration_schema(), indent=2), "\n"], JSON)
+        write_out([json.dumps(configuration_schema(ctx), indent=2), "\n"], JSON)
         return OK
-    commands = _asked(options["words"], call)
-    files, variables = configuration_files(call), variables_now()
     held: list[_Held] = []
     remarks: dict[Diagnostic, None] = {}
-    for path, one in commands.items():
-        found = every_setting(path, one, files, variables)
-        called = declared.Call(f"kyvsim {' '.join(path)}", one)
-        remarks |= dict.fromkeys((*found.remarks, *read_settings(called, found.settings)[1]))
-        held += _held(path, one, found.settings, every=options["every"])
+    for one in _chosen(options["words"], ctx):
+        found = use_settings(one)
+        remarks |= dict.fromkeys((*found.remarks, *read_values(one)))
+        held += _held(one, every=options["every"])
     say_remarks(remarks)
+    files = configuration_files(ctx).paths
     if options["output_format"] == "json":
-        write_out(_json(files.paths, held), JSON)
+        write_out(_json(files, held), JSON)
     else:
-        write_out(_text(files.paths, held))
+        write_out(_text(files, held))
     return UNUSABLE if any(one.severity is Severity.ERROR for one in remarks) else OK
 
 
-def _asked(
-    words: tuple[str, ...], call: declared.Call
-) -> Mapping[tuple[str, ...], declared.Command]:
+def _chosen(words: tuple[str, ...], ctx: click.Context) -> list[click.Context]:
     """Return the commands whose names begin with some words; raises UsageError for none."""
-    known = every_command()
-    found = {path: one for path, one in known.items() if path[: len(words)] == words}
+    known = {words_of(one): one for one in command_contexts(ctx)}
+    found = [one for path, one in known.items() if path[: len(words)] == words]
     if not found:
         name = " ".join(words)
         hint = likely(name, (" ".join(path) for path in known))
-        raise declared.UsageError(f"there is no command `{name}`{hint}", call)
+        raise click.UsageError(f"there is no command `{name}`{hint}", ctx)
     return found
 
 
-def _held(
-    path: tuple[str, ...],
-    command: declared.Command,
-    settings: Mapping[str, declared.Setting],
-    *,
-    every: bool,
-) -> Iterator[_Held]:
-    name = " ".join(path)
-    for parameter in command.parameters:
-        setting = settings.get(parameter.name)
-        if setting is not None:
-            yield _Held(name, parameter.keys[0], list(setting.words), str(setting.origin))
-        elif every and parameter.keys:
-            yield _Held(name, parameter.keys[0], parameter.settings.get("default"), _DEFAULT)
+def _held(ctx: click.Context, *, every: bool) -> Iterator[_Held]:
+    """Yield what holds for the parameters of a command, as it is written where it is set."""
+    name = " ".join(words_of(ctx))
+    for parameter in settable(ctx.command):
+        origin = origin_of(ctx, parameter)
+        if origin is not None:
+            variable = parameter.variable(ctx)
+            value = os.environ[variable] if variable else (ctx.default_map or {})[parameter.name]
+            yield _Held(name, parameter.keys[0], _words(value), str(origin))
+        elif every:
+            default = parameter.to_info_dict()["default"]
+            yield _Held(name, parameter.keys[0], default, _DEFAULT)
+
+
+def _words(value: Any) -> list[str]:
+    if isinstance(value, bool):
+        return [json.dumps(value)]
+    return [value] if isinstance(value, str) else list(value)
 
 
 def _text(files: tuple[str, ...], held: Iterable[_Held]) -> Iterator[str]:
@@ -136,3 +160,52 @@ def _json(files: tuple[str, ...], held: Iterable[_Held]) -> Iterator[str]:
     settings = [one._asdict() for one in held]
     yield json.dumps({"configuration": list(files), "settings": settings}, indent=2)
     yield "\n"
+
+
+def configuration_schema(ctx: click.Context) -> Mapping[str, Any]:
+    """Return the JSON Schema of `.kyvsim.yaml`, as data: made of what commands take."""
+    shared: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
+    for one in command_contexts(ctx):
+        path = words_of(one)
+        parameters = settable(one.command)
+        shared |= _properties(parameter for parameter in parameters if parameter.shared)
+        inner = parts
+        for word in path[:-1]:
+            inner = inner.setdefault(word, _map(COMMANDS[word], {}))["properties"]
+        text = COMMANDS.get(path[-1]) or one.command.short_help or ""
+        inner[path[-1]] = _map(text, _properties(parameters))
+    return {
+        "$schema": DIALECT,
+        "title": "Configuration of kyvsim",
+        **_map("What is set for commands; a line says otherwise.", {**shared, **parts}),
+    }
+
+
+def _map(description: str, properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": description,
+        "additionalProperties": False,
+        "properties": properties,
+    }
+
+
+def _properties(parameters: Iterable[Settable]) -> dict[str, Any]:
+    return {key: _schema(one) for one in parameters for key in one.keys}
+
+
+def _schema(parameter: Settable) -> dict[str, Any]:
+    text = getattr(parameter, "help", None)
+    described = {"description": text} if text else {}
+    if is_flag(parameter):
+        return {"type": "boolean", **described}
+    one: dict[str, Any] = {"type": ["string", "number"]}
+    if isinstance(parameter.type, click.Choice):
+        one = {"enum": list(parameter.type.choices)}
+    elif isinstance(parameter.type, click.IntRange):
+        bounds = {"minimum": parameter.type.min, "maximum": parameter.type.max}
+        one = {"type": "integer", **{name: n for name, n in bounds.items() if n is not None}}
+    if takes_several(parameter):
+        return {"anyOf": [one, {"type": "array", "items": one}], **described}
+    return {**one, **described}

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from kyvsim.cli import declared
+import click
+
+from kyvsim.cli.parameters import Decorator, Effect, PathType, combined, option
 from kyvsim.cli.percent import percent_option
 from kyvsim.cli.report_files import chosen_files, write_reports
 from kyvsim.cli.streams import say
@@ -27,23 +29,26 @@ class CoverageWish(NamedTuple):
     """Percent; 0 where nothing is asked for."""
 
 
-def coverage_options() -> declared.Decorator:
+def coverage_options() -> Decorator:
     """Return the options, of which each asks for coverage."""
-    return declared.options(
-        declared.option(
+    return combined(
+        option(
             "--coverage",
+            effect=Effect.NONE,
             is_flag=True,
             help="Show which rules, branches and outcomes of the policies no row reached.",
         ),
-        declared.option(
+        option(
             "--coverage-report",
+            effect=Effect.WRITES_FILE,
             multiple=True,
             metavar="FORMAT=FILE",
-            type=declared.PathText(behind="=", before=tuple(COVERAGE_FORMATS)),
+            type=PathType(separator="=", offered=tuple(COVERAGE_FORMATS)),
             help=f"Write that to a file, as one of {', '.join(COVERAGE_FORMATS)}. May repeat.",
         ),
-        declared.option(
+        option(
             "--coverage-threshold",
+            effect=Effect.NONE,
             metavar="PERCENT",
             callback=percent_option,
             help="Fail where less was reached, of all policies together.",
@@ -51,9 +56,9 @@ def coverage_options() -> declared.Decorator:
     )
 
 
-def coverage_wish(options: Mapping[str, Any], call: declared.Call) -> CoverageWish:
+def coverage_wish(options: Mapping[str, Any], ctx: click.Context) -> CoverageWish:
     """Return what the options ask for; raise UsageError where they name no format and file."""
-    files = chosen_files(options["coverage_report"], COVERAGE_FORMATS, "--coverage-report", call)
+    files = chosen_files(options["coverage_report"], COVERAGE_FORMATS, "--coverage-report", ctx)
     threshold = options["coverage_threshold"]
     wanted = options["coverage"] or bool(files) or threshold is not None
     return CoverageWish(wanted, files, threshold or Decimal())

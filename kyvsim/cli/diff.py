@@ -4,13 +4,16 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import click
+
 from kyvsim.api.diff import open_comparison
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.what_if import AS_GIVEN
-from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import check_inputs, input_options_of, inputs_of, stdin_for
 from kyvsim.cli.options import colour_option, refused_options, split_at_commas, strict_option
+from kyvsim.cli.parameters import Effect, option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out
@@ -32,29 +35,37 @@ NEW is the same with what is supposed (--as, --operation and their like), OLD is
 """
 
 
-@declared.command(
-    spelled_as_in_go=True,
+@click.command(
+    "diff",
+    cls=Command,
+    go_spelling=True,
     help=_HELP,
     epilog="Exit status: 0 nothing differs, 1 something does, 2 some input could not be used.",
 )
 @input_options_of("OLD NEW")
 @formats_option(FORMATS)
-@declared.option(
-    "--messages", is_flag=True, help="Count other words of the same verdict as a difference, too."
+@option(
+    "--messages",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Count other words of the same verdict as a difference, too.",
 )
-@declared.option(
-    "--detailed-results", is_flag=True, help="Show verdicts without a fault one by one, too."
+@option(
+    "--detailed-results",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Show verdicts without a fault one by one, too.",
 )
 @strict_option
 @colour_option
 @refused_options
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim diff` and return its exit status."""
-    check_inputs(call, options)
-    chosen = chosen_formats(options, FORMATS, call)
-    old, new = _sets(call, options)
-    stdin = stdin_for(options, call)
+    check_inputs(ctx, options)
+    chosen = chosen_formats(options, FORMATS, ctx)
+    old, new = _sets(ctx, options)
+    stdin = stdin_for(options, ctx)
     with report_files(chosen, FORMATS) as files:
         with waiting("reading files", shown=is_terminal(sys.stderr)):
             found = open_comparison(old, new, stdin, words=options["messages"])
@@ -85,19 +96,19 @@ def _written(
         yield f"{ending_line(comparison_ending(found))}\n"
 
 
-def _sets(call: declared.Call, options: Mapping[str, Any]) -> tuple[ApplyInputs, ApplyInputs]:
+def _sets(ctx: click.Context, options: Mapping[str, Any]) -> tuple[ApplyInputs, ApplyInputs]:
     """Return the inputs of both sets; raise UsageError where there are not two."""
     sets = options["policies"]
     if len(sets) > 2:
         text = f"{len(sets)} sets of policies: give OLD and NEW, several paths of one as PATH,PATH"
-        raise declared.UsageError(text, call)
-    inputs = inputs_of(options, call)
+        raise click.UsageError(text, ctx)
+    inputs = inputs_of(options, ctx)
     old, new = (inputs._replace(policies=_paths(one)) for one in (sets[0], sets[-1]))
     if len(sets) == 1:
         old = old._replace(what_if=AS_GIVEN)
         if inputs.what_if == AS_GIVEN:
             text = "one set of policies, and nothing is supposed: give OLD and NEW, or a what-if"
-            raise declared.UsageError(f"{text} such as --as USER", call)
+            raise click.UsageError(f"{text} such as --as USER", ctx)
     return old, new
 
 

@@ -14,8 +14,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.cli.declared import Output, Parameter, PathText, is_flag
-from kyvsim.cli.effects import Effect, effect_of
+from kyvsim.cli.parameters import Effect, PathType, Settable, is_flag
 from kyvsim.kube.objects import Json
 from kyvsim.load.configuration import Configuration
 from kyvsim.load.scratch import ScratchFiles
@@ -31,6 +30,16 @@ _OF_VERSION_CONTROL = frozenset({".bzr", ".git", ".hg", ".jj", ".svn"})
 _OBJECTS = ("-mutated.yaml", "-generated.yaml")
 _FLAG_EFFECTS = frozenset({Effect.OVERWRITES, Effect.RUNS})
 _FILE_EFFECTS = frozenset({Effect.WRITES_FILE, Effect.WRITES_OBJECTS})
+
+
+class Output(NamedTuple):
+    """A path below the folder of a configuration that is written because that says so."""
+
+    folder: str
+    """The real path of the folder of the configuration."""
+    place: str
+    """The real path of what is written: one file, or a folder for files."""
+
 
 Checked = tuple[tuple[Output, ...], tuple[Diagnostic, ...]]
 
@@ -53,22 +62,18 @@ class _Given(NamedTuple):
 
 
 def check_discovered(
-    command: tuple[str, ...], parameter: Parameter, configuration: Configuration, path: Path
+    parameter: Settable, value: Json, configuration: Configuration, path: Path
 ) -> Checked:
     """Return what is written because a discovered configuration says so, and what it must not say.
 
-    `path` leads to the key in the configuration.
+    `path` leads to the key and its value in the configuration.
     """
-    value: Json = configuration.data
-    for part in path:
-        value = value[part]
-    effect = effect_of(command, parameter)
     listed = value if isinstance(value, list) else None
     places = [(value, path)] if listed is None else [(v, (*path, n)) for n, v in enumerate(listed)]
     outputs: list[Output] = []
     remarks: list[Diagnostic] = []
     for one, place in places:
-        found = _checked(parameter, effect, _Given(str(path[-1]), one, configuration, place))
+        found = _checked(parameter, _Given(str(path[-1]), one, configuration, place))
         if isinstance(found, Diagnostic):
             remarks.append(found)
         elif found is not None:
@@ -76,16 +81,15 @@ def check_discovered(
     return tuple(outputs), tuple(remarks)
 
 
-def _checked(parameter: Parameter, effect: Effect, given: _Given) -> Output | Diagnostic | None:
-    value = given.value
+def _checked(parameter: Settable, given: _Given) -> Output | Diagnostic | None:
+    value, effect = given.value, parameter.effect
     if is_flag(parameter):
         return given.refused(effect.value) if value is True and effect in _FLAG_EFFECTS else None
     if effect in {Effect.RUNS, Effect.CONNECTS, Effect.OVERWRITES}:
         return given.refused(effect.value)
-    kind = parameter.settings.get("type")
-    if not isinstance(kind, PathText):
+    if not isinstance(parameter.type, PathType):
         return None
-    path = str(value).partition(kind.behind)[2] if kind.behind else str(value)
+    _, path = parameter.type.split(str(value))
     if "://" in path:
         return given.refused("connects to an address")
     return None if effect is Effect.NONE or not path else _output(effect, path, given)

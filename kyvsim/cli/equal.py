@@ -5,13 +5,16 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import click
+
 from kyvsim.api.equal import Comparison, EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
-from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.command import Command
 from kyvsim.cli.equal_tests import check_folder, write_tests
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option, time_option
 from kyvsim.cli.overwriting import reader_of
+from kyvsim.cli.parameters import Effect, PathType, argument, option
 from kyvsim.cli.report_files import (
     Chosen,
     ReportFiles,
@@ -40,80 +43,108 @@ _CASES = 20000
 _SECONDS = 8
 
 
-@declared.command(
+@click.command(
+    "equal",
+    cls=Command,
     help=_HELP,
     epilog="Exit status: 0 equal, 1 a counterexample was found or not all is covered, 2 some input "
     "could not be used.",
 )
-@declared.argument("old", metavar="OLD", type=declared.PathText())
-@declared.argument("new", metavar="NEW", type=declared.PathText())
+@argument("old", metavar="OLD", type=PathType())
+@argument("new", metavar="NEW", type=PathType())
 @list_option(
     "-r",
     "--resource",
     "--resources",
+    effect=Effect.NONE,
     help="Manifests to try, too, as they are and changed.",
     paths=True,
 )
 @list_option(
-    "-e", "--exception", "--exceptions", help="Policy exceptions, of either group.", paths=True
+    "-e",
+    "--exception",
+    "--exceptions",
+    effect=Effect.NONE,
+    help="Policy exceptions, of either group.",
+    paths=True,
 )
-@declared.option(
+@option(
     "-f",
     "--values-file",
+    effect=Effect.NONE,
     default="",
-    type=declared.PathText(),
+    type=PathType(),
     help="Values for the policies' variables.",
 )
-@declared.option(
+@option(
     "-u",
     "--userinfo",
+    effect=Effect.NONE,
     default="",
-    type=declared.PathText(),
+    type=PathType(),
     help="File that says who sends the requests.",
 )
-@declared.option(
-    "--context-file", default="", type=declared.PathText(), help="Context data for CEL policies."
+@option(
+    "--context-file",
+    effect=Effect.NONE,
+    default="",
+    type=PathType(),
+    help="Context data for CEL policies.",
 )
-@list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.", paths=True)
+@list_option(
+    "--crd-paths",
+    "--crd-path",
+    effect=Effect.NONE,
+    help="Definitions of custom resources.",
+    paths=True,
+)
 @seconds_option(_SECONDS, "Stop making cases after this time: what is left is not covered.")
-@declared.option(
+@option(
     "--max-cases",
-    type=declared.IntRange(1),
+    effect=Effect.NONE,
+    type=click.IntRange(1),
     default=_CASES,
     show_default=True,
     help="Stop after so many cases, too.",
 )
-@declared.option(
+@option(
     "--now",
+    effect=Effect.NONE,
     callback=time_option,
     help="The current time (RFC 3339) for policies; the machine's by default.",
 )
 @formats_option(FORMATS)
-@declared.option(
+@option(
     "--write-tests",
+    effect=Effect.WRITES_NEW,
     default="",
     metavar="DIR",
-    type=declared.PathText(is_written=True),
+    type=PathType(is_written=True),
     help="Write the cases that matter, with a kyverno-test.yaml for either side.",
 )
-@declared.option("--force", is_flag=True, help="Write into a folder that holds files already.")
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@option(
+    "--force",
+    effect=Effect.OVERWRITES,
+    is_flag=True,
+    help="Write into a folder that holds files already.",
+)
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim equal` and return its exit status."""
-    refuse_urls((options["old"], options["new"], *options["resource"]), call)
-    chosen = chosen_formats(options, FORMATS, call)
+    refuse_urls((options["old"], options["new"], *options["resource"]), ctx)
+    chosen = chosen_formats(options, FORMATS, ctx)
     folder = options["write_tests"]
     if options["old"] == options["new"] == "-":
         text = "standard input (-) can be OLD or NEW, not both"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
     if _is_one_path(options["old"], options["new"]):
-        raise declared.UsageError(_SAME.format(options["old"]), call)
+        raise click.UsageError(_SAME.format(options["old"]), ctx)
     if folder and "-" in {options["old"], options["new"]}:
         text = "--write-tests needs policies that a test can name, not -"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
     if folder:
-        check_folder(folder, reader_of(options, call), force=options["force"])
-    stdin = stdin_of({name: options[name] for name in _READ}, call)
+        check_folder(folder, reader_of(options, ctx), force=options["force"])
+    stdin = stdin_of({name: options[name] for name in _READ}, ctx)
     with report_files(chosen, FORMATS) as files:
         with waiting("making cases", shown=is_terminal(sys.stderr)):
             found = compare(_inputs(options), stdin)

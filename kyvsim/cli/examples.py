@@ -4,14 +4,17 @@ import os
 import sys
 from typing import Any
 
+import click
+
 from kyvsim.api.examples import make_examples
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.suite_create import Creation, create_test
-from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.command import Command
 from kyvsim.cli.equal_tests import check_folder, write_in
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.overwriting import reader_of
+from kyvsim.cli.parameters import Effect, PathType, argument, option
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, write_out
 from kyvsim.model.examples import Examples
@@ -36,36 +39,57 @@ _TARGETS = "targets.yaml"
 _MANIFEST = "kyverno-test.yaml"
 
 
-@declared.command(
+@click.command(
+    "examples",
+    cls=Command,
     help=_HELP,
     epilog="Exit status: 0 there is an example of all that the rules do, 1 something has none, "
     "2 some input could not be used.",
 )
-@declared.argument("paths", nargs=-1, metavar="POLICY...", type=declared.PathText(), key="policies")
-@declared.option(
+@argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
+@option(
     "-o",
     "--output",
+    effect=Effect.WRITES_NEW,
     metavar="DIR",
-    type=declared.PathText(is_written=True),
+    type=PathType(is_written=True),
     help="Write the manifests there, with a test; they are not shown then.",
 )
-@list_option("-r", "--resource", "--resources", help="Manifests to begin with, too.", paths=True)
-@list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.", paths=True)
+@list_option(
+    "-r",
+    "--resource",
+    "--resources",
+    effect=Effect.NONE,
+    help="Manifests to begin with, too.",
+    paths=True,
+)
+@list_option(
+    "--crd-paths",
+    "--crd-path",
+    effect=Effect.NONE,
+    help="Definitions of custom resources.",
+    paths=True,
+)
 @seconds_option(_SECONDS, "Stop making cases of a policy after this time.")
-@declared.option("--force", is_flag=True, help="Write into a folder that holds files already.")
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@option(
+    "--force",
+    effect=Effect.OVERWRITES,
+    is_flag=True,
+    help="Write into a folder that holds files already.",
+)
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim examples` and return its exit status."""
     paths, folder = options["paths"], options["output"]
     if not paths:
-        raise declared.UsageError("no policy given: pass files or folders of policies", call)
-    refuse_urls((*paths, *options["resource"]), call)
+        raise click.UsageError("no policy given: pass files or folders of policies", ctx)
+    refuse_urls((*paths, *options["resource"]), ctx)
     if folder and "-" in paths:
-        raise declared.UsageError("--output needs policies that a test can name, not -", call)
+        raise click.UsageError("--output needs policies that a test can name, not -", ctx)
     if folder:
-        check_folder(folder, reader_of(options, call), force=options["force"])
+        check_folder(folder, reader_of(options, ctx), force=options["force"])
     given = ("paths", "resource", "crd_paths")
-    stdin = stdin_of({name: options[name] for name in given}, call)
+    stdin = stdin_of({name: options[name] for name in given}, ctx)
     inputs = ApplyInputs(
         policies=paths, resources=options["resource"], crd_paths=options["crd_paths"]
     )

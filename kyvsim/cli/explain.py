@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import click
+
 from kyvsim.api.explain import NotFoundError, Wanted
-from kyvsim.cli import declared
 from kyvsim.cli.closing import say_remarks
+from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.explain_run import opened, written
 from kyvsim.cli.input_options import (
@@ -15,6 +17,7 @@ from kyvsim.cli.input_options import (
     with_manifests_named,
 )
 from kyvsim.cli.options import colour_option, refused_options
+from kyvsim.cli.parameters import Effect, option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import write_out
 from kyvsim.cli.walking import say_left_out
@@ -32,32 +35,42 @@ POLICY is a file, a folder or - for standard input.
 """
 
 
-@declared.command(
-    spelled_as_in_go=True,
+@click.command(
+    "explain",
+    cls=Command,
+    go_spelling=True,
     help=_HELP,
     epilog="Exit status: 0 it is explained, 2 some input could not be used.",
 )
-@declared.option("--rule", default="", help="Only this rule: its name, POLICY/RULE, or a policy.")
-@declared.option(
-    "--object", default="", help="Only this object: NAME, KIND/NAME, NAMESPACE/KIND/NAME."
+@option(
+    "--rule",
+    effect=Effect.NONE,
+    default="",
+    help="Only this rule: its name, POLICY/RULE, or a policy.",
+)
+@option(
+    "--object",
+    effect=Effect.NONE,
+    default="",
+    help="Only this object: NAME, KIND/NAME, NAMESPACE/KIND/NAME.",
 )
 @formats_option(FORMATS)
 @input_options
 @colour_option
 @refused_options
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim explain` and return its exit status."""
     options = with_manifests_named(options)
-    check_inputs(call, options)
-    chosen = chosen_formats(options, FORMATS, call)
-    stdin = stdin_for(options, call)
+    check_inputs(ctx, options)
+    chosen = chosen_formats(options, FORMATS, ctx)
+    stdin = stdin_for(options, ctx)
     asked = Wanted(options["rule"], options["object"])
     try:
-        found = opened(inputs_of(options, call), asked, stdin)
+        found = opened(inputs_of(options, ctx), asked, stdin)
     except NotFoundError as error:
         say_remarks(error.diagnostics)
-        raise declared.UsageError(str(error), call) from None
+        raise click.UsageError(str(error), ctx) from None
     say_remarks(found.run.diagnostics)
     say_left_out(found.run.left_out, options)
     with report_files(chosen, FORMATS) as files:

@@ -5,9 +5,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import click
+
 from kyvsim.api.explain import Explaining, Wanted, explained_run, open_explanation
 from kyvsim.api.inputs import ApplyInputs
-from kyvsim.cli import declared
 from kyvsim.cli.apply_formats import is_for_people, shown_pieces
 from kyvsim.cli.report_files import Chosen, report_files
 from kyvsim.cli.run_shown import View, show_run
@@ -60,13 +61,13 @@ def explain_applied(
     given: tuple[ApplyInputs, bytes | None],
     options: Mapping[str, Any],
     chosen: Chosen,
-    call: declared.Call,
+    ctx: click.Context,
 ) -> int:
     """Explain what `apply` says, and return its exit status.
 
     Standard output has the explanation in place of the view for people, or a format that has it.
     """
-    _refuse_other_views(options, chosen, call)
+    _refuse_other_views(options, chosen, ctx)
     inputs, stdin = given
     with report_files(chosen, FORMATS) as reports:
         run = explained_run(opened(inputs, Wanted(), stdin))
@@ -90,7 +91,7 @@ def _view(run: Run, options: Mapping[str, Any]) -> Writing:
     return Writing(head=lambda: (), row=row, tail=lambda _: ())
 
 
-def _refuse_other_views(options: Mapping[str, Any], chosen: Chosen, call: declared.Call) -> None:
+def _refuse_other_views(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
     """Raise UsageError for options that an explanation has no place for."""
     other = next((spelled for name, spelled in _OTHER_VIEWS if options[name]), "")
     named = [name for name, _ in chosen.files]
@@ -103,4 +104,4 @@ def _refuse_other_views(options: Mapping[str, Any], chosen: Chosen, call: declar
     if other:
         able = " and ".join(name for name, one in FORMATS.items() if one.explains)
         text = f"--explain is a view of its own, and in {able}: it does not go with {other}"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)

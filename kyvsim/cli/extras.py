@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 
-from kyvsim.cli import declared
+import click
 
 
 @contextlib.contextmanager
@@ -15,4 +15,4 @@ def of_extra(extra: str) -> Iterator[None]:
         if error.name is None or error.name.startswith("kyvsim"):
             raise
         text = f"this needs the package {error.name}: pip install 'kyvsim[{extra}]'"
-        raise declared.CommandError(text) from None
+        raise click.ClickException(text) from None

@@ -4,34 +4,35 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from kyvsim.cli import declared
+import click
+
 from kyvsim.cli.fleet_views import WHOLE
 from kyvsim.cli.report_files import Chosen
 from kyvsim.report.look import Show
 
 
-def check_fleet(options: Mapping[str, Any], chosen: Chosen, call: declared.Call) -> None:
+def check_fleet(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
     """Raise UsageError where options do not go together."""
     engine, partials = options["engine"], options["partials"]
     for name in ("scheduler", "partials_format", "resume", "cluster_per", "piece_size"):
         if options[name] and not (engine or partials):
             text = "is for runs that are spread: give --engine or --partials, too"
-            raise declared.UsageError(f"--{name.replace('_', '-')} {text}", call)
+            raise click.UsageError(f"--{name.replace('_', '-')} {text}", ctx)
     if engine == "dask" and not options["scheduler"]:
         text = "--engine dask needs --scheduler ADDRESS, as tcp://127.0.0.1:8786"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
     if options["scheduler"] and engine != "dask":
-        raise declared.UsageError("--scheduler is for --engine dask", call)
+        raise click.UsageError("--scheduler is for --engine dask", ctx)
     for name in ("resume", "partials_format"):
         if options[name] and not partials:
             spelled = f"--{name.replace('_', '-')}"
-            raise declared.UsageError(f"{spelled} is about partial reports: give --partials", call)
-    _refuse(options, call)
+            raise click.UsageError(f"{spelled} is about partial reports: give --partials", ctx)
+    _refuse(options, ctx)
     others = [name for name in (chosen.shown, *dict(chosen.files)) if name not in WHOLE]
     if others or chosen.files:
         what = f"--output-format {(others or [chosen.files[0][0] + '=FILE'])[0]}"
         text = f"does not go with --engine and --partials: these write one of {', '.join(WHOLE)}"
-        raise declared.UsageError(f"{what} {text}", call)
+        raise click.UsageError(f"{what} {text}", ctx)
 
 
 _REFUSED: Final = MappingProxyType(
@@ -58,15 +59,15 @@ _REFUSED: Final = MappingProxyType(
 """Options that need all objects of a run in one place."""
 
 
-def _refuse(options: Mapping[str, Any], call: declared.Call) -> None:
+def _refuse(options: Mapping[str, Any], ctx: click.Context) -> None:
     """Raise UsageError for an option that a spread run cannot honour."""
     for name, spelled in _REFUSED.items():
         if options[name]:
             text = "does not go with --engine and --partials: it needs all of a run in one place"
-            raise declared.UsageError(f"{spelled} {text}", call)
+            raise click.UsageError(f"{spelled} {text}", ctx)
     if options["show"] == Show.ALL:
         text = "partial reports tell once what is alike, and count the rest"
-        raise declared.UsageError(f"--show {options['show']}: {text}", call)
+        raise click.UsageError(f"--show {options['show']}: {text}", ctx)
     if "-" in options["resource"]:
         text = "standard input cannot be spread: write it to a file and pass that"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)

@@ -4,10 +4,12 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import click
+
 from kyvsim.api import ApplyInputs
-from kyvsim.cli import declared
 from kyvsim.cli.changed import changed_option, unchanged_of
 from kyvsim.cli.options import budget_of, budget_option, list_option, refuse_urls, time_option
+from kyvsim.cli.parameters import Decorator, Effect, PathType, argument, bad_value, combined, option
 from kyvsim.cli.rendering import is_rendered, rendered, rendering_options
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.walking import walking_of, walking_options
@@ -28,102 +30,146 @@ _FILES = (
     "old_resource",
 )
 _EVERY = (*_FILES, "json_files", "http_payload", "envoy_payload")
-_OPTIONS = declared.options(
+_OPTIONS = combined(
     list_option(
         "-r",
         "--resource",
         "--resources",
+        effect=Effect.NONE,
+        shared=True,
         help="Resource files, folders or - for stdin.",
         paths=True,
     ),
     list_option(
         "--target-resource",
         "--target-resources",
+        effect=Effect.NONE,
+        shared=True,
         help="Existing objects that mutate rules may change on behalf of a resource.",
         paths=True,
     ),
     list_option(
         "--parameter-resource",
         "--parameter-resources",
+        effect=Effect.NONE,
+        shared=True,
         help="Parameters of Kubernetes' admission policies.",
         paths=True,
     ),
-    list_option("-e", "--exception", "--exceptions", help="Policy exceptions.", paths=True),
-    declared.option(
+    list_option(
+        "-e",
+        "--exception",
+        "--exceptions",
+        effect=Effect.NONE,
+        shared=True,
+        help="Policy exceptions.",
+        paths=True,
+    ),
+    option(
         "-f",
         "--values-file",
+        effect=Effect.NONE,
+        shared=True,
         default="",
-        type=declared.PathText(),
+        type=PathType(),
         help="Values for the policies' variables.",
     ),
-    list_option("-s", "--set", "set_values", help="Values as name=value."),
-    declared.option(
+    list_option(
+        "-s", "--set", "set_values", effect=Effect.NONE, shared=True, help="Values as name=value."
+    ),
+    option(
         "-u",
         "--userinfo",
+        effect=Effect.NONE,
+        shared=True,
         default="",
-        type=declared.PathText(),
+        type=PathType(),
         help="File that says who sends the requests.",
     ),
-    declared.option(
+    option(
         "--context-file",
+        effect=Effect.NONE,
+        shared=True,
         default="",
-        type=declared.PathText(),
+        type=PathType(),
         help="Context data for CEL policies.",
     ),
     list_option(
         "--json",
         "json_files",
+        effect=Effect.NONE,
+        shared=True,
         help="JSON or YAML files that policies of mode JSON judge.",
         paths=True,
     ),
     list_option(
         "--http-payload",
+        effect=Effect.NONE,
+        shared=True,
         help="JSON files with requests that policies of mode HTTP judge.",
         paths=True,
     ),
     list_option(
         "--envoy-payload",
+        effect=Effect.NONE,
+        shared=True,
         help="JSON files with requests that policies of mode Envoy judge.",
         paths=True,
     ),
-    list_option("--crd-paths", "--crd-path", help="Definitions of custom resources.", paths=True),
-    declared.option(
+    list_option(
+        "--crd-paths",
+        "--crd-path",
+        effect=Effect.NONE,
+        shared=True,
+        help="Definitions of custom resources.",
+        paths=True,
+    ),
+    option(
         "--exceptions-with-resources",
         "--exceptions-within-resources",
+        effect=Effect.NONE,
+        shared=True,
         is_flag=True,
         help="Take policy exceptions out of the resource files too.",
     ),
-    declared.option(
+    option(
         "--exceptions-within-policies",
+        effect=Effect.NONE,
+        shared=True,
         is_flag=True,
         help="Take policy exceptions out of the policy files too.",
     ),
-    declared.option(
+    option(
         "--model",
-        type=declared.Choice(_MODELS),
+        effect=Effect.NONE,
+        shared=True,
+        type=click.Choice(_MODELS),
         default=_MODELS[0],
         show_default=True,
         help="Whose reading of the policies to follow.",
     ),
     budget_option,
-    declared.option(
+    option(
         "--now",
+        effect=Effect.NONE,
+        shared=True,
         callback=time_option,
         help="The current time (RFC 3339) for policies and schedules; the machine's by default.",
     ),
 )
 
 
-def input_options_of(metavar: str) -> declared.Decorator:
+def input_options_of(metavar: str) -> Decorator:
     """Return what adds the options that say what is read and supposed, for policies called so.
 
     Those on walking folders come last.
     """
-    policies = declared.argument(
-        "policies", nargs=-1, metavar=metavar, type=declared.PathText(), key="policies"
+    policies = argument(
+        "policies", shared=True, nargs=-1, metavar=metavar, type=PathType(), key="policies"
     )
-    return declared.options(
-        declared.shared(declared.options(policies, _OPTIONS)),
+    return combined(
+        policies,
+        _OPTIONS,
         rendering_options,
         changed_option,
         what_if_options,
@@ -133,17 +179,19 @@ def input_options_of(metavar: str) -> declared.Decorator:
 
 _POLICY = list_option(
     "--policy",
+    effect=Effect.NONE,
     help="Policies; the arguments are manifests then, as hooks hand them over.",
     paths=True,
 )
-_SKIP_OTHERS = declared.option(
+_SKIP_OTHERS = option(
     "--skip-others",
+    effect=Effect.NONE,
     is_flag=True,
     help="Leave out files that hold no manifest, also where they are named, as a hook names them.",
 )
 
 
-input_options = declared.options(input_options_of("POLICY..."), _POLICY, _SKIP_OTHERS)
+input_options = combined(input_options_of("POLICY..."), _POLICY, _SKIP_OTHERS)
 """Adds the options for commands that take one set of policies."""
 
 
@@ -155,31 +203,31 @@ def with_manifests_named(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, "policies": options["policy"], "resource": manifests}
 
 
-def check_inputs(call: declared.Call, options: Mapping[str, Any]) -> None:
+def check_inputs(ctx: click.Context, options: Mapping[str, Any]) -> None:
     """Raise UsageError where nothing is given to evaluate, or options do not go together.
 
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go
     """
     policies, resources = options["policies"], options["resource"]
     if options["values_file"] and options["set_values"]:
-        raise declared.UsageError("pass values with either --set or --values-file, not both", call)
+        raise click.UsageError("pass values with either --set or --values-file, not both", ctx)
     if not policies:
-        raise declared.UsageError("no policy given: pass files or folders of policies", call)
+        raise click.UsageError("no policy given: pass files or folders of policies", ctx)
     given = bool(resources) or is_rendered(options)
     if given and options["json_files"]:
         text = "pass either resources or payloads (--json), not both: run kyvsim once for each"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
     if not given and not _payloads(options):
-        raise declared.UsageError(
-            "no resource given: pass manifests with --resource PATH (- for standard input)", call
+        raise click.UsageError(
+            "no resource given: pass manifests with --resource PATH (- for standard input)", ctx
         )
     refuse_urls(
-        (*policies, *resources, *options["target_resource"], *options["parameter_resource"]), call
+        (*policies, *resources, *options["target_resource"], *options["parameter_resource"]), ctx
     )
     for pair in options["set_values"]:
         name, _, value = pair.partition("=")
         if not name or not value or "=" in value:
-            raise call.wrong("--set", f"{pair}: not of the form name=value")
+            raise bad_value(ctx, "--set", f"{pair}: not of the form name=value")
 
 
 def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
@@ -203,19 +251,19 @@ def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
     return decides
 
 
-def stdin_for(options: Mapping[str, Any], call: declared.Call) -> bytes | None:
+def stdin_for(options: Mapping[str, Any], ctx: click.Context) -> bytes | None:
     """Return standard input, if one of the paths asks for it."""
-    return stdin_of({name: options[name] for name in _FILES}, call)
+    return stdin_of({name: options[name] for name in _FILES}, ctx)
 
 
-def inputs_of(options: Mapping[str, Any], call: declared.Call) -> ApplyInputs:
+def inputs_of(options: Mapping[str, Any], ctx: click.Context) -> ApplyInputs:
     """Return what the options say is to be read and supposed; raises UsageError.
 
     That is for a pattern of --exclude, and for suppositions that contradict each other.
     """
     return ApplyInputs(
         policies=options["policies"],
-        resources=(*options["resource"], *rendered(options, call)),
+        resources=(*options["resource"], *rendered(options, ctx)),
         targets=options["target_resource"],
         parameters=options["parameter_resource"],
         exceptions=options["exception"],
@@ -229,10 +277,10 @@ def inputs_of(options: Mapping[str, Any], call: declared.Call) -> ApplyInputs:
         exceptions_within_policies=options["exceptions_within_policies"],
         payloads=_payloads(options),
         now=options["now"],
-        walking=walking_of(options, call)._replace(as_found=bool(options.get("skip_others"))),
-        what_if=what_if_of(options, call),
-        unchanged=unchanged_of(options, call, lambda: _decider(options)),
-        budget=budget_of(options["budget"], call),
+        walking=walking_of(options, ctx)._replace(as_found=bool(options.get("skip_others"))),
+        what_if=what_if_of(options, ctx),
+        unchanged=unchanged_of(options, ctx, lambda: _decider(options)),
+        budget=budget_of(options["budget"], ctx),
     )
 
 

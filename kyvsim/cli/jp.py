@@ -8,10 +8,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+import click
+
 from kyvsim.api.system import own_system
-from kyvsim.cli import declared
+from kyvsim.cli.command import Group
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import list_option
+from kyvsim.cli.parameters import Effect, NameType, argument, option
 from kyvsim.cli.streams import read_stdin, say, write_out
 from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.expr.functions.record import Function
@@ -31,7 +34,7 @@ _ODD: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069
 _JSON_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\]++)*+"|\[\]|\{\}|[][{}:,]|[^][{}:,"]+')
 
 
-@declared.group(width=100)
+@click.group(cls=Group, context_settings={"max_content_width": 100})
 def jp() -> None:
     """Work with JMESPath expressions as policies use them."""
 
@@ -40,7 +43,7 @@ command = jp
 
 
 @jp.command()
-@declared.argument("names", metavar="[NAME]...", nargs=-1, type=declared.Named(functions))
+@argument("names", metavar="[NAME]...", nargs=-1, type=NameType(lambda _: functions()))
 def function(names: tuple[str, ...]) -> int:
     """Show functions: what they take, what they return, what they do."""
     chosen = [record for record in functions().values() if not names or record.name in names]
@@ -52,8 +55,8 @@ def function(names: tuple[str, ...]) -> int:
 
 
 @jp.command()
-@list_option("-f", "--file", help="Read an expression from a file.")
-@declared.argument("expressions", metavar="[EXPRESSION]...", nargs=-1)
+@list_option("-f", "--file", effect=Effect.NONE, help="Read an expression from a file.")
+@argument("expressions", metavar="[EXPRESSION]...", nargs=-1)
 def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
     """Show the syntax trees of expressions."""
     texts = [*expressions, *map(read_text, file)]
@@ -67,14 +70,30 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
 
 
 @jp.command()
-@declared.option("-i", "--input", "source", help="Read the input from a JSON or YAML file.")
-@list_option("-q", "--query", help="Read a query from a file.")
-@declared.option("-c", "--compact", is_flag=True, help="Leave out blanks that JSON does not need.")
-@declared.option(
-    "-u", "--unquoted", is_flag=True, help="Print a result that is a text without quotes."
+@option(
+    "-i", "--input", "source", effect=Effect.NONE, help="Read the input from a JSON or YAML file."
 )
-@declared.option("--batch", help='Read lines {"expr", "input"} from a file (-: standard input).')
-@declared.argument("queries", metavar="[QUERY]...", nargs=-1)
+@list_option("-q", "--query", effect=Effect.NONE, help="Read a query from a file.")
+@option(
+    "-c",
+    "--compact",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Leave out blanks that JSON does not need.",
+)
+@option(
+    "-u",
+    "--unquoted",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Print a result that is a text without quotes.",
+)
+@option(
+    "--batch",
+    effect=Effect.NONE,
+    help='Read lines {"expr", "input"} from a file (-: standard input).',
+)
+@argument("queries", metavar="[QUERY]...", nargs=-1)
 def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> int:
     """Evaluate queries; stdin has what is missing."""
     system = own_system()
@@ -82,12 +101,10 @@ def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> i
     source, batch = options["source"], options["batch"]
     if batch:
         if texts or source:
-            raise declared.UsageError(
-                "--batch has queries and inputs of its own: give nothing else"
-            )
+            raise click.UsageError("--batch has queries and inputs of its own: give nothing else")
         return _batch(read_lines(batch), system)
     if not texts and not source:
-        raise declared.UsageError("at least one query or input object is required")
+        raise click.UsageError("at least one query or input object is required")
     data = _data(read_text(source), source) if source else None
     if not texts:
         texts = [_prompted("a jmespath expression")]
@@ -160,20 +177,20 @@ def read_text(name: str) -> str:
     try:
         raw = read_stdin() if name == "-" else read_bytes(name)
         if raw is None:
-            raise declared.CommandError(f"failed to read file {safe_line(name)}: {TOO_LARGE}")
+            raise click.ClickException(f"failed to read file {safe_line(name)}: {TOO_LARGE}")
         return raw.decode()
     except UnicodeDecodeError:
-        raise declared.CommandError(f"failed to read file {name}: invalid UTF-8") from None
+        raise click.ClickException(f"failed to read file {name}: invalid UTF-8") from None
     except (OSError, ValueError) as error:
         cause = getattr(error, "strerror", None) or error
-        raise declared.CommandError(f"failed to read file {name}: {cause}") from None
+        raise click.ClickException(f"failed to read file {name}: {cause}") from None
 
 
 def read_lines(name: str) -> list[str]:
     """Return the lines of a file that are not blank; raises ClickException where there is none."""
     lines = [line for line in read_text(name).split("\n") if line.strip()]
     if not lines:
-        raise declared.CommandError(f"{_shown(name)} is empty: there is no line to evaluate")
+        raise click.ClickException(f"{_shown(name)} is empty: there is no line to evaluate")
     return lines
 
 
@@ -190,9 +207,9 @@ def _data(text: str, name: str) -> Json:
     try:
         found = load_one(text, floats=True)
     except YamlError as error:
-        raise declared.CommandError(f"error parsing input json: {error}") from None
+        raise click.ClickException(f"error parsing input json: {error}") from None
     if found is None and all(_is_blank(line) for line in text.splitlines()):
-        raise declared.CommandError(f"{_shown(name)} is empty: there is no input object in it")
+        raise click.ClickException(f"{_shown(name)} is empty: there is no input object in it")
     return found
 
 

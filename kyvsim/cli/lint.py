@@ -5,9 +5,11 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from kyvsim.api.lint import lint, plan_fixes
-from kyvsim.cli import declared
 from kyvsim.cli.changed import changed_option, unchanged_of
+from kyvsim.cli.command import Command
 from kyvsim.cli.lint_fixes import diff_of, fixed_fact, write_fixed
 from kyvsim.cli.options import (
     extent_of,
@@ -16,6 +18,7 @@ from kyvsim.cli.options import (
     refuse_urls,
     strict_option,
 )
+from kyvsim.cli.parameters import Effect, PathType, argument, option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
@@ -42,46 +45,56 @@ PATH is a file, a folder or - for standard input.
 """
 
 
-@declared.command(
-    spelled_as_in_go=True,
+@click.command(
+    "lint",
+    cls=Command,
+    go_spelling=True,
     help=_HELP,
     epilog="Exit status: 0 no error, 2 a policy could not be used, or a warning with --strict.",
 )
-@declared.shared(
-    declared.argument(
-        "paths", nargs=-1, metavar="PATH...", type=declared.PathText(), key="policies"
-    )
-)
+@argument("paths", shared=True, nargs=-1, metavar="PATH...", type=PathType(), key="policies")
 @formats_option(FORMATS)
-@declared.shared(
-    list_option("--crd-path", "--crd-paths", help="Definitions of custom resources.", paths=True)
+@list_option(
+    "--crd-path",
+    "--crd-paths",
+    effect=Effect.NONE,
+    shared=True,
+    help="Definitions of custom resources.",
+    paths=True,
 )
 @strict_option
 @extent_options
-@declared.option(
+@option(
     "--skip-others",
+    effect=Effect.NONE,
     is_flag=True,
     help="Leave out files that hold no policy, also where they are named, as a hook names them.",
 )
-@declared.option(
-    "--fix", is_flag=True, help="Show what surely can be put right as a diff, and write it."
+@option(
+    "--fix",
+    effect=Effect.OVERWRITES,
+    is_flag=True,
+    help="Show what surely can be put right as a diff, and write it.",
 )
-@declared.option(
-    "--diff", is_flag=True, help="Show that diff only: exit status 1 where there is one."
+@option(
+    "--diff",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Show that diff only: exit status 1 where there is one.",
 )
 @changed_option
 @walking_options
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim lint` and return its exit status."""
-    options = extent_of(options, call, ("show_ignored",))
+    options = extent_of(options, ctx, ("show_ignored",))
     paths = options["paths"]
-    _check(paths, options, call)
-    chosen = chosen_formats(options, FORMATS, call)
-    given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, call)
-    walking = walking_of(options, call)._replace(as_found=options["skip_others"])
+    _check(paths, options, ctx)
+    chosen = chosen_formats(options, FORMATS, ctx)
+    given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, ctx)
+    walking = walking_of(options, ctx)._replace(as_found=options["skip_others"])
     definitions = {os.path.realpath(one) for one in options["crd_path"]}
-    unchanged = unchanged_of(options, call, lambda: definitions.__contains__)
+    unchanged = unchanged_of(options, ctx, lambda: definitions.__contains__)
 
     def is_told(file: str) -> bool:
         return unchanged is None or os.path.realpath(file) not in unchanged
@@ -111,14 +124,14 @@ def command(call: declared.Call, /, **options: Any) -> int:
     return findings.ending.status
 
 
-def _check(paths: tuple[str, ...], options: Mapping[str, Any], call: declared.Call) -> None:
+def _check(paths: tuple[str, ...], options: Mapping[str, Any], ctx: click.Context) -> None:
     """Raise UsageError for arguments that do not go together."""
     if not paths:
-        raise declared.UsageError("no policy given: pass files or folders of policies", call)
-    refuse_urls(paths, call)
+        raise click.UsageError("no policy given: pass files or folders of policies", ctx)
+    refuse_urls(paths, ctx)
     if options["fix"] and STDIN in paths:
         text = "--fix writes files, and - is none: --diff shows what would change"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
 
 
 def _after_fixes(

@@ -4,13 +4,16 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+from click.core import ParameterSource
+
 from kyvsim.api.workspace import Rules
-from kyvsim.cli import declared
-from kyvsim.cli.by_click import read_settings, usual_values
+from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.extras import of_extra
 from kyvsim.cli.options import list_option, strict_option
-from kyvsim.cli.settled import settled
+from kyvsim.cli.parameters import Effect, PathType, argument, origin_of
+from kyvsim.cli.settings import read_values, use_settings
 from kyvsim.cli.walking import walking_of, walking_options
 from kyvsim.load.folders import USUAL
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -33,48 +36,61 @@ looked at beside what is open, by default the folders of the editor.
 _PATHS: Final = frozenset({"paths", "crd_path", "exception"})
 
 
-@declared.command(help=_HELP, epilog="It runs until the editor ends it.", settles_itself=True)
-@declared.shared(
-    declared.argument(
-        "paths", nargs=-1, metavar="[PATH]...", type=declared.PathText(), key="policies"
-    )
+@click.command(
+    "lsp", cls=Command, help=_HELP, epilog="It runs until the editor ends it.", reads_settings=False
 )
-@declared.shared(
-    list_option("-e", "--exception", "--exceptions", help="Policy exceptions.", paths=True)
+@argument("paths", shared=True, nargs=-1, metavar="[PATH]...", type=PathType(), key="policies")
+@list_option(
+    "-e",
+    "--exception",
+    "--exceptions",
+    effect=Effect.NONE,
+    shared=True,
+    help="Policy exceptions.",
+    paths=True,
 )
-@declared.shared(
-    list_option("--crd-path", "--crd-paths", help="Definitions of custom resources.", paths=True)
+@list_option(
+    "--crd-path",
+    "--crd-paths",
+    effect=Effect.NONE,
+    shared=True,
+    help="Definitions of custom resources.",
+    paths=True,
 )
 @strict_option
 @walking_options
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim lsp` and return its exit status."""
     with of_extra("lsp"):
         from kyvsim.lsp.server import serve  # noqa: PLC0415 — of an extra
-    walking_of(options, call)
+    walking_of(options, ctx)
     # What the line says counts wherever the editor's folder is, before what that folder sets.
-    usual = usual_values(call)
-    given = {name: one for name, one in options.items() if one != usual[name]}
+    given = {
+        name: one
+        for name, one in options.items()
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
     for name in _PATHS & given.keys():
         given[name] = tuple(os.path.abspath(one) for one in given[name])
-    serve(lambda: _settings(call, usual, given))
+    serve(lambda: editor_settings(ctx, given))
     return OK
 
 
-def _settings(
-    call: declared.Call, usual: Mapping[str, Any], given: Mapping[str, Any]
-) -> "Settings":
+def editor_settings(ctx: click.Context, given: Mapping[str, Any]) -> "Settings":
+    """Return what counts in the working folder, which is the editor's, with all that is wrong."""
     from kyvsim.lsp.session import Settings  # noqa: PLC0415 — likewise
 
-    found = settled(call, ())
-    values, wrong = read_settings(call, found.settings)
-    options, remarks = {**usual, **values, **given}, [*found.remarks, *wrong]
+    usual, now = (click.Context(ctx.command, ctx.parent, ctx.info_name, ctx.obj) for _ in range(2))
+    usual.auto_envvar_prefix = None
+    read_values(usual)
+    remarks = [*use_settings(now).remarks, *read_values(now)]
+    options = {**usual.params, **now.params, **given}
     try:
-        walking = walking_of(options, call)
-    except declared.UsageError as error:
-        walking, place = USUAL, found.settings["exclude"].origin
-        remarks.append(Diagnostic("KV096", Severity.ERROR, str(error), place))
+        walking = walking_of(options, now)
+    except click.BadParameter as error:
+        walking, place = USUAL, origin_of(now, error.param)
+        remarks.append(Diagnostic("KV096", Severity.ERROR, error.format_message(), place))
     rules = Rules(
         paths=tuple(options["paths"]),
         exceptions=tuple(options["exception"]),

@@ -4,23 +4,21 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn
 
-from kyvsim.cli.by_click import run_by_click
-from kyvsim.cli.closing import say_remarks
-from kyvsim.cli.commands import called
-from kyvsim.cli.declared import COMPLETION, CommandError, Settled, UsageError
+import click
+
+from kyvsim.cli.commands import kyvsim
 from kyvsim.cli.exit_status import INTERRUPTED, OK, TERMINATED, UNUSABLE, Interrupted
-from kyvsim.cli.settled import leading_options, named_configuration, settled
-from kyvsim.cli.streams import OutputError, abandon_stdout, say
-from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.cli.parameters import origin_of, set_elsewhere
+from kyvsim.cli.streams import abandon_stdout, say
 from kyvsim.report.style import safe_line, safe_text
 
 _CALLS = 10_000
 """How deep calls may nest: fifty for each level of what is read (`kyvsim/kube/objects.py`). The
 stack of a thread has room for more than twice as many."""
-_HELP = frozenset({"-h", "--help"})
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -67,16 +65,12 @@ def run(arguments: Sequence[str], *, alone: bool = False) -> int:
 def ended_by(error: Exception) -> int:
     """Say what ended the program, and return the exit status."""
     match error:
-        case CommandError():
-            if isinstance(error, UsageError) and error.call is not None:
-                say(f"Try '{error.call.path} --help' for help.")
-                if elsewhere := error.call.elsewhere():
-                    say(f"Set outside of the line: {elsewhere}")
-            _say_error(str(error))
+        case click.ClickException():
+            _say_refused(error)
             return UNUSABLE
-        case OutputError():
-            _say_error(str(error))
-            return UNUSABLE
+        case click.Abort():
+            say("interrupted")
+            return INTERRUPTED
         case BrokenPipeError():
             abandon_stdout()
             return OK
@@ -95,46 +89,33 @@ def _say_error(text: str) -> None:
     say(f"error: {safe_text(text)}")
 
 
+def _say_refused(error: click.ClickException) -> None:
+    """Say why a command does not run, with the place of what is wrong outside of its line."""
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        say(error.format_message())
+        return
+    place = None
+    if ctx is not None:
+        say(f"Try '{ctx.command_path} --help' for help.")
+        if isinstance(error, click.BadParameter):
+            place = origin_of(ctx, error.param)
+        elif elsewhere := set_elsewhere(ctx):
+            say(f"Set outside of the line: {elsewhere}")
+    text = error.format_message()
+    _say_error(f"{place}: {text}" if place else text)
+
+
 def _run(arguments: Sequence[str]) -> int:
-    status = _status(arguments)
+    status = kyvsim.main(list(arguments), prog_name="kyvsim", standalone_mode=False)
     if sys.stdout is not None:
         sys.stdout.flush()
     return status if isinstance(status, int) else OK
 
 
-def _status(arguments: Sequence[str]) -> Any:
-    is_completion = COMPLETION in os.environ
-    leading, arguments = ((), arguments) if is_completion else leading_options(arguments)
-    found = None if is_completion else called(arguments)
-    outside = Settled()
-    if found is not None:
-        call, words = found
-        call = call._replace(config=named_configuration(call, leading, words))
-        outside = Settled(config=call.config)
-        if not (call.command.settles_itself or _HELP.intersection(words)):
-            outside = settled(call, words)
-            if outside.remarks and _are_refused(outside.remarks):
-                return UNUSABLE
-    try:
-        return run_by_click(arguments, outside)
-    finally:
-        if outside.outputs:
-            from kyvsim.cli.discovered import record_outputs  # noqa: PLC0415 — loaded by then
-
-            record_outputs(outside.outputs)
-
-
-def _are_refused(remarks: Iterable[Diagnostic]) -> bool:
-    """Say what is wrong with settings; return whether nothing can be run with them."""
-    say_remarks(remarks)
-    return any(one.severity is Severity.ERROR for one in remarks)
-
-
 def _defect(error: Exception) -> int:
     """Report a defect of kyvsim itself on one line; KYVSIM_TRACEBACK=1 asks for all of it."""
     if os.environ.get("KYVSIM_TRACEBACK"):
-        import traceback  # noqa: PLC0415 — as its lines
-
         say("".join(traceback.format_exception(error)).rstrip())
         return UNUSABLE
 

@@ -1,6 +1,8 @@
 """`kyvsim man`: the manual page, made of what the commands say of themselves."""
 
-from kyvsim.cli import declared
+import click
+
+from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.manual import manual_page
 from kyvsim.cli.streams import write_out
@@ -13,7 +15,7 @@ _HELP = """Print the manual page, for man.
 """
 
 
-@declared.command(help=_HELP)
+@click.command("man", cls=Command, help=_HELP)
 def command() -> int:
     """Run `kyvsim man` and return its exit status."""
     write_out(manual_page())

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import click
 
 from kyvsim import __version__
-from kyvsim.cli.by_click import kyvsim
-from kyvsim.cli.commands import PURPOSE
+from kyvsim.cli.commands import PURPOSE, kyvsim
+from kyvsim.cli.settings import command_contexts
 
 _STATUSES = (
     ("0", "Nothing failed."),
@@ -28,7 +28,9 @@ def manual_page() -> Iterator[str]:
     yield f".SH NAME\nkyvsim \\- {_text(PURPOSE)}\n"
     yield ".SH SYNOPSIS\n.B kyvsim\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGS\\fR]...\n"
     yield ".SH COMMANDS\n"
-    yield from _commands(kyvsim, "kyvsim")
+    root = click.Context(kyvsim, info_name="kyvsim", **kyvsim.context_settings)
+    for context in command_contexts(root):
+        yield from _command(context)
     yield ".SH EXIT STATUS\n"
     yield from (_item(name, text) for name, text in _STATUSES)
     yield ".SH ENVIRONMENT\n"
@@ -39,20 +41,10 @@ def manual_page() -> Iterator[str]:
     yield from (_item(name, text) for name, text in _FILES)
 
 
-def _commands(group: click.Group, path: str) -> Iterator[str]:
-    context = click.Context(group, info_name=path)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group):
-            yield from _commands(command, f"{path} {name}")
-        elif command is not None and not command.hidden:
-            yield from _command(command, f"{path} {name}")
-
-
-def _command(command: click.Command, path: str) -> Iterator[str]:
-    context = click.Context(command, info_name=path, **command.context_settings)
+def _command(context: click.Context) -> Iterator[str]:
+    command = context.command
     usage = " ".join(command.collect_usage_pieces(context))
-    yield f".SS {_text(path)} {_text(usage)}\n"
+    yield f".SS {_text(context.command_path)} {_text(usage)}\n"
     for number, text in enumerate(re.split(r"\n{2,}", inspect.cleandoc(command.help or ""))):
         lead = ".PP\n" if number else ""
         if text.startswith("\b"):

@@ -5,15 +5,18 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import click
+
 from kyvsim.api.migrate import migrate
 from kyvsim.api.migrate_evidence import with_counterexamples, with_evidence
 from kyvsim.api.suite_update import FileText
-from kyvsim.cli import declared
 from kyvsim.cli.closing import say_remarks
+from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_place, write_files
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.output_files import file_name
 from kyvsim.cli.overwriting import reader_of, refuse_existing, refuse_read
+from kyvsim.cli.parameters import Effect, PathType, argument, option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import OutputError, is_terminal, say, write_out
@@ -42,60 +45,69 @@ _SECONDS = 8
 _AUTO = "auto"
 
 
-@declared.command(
+@click.command(
+    "migrate",
+    cls=Command,
     help=_HELP,
     epilog="Exit status: 0 all converted, 1 a rule was not, or --check shows a difference or "
     "not enough, 2 some input could not be used.",
 )
-@declared.argument("paths", nargs=-1, metavar="POLICY...", type=declared.PathText(), key="policies")
-@declared.option(
+@argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
+@option(
     "-o",
     "--output",
+    effect=Effect.WRITES_NEW,
     metavar="DIR",
-    type=declared.PathText(is_written=True),
+    type=PathType(is_written=True),
     help="Write a file for each policy there, below the same folders as it was found in, all or "
     "none; the policies are not shown then.",
 )
-@declared.option(
+@option(
     "--kind",
-    type=declared.Choice((_AUTO, *MADE_KINDS)),
+    effect=Effect.NONE,
+    type=click.Choice((_AUTO, *MADE_KINDS)),
     default=_AUTO,
     show_default=True,
     help="Convert only what becomes policies of this kind; auto: whatever rules become.",
 )
-@declared.option(
+@option(
     "--partial",
+    effect=Effect.NONE,
     is_flag=True,
     help="Also write policies of which some rules cannot be converted, without those rules, and "
     "policies for which a counterexample was found.",
 )
-@declared.option(
+@option(
     "--check",
+    effect=Effect.NONE,
     is_flag=True,
     help="Compare each policy with what becomes of it, by cases, as kyvsim equal does. Without it "
     "only a few cases are tried, and what they do not show is not checked.",
 )
 @list_option(
-    "-r", "--resource", "--resources", help="With --check, manifests to try, too.", paths=True
+    "-r",
+    "--resource",
+    "--resources",
+    effect=Effect.NONE,
+    help="With --check, manifests to try, too.",
+    paths=True,
 )
 @seconds_option(_SECONDS, "With --check, stop making cases of a policy after this time.")
-@declared.option("--force", is_flag=True, help="Overwrite files.")
+@option("--force", effect=Effect.OVERWRITES, is_flag=True, help="Overwrite files.")
 @formats_option(FORMATS, short=False)
 @walking_options
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim migrate` and return its exit status."""
     paths = options["paths"]
     if not paths:
-        raise declared.UsageError("no policy given: pass files or folders of policies", call)
-    refuse_urls(paths, call)
+        raise click.UsageError("no policy given: pass files or folders of policies", ctx)
+    refuse_urls(paths, ctx)
     if options["resource"] and not options["check"]:
-        raise declared.UsageError(
-            "--resource goes with --check: nothing else tries manifests", call
-        )
-    chosen = chosen_formats(options, FORMATS, call)
-    given = stdin_of({"paths": paths}, call)
-    walking = walking_of(options, call)
+        raise click.UsageError("--resource goes with --check: nothing else tries manifests", ctx)
+    chosen = chosen_formats(options, FORMATS, ctx)
+    given = stdin_of({"paths": paths}, ctx)
+    walking = walking_of(options, ctx)
     kind = "" if options["kind"] == _AUTO else options["kind"]
     with report_files(chosen, FORMATS) as files:
         with waiting("converting policies", shown=is_terminal(sys.stderr)):
@@ -105,7 +117,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
             else:
                 migration = with_counterexamples(migration)
         say_remarks(migration.diagnostics)
-        _show(migration, chosen.shown, options, reader_of(options, call))
+        _show(migration, chosen.shown, options, reader_of(options, ctx))
         files.fill(FORMATS[name].write(migration) for name, _ in chosen.files)
     say_left_out(migration.left_out, options)
     ending = ending_of(migration)

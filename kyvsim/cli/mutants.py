@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from kyvsim.cli import declared
+import click
+
 from kyvsim.cli.options import seconds_option
+from kyvsim.cli.parameters import Decorator, Effect, combined, option
 from kyvsim.cli.percent import percent_option
 
 _SECONDS = 120
@@ -21,16 +23,18 @@ class MutantsWish(NamedTuple):
     seconds: float
 
 
-def mutants_options() -> declared.Decorator:
+def mutants_options() -> Decorator:
     """Return the options; a least score asks for mutants, too."""
-    return declared.options(
-        declared.option(
+    return combined(
+        option(
             "--mutants",
+            effect=Effect.NONE,
             is_flag=True,
             help="Change the policies a little, and show which changes no test notices.",
         ),
-        declared.option(
+        option(
             "--min-score",
+            effect=Effect.NONE,
             metavar="PERCENT",
             callback=percent_option,
             help="Fail where tests notice less of the mutants.",
@@ -41,12 +45,12 @@ def mutants_options() -> declared.Decorator:
     )
 
 
-def mutants_wish(options: Mapping[str, Any], call: declared.Call) -> MutantsWish:
+def mutants_wish(options: Mapping[str, Any], ctx: click.Context) -> MutantsWish:
     """Return what the options ask for; raise UsageError where another one does not go with it."""
     wanted = asks_for_mutants(options)
     if wanted and options["update"]:
         text = "--mutants does not go with --update: what is written would depend on the mutant"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
     return MutantsWish(wanted, options["min_score"] or Decimal(), options["seconds"])
 
 

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from kyvsim.cli import declared
+import click
+from click.core import ParameterSource
+
+from kyvsim.cli.parameters import Decorator, Effect, PathType, bad_value, combined, option
 from kyvsim.model.policy import SEVERITIES
 from kyvsim.model.ports import UNCHANGED, Budget
 
@@ -38,56 +41,70 @@ _NEEDLESS = (
 """Flags of the reference that would change nothing here."""
 
 
-def strict_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --strict, which means the same for every command that has it."""
-    text = "Count warnings about input as errors, with exit status 2."
-    return declared.shared(declared.option("--strict", is_flag=True, help=text))(function)
-
-
-def fail_on_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --fail-on, for commands whose exit status is that of a run."""
-    option = declared.option(
-        "--fail-on",
-        type=declared.Choice(SEVERITIES, case_sensitive=False),
-        help="Count failures only of policies of this severity or a higher one, and of those "
-        "without severity; others are shown.",
-    )
-    return declared.shared(option)(function)
-
-
-def colour_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --remove-color, for commands that show a view for people."""
-    text = "Print without colours."
-    return declared.shared(declared.option("--remove-color", is_flag=True, help=text))(function)
-
-
-def warn_status_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --warn-exit-code, for commands that tell how a run ended."""
-    option = declared.option(
-        "--warn-exit-code",
-        type=declared.IntRange(0, 255),
-        default=0,
-        help="Exit status when there are warnings and nothing worse.",
-    )
-    return declared.shared(option)(function)
-
-
-extent_options = declared.shared(
-    declared.options(
-        declared.option("-q", "--quiet", is_flag=True, help="Show only what fails."),
-        declared.option(
-            "--verbose",
-            is_flag=True,
-            help="Show what was looked at and what was left out, and what passes, too.",
-        ),
-        declared.option("--statistics", is_flag=True, help="Show only how many there are of each."),
-    )
+strict_option = option(
+    "--strict",
+    effect=Effect.NONE,
+    shared=True,
+    is_flag=True,
+    help="Count warnings about input as errors, with exit status 2.",
 )
-"""Adds the options on how much is shown; `extent_of` reads them."""
+fail_on_option = option(
+    "--fail-on",
+    effect=Effect.NONE,
+    shared=True,
+    type=click.Choice(SEVERITIES, case_sensitive=False),
+    help="Count failures only of policies of this severity or a higher one, and of those "
+    "without severity; others are shown.",
+)
+colour_option = option(
+    "--remove-color", effect=Effect.NONE, shared=True, is_flag=True, help="Print without colours."
+)
+warn_status_option = option(
+    "--warn-exit-code",
+    effect=Effect.NONE,
+    shared=True,
+    type=click.IntRange(0, 255),
+    default=0,
+    help="Exit status when there are warnings and nothing worse.",
+)
+jobs_option = option(
+    "-j",
+    "--jobs",
+    effect=Effect.NONE,
+    shared=True,
+    type=click.IntRange(0),
+    default=0,
+    help="Processes at once; 0: as many as processors, where it is worth it.",
+)
+extent_options = combined(
+    option(
+        "-q",
+        "--quiet",
+        effect=Effect.NONE,
+        shared=True,
+        is_flag=True,
+        help="Show only what fails.",
+    ),
+    option(
+        "--verbose",
+        effect=Effect.NONE,
+        shared=True,
+        is_flag=True,
+        help="Show what was looked at and what was left out, and what passes, too.",
+    ),
+    option(
+        "--statistics",
+        effect=Effect.NONE,
+        shared=True,
+        is_flag=True,
+        help="Show only how many there are of each.",
+    ),
+)
+"""Options on how much is shown; `extent_of` reads them."""
 
 
 def extent_of(
-    options: Mapping[str, Any], call: declared.Call, wider: Iterable[str]
+    options: Mapping[str, Any], ctx: click.Context, wider: Iterable[str]
 ) -> dict[str, Any]:
     """Return options in which --verbose asks for what `wider` names, too.
 
@@ -96,57 +113,63 @@ def extent_of(
     asked = [one for one in ("quiet", "verbose", "statistics") if options[one]]
     if len(asked) > 1:
         names = " and ".join(f"--{one}" for one in asked)
-        raise declared.UsageError(f"{names} ask for different things: give one of them", call)
+        raise click.UsageError(f"{names} ask for different things: give one of them", ctx)
     return {**options, **dict.fromkeys(wider if options["verbose"] else (), True)}
 
 
-def jobs_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --jobs, the number of processes for commands whose work divides."""
-    text = "Processes at once; 0: as many as processors, where it is worth it."
-    option = declared.option("-j", "--jobs", type=declared.IntRange(0), default=0, help=text)
-    return declared.shared(option)(function)
+def at_commas(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    """Return the parts of all values: the callback of options that split theirs at commas.
+
+    A text in a configuration is one value, with its commas: a list has several there.
+    """
+    if ctx.get_parameter_source(param.name or "") is ParameterSource.DEFAULT_MAP:
+        return tuple(filter(None, values))
+    return tuple(part for value in values for part in split_at_commas(value) if part)
 
 
-def list_option(
-    *names: str,
-    help: str,  # noqa: A002 — click's word
-    paths: bool = False,
-    split: bool = True,
-) -> declared.Decorator:
-    """Return an option that may repeat, as a tuple; it splits its values at commas, or not."""
-    settings = {"type": declared.PathText()} if paths else {}
-    return declared.option(
-        *names, multiple=True, callback=at_commas if split else None, help=help, **settings
-    )
+def split_at_commas(value: str) -> list[str]:
+    """Return the parts of a value; quotes keep commas inside of one."""
+    return next(csv.reader([value])) if '"' in value else value.split(",")
 
 
-def budget_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --budget, for commands that evaluate policies; `budget_of` reads it."""
-    text = "Most steps of evaluation, as rule=N, resource=N or run=N; 0 for as many as it takes."
-    return declared.shared(list_option("--budget", help=text))(function)
+def list_option(*names: str, paths: bool = False, **settings: Any) -> Decorator:
+    """Return an option that may repeat, as a tuple; it splits its values at commas."""
+    if paths:
+        settings["type"] = PathType()
+    return option(*names, multiple=True, callback=at_commas, **settings)
 
 
-def budget_of(given: tuple[str, ...], call: declared.Call, usual: Budget = UNCHANGED) -> Budget:
+budget_option = list_option(
+    "--budget",
+    effect=Effect.NONE,
+    shared=True,
+    help="Most steps of evaluation, as rule=N, resource=N or run=N; 0 for as many as it takes.",
+)
+"""For commands that evaluate policies; `budget_of` reads it."""
+
+
+def budget_of(given: tuple[str, ...], ctx: click.Context, usual: Budget = UNCHANGED) -> Budget:
     """Return the budget that `NAME=N` change; raises UsageError for anything else."""
     found: dict[str, int] = {}
     for one in given:
         name, _, number = one.partition("=")
         if name not in Budget._fields or not (number.isascii() and number.isdigit()):
             known = ", ".join(f"{field}=N" for field in Budget._fields)
-            raise call.wrong("--budget", f"{one}: not one of {known}")
+            raise bad_value(ctx, "--budget", f"{one}: not one of {known}")
         found[name] = int(number[:18])
     return usual._replace(**found)
 
 
-def seconds_option(usual: int, text: str) -> declared.Decorator:
+def seconds_option(usual: int, text: str) -> Decorator:
     """Return --seconds, which ends what a command does after a time; `text` says what it is.
 
     `--budget` bounds steps in other commands and nothing here: it is refused with a word.
     """
-    return declared.options(
-        declared.option(
+    return combined(
+        option(
             "--seconds",
-            type=declared.IntRange(1),
+            effect=Effect.NONE,
+            type=click.IntRange(1),
             default=usual,
             show_default=True,
             metavar="N",
@@ -159,18 +182,17 @@ def seconds_option(usual: int, text: str) -> declared.Decorator:
 _STEPS_ARE_NO_TIME = "--budget bounds steps of evaluation; here it is --seconds N that bounds time"
 
 
-def time_option(call: declared.Call, spelled: str, value: str | None) -> Any:
+def time_option(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
     """Return the time in UTC that an option gives, or None where it gives none."""
     if value is None:
         return None
-
     try:
         time = datetime.fromisoformat(value)
     except ValueError:
         time = None
     if time is None or time.tzinfo is None:
-        text = f"{spelled} {value}: not a time such as 2026-01-31T08:00:00Z"
-        raise declared.UsageError(text, call)
+        text = f"{value}: not a time such as 2026-01-31T08:00:00Z"
+        raise bad_value(ctx, param.opts[-1], text)
     return time.astimezone(UTC)
 
 
@@ -182,7 +204,7 @@ def refused_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def offline_options(*names: str) -> declared.Decorator:
+def offline_options(*names: str) -> Decorator:
     """Return what adds those flags of the reference that need a server, refused with a word."""
     chosen = [one for one in _ONLINE if one[0][-1] in names]
 
@@ -195,40 +217,24 @@ def offline_options(*names: str) -> declared.Decorator:
     return add
 
 
-def refuse_urls(paths: Iterable[str], call: declared.Call) -> None:
+def refuse_urls(paths: Iterable[str], ctx: click.Context) -> None:
     """Raise UsageError where a path is an address to fetch from."""
     for path in paths:
         if path.startswith(("http://", "https://")):
-            raise declared.UsageError(
-                f"kyvsim works offline: fetch {path} yourself and pass the files", call
+            raise click.UsageError(
+                f"kyvsim works offline: fetch {path} yourself and pass the files", ctx
             )
 
 
-def at_commas(call: declared.Call, spelled: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Return the parts of all values: the callback of options that split theirs at commas."""
-    del call, spelled
-    parts: list[str] = []
-    for value in values:
-        parts += split_at_commas(value)
-    return tuple(part for part in parts if part)
-
-
-def split_at_commas(value: str) -> list[str]:
-    """Return the parts of a value; quotes keep commas inside of one."""
-    if '"' not in value:
-        return value.split(",")
-
-    return next(csv.reader([value]))
-
-
-def _refused(names: tuple[str, ...], bare: bool, message: str) -> declared.Decorator:
-    def refuse(call: declared.Call, spelled: str, value: Any) -> None:
-        del spelled
+def _refused(names: tuple[str, ...], bare: bool, message: str) -> Decorator:
+    def refuse(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+        del param
         if value:
-            raise declared.UsageError(message, call)
+            raise click.UsageError(message, ctx)
 
-    return declared.option(
+    return option(
         *names,
+        effect=Effect.NONE,
         is_flag=bare,
         expose_value=False,
         hidden=True,
@@ -241,43 +247,56 @@ def _refused(names: tuple[str, ...], bare: bool, message: str) -> declared.Decor
 _SIZE = re.compile(r"(\d+) ?([kmg]?)(?:i?b)?")
 
 
-def _bytes(call: declared.Call, spelled: str, value: str | None) -> int:
+def _bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
     if value is None:
         return 0
     found = _SIZE.fullmatch(value.strip().lower())
     size = int(found[1]) << 10 * " kmg".index(found[2] or " ") if found else 0
     if not size:
-        raise declared.UsageError(f"{spelled} {value}: not a size such as 8MB", call)
+        raise bad_value(ctx, param.opts[-1], f"{value}: not a size such as 8MB")
     return size
 
 
-fleet_options = declared.options(
-    declared.option(
+fleet_options = combined(
+    option(
         "--engine",
-        type=declared.Choice(("processes", "dask")),
+        effect=Effect.RUNS,
+        type=click.Choice(("processes", "dask")),
         help="Spread the work: over --jobs processes, or over the workers of a --scheduler.",
     ),
-    declared.option("--scheduler", default="", metavar="ADDRESS", help="The scheduler of dask."),
-    declared.option(
+    option(
+        "--scheduler",
+        effect=Effect.CONNECTS,
+        default="",
+        metavar="ADDRESS",
+        help="The scheduler of dask.",
+    ),
+    option(
         "--partials",
+        effect=Effect.WRITES_NEW,
         default="",
         metavar="PATH",
-        type=declared.PathText(is_written=True),
+        type=PathType(is_written=True),
         help="Folder or URL for partial reports, written as they come; shows counts only.",
     ),
-    declared.option(
+    option(
         "--partials-format",
-        type=declared.Choice(("jsonl", "parquet")),
+        effect=Effect.NONE,
+        type=click.Choice(("jsonl", "parquet")),
         help="How partial reports are written.  [default: jsonl]",
     ),
-    declared.option("--resume", is_flag=True, help="Go on with what is in --partials."),
-    declared.option(
+    option(
+        "--resume", effect=Effect.OVERWRITES, is_flag=True, help="Go on with what is in --partials."
+    ),
+    option(
         "--cluster-per",
-        type=declared.Choice(("file", "folder", "all")),
+        effect=Effect.NONE,
+        type=click.Choice(("file", "folder", "all")),
         help="Which files are dumps of one cluster, whose objects rules see.  [default: file]",
     ),
-    declared.option(
+    option(
         "--piece-size",
+        effect=Effect.NONE,
         callback=_bytes,
         metavar="SIZE",
         help="How much of a large file makes a task.  [default: 8MB]",

@@ -4,8 +4,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kyvsim.cli import declared
-from kyvsim.cli.settled import configuration_files
+import click
+
+from kyvsim.cli.parameters import PathType
+from kyvsim.cli.settings import configuration_files
 from kyvsim.cli.streams import OutputError
 from kyvsim.load.files import may_find
 from kyvsim.load.folders import is_manifest_name
@@ -25,7 +27,7 @@ class ReadPath(NamedTuple):
 
 
 def refuse_overwriting(
-    written: Iterable[tuple[str, str]], options: Mapping[str, Any], call: declared.Call
+    written: Iterable[tuple[str, str]], options: Mapping[str, Any], ctx: click.Context
 ) -> None:
     """Raise UsageError where of outputs, by name and path, two are one file or one is read."""
     places: dict[str, str] = {}
@@ -35,13 +37,13 @@ def refuse_overwriting(
         place = os.path.realpath(path)
         other = places.setdefault(place, name)
         if other != name:
-            raise declared.UsageError(f"{other} and {name} both go to {path}", call)
-        if os.path.isfile(place) and _reader(options, call, name)(place):
-            raise _is_read(name, path, call)
+            raise click.UsageError(f"{other} and {name} both go to {path}", ctx)
+        if os.path.isfile(place) and _reader(options, ctx, name)(place):
+            raise _is_read(name, path, ctx)
 
 
 def refuse_named(
-    written: Iterable[tuple[str, str]], files: Iterable[str], call: declared.Call
+    written: Iterable[tuple[str, str]], files: Iterable[str], ctx: click.Context
 ) -> None:
     """Raise UsageError where an output is one of the files that documents of the run name.
 
@@ -54,17 +56,17 @@ def refuse_named(
     for name, path in outputs:
         place = os.path.realpath(path)
         if os.path.isfile(place) and is_among(place, named):
-            raise _is_read(name, path, call)
+            raise _is_read(name, path, ctx)
 
 
-def _is_read(name: str, path: str, call: declared.Call) -> declared.UsageError:
+def _is_read(name: str, path: str, ctx: click.Context) -> click.UsageError:
     text = f"{name} goes to {path}, which the run reads: name another file"
-    return declared.UsageError(text, call)
+    return click.UsageError(text, ctx)
 
 
-def reader_of(options: Mapping[str, Any], call: declared.Call) -> Callable[[str], bool]:
+def reader_of(options: Mapping[str, Any], ctx: click.Context) -> Callable[[str], bool]:
     """Return what tells of a path whether it is a file that the run reads."""
-    reads = _reader(options, call)
+    reads = _reader(options, ctx)
 
     def reads_file(path: str) -> bool:
         place = os.path.realpath(path)
@@ -90,17 +92,17 @@ def refuse_existing(paths: Iterable[str]) -> None:
 
 
 def _reader(
-    options: Mapping[str, Any], call: declared.Call, output: str = ""
+    options: Mapping[str, Any], ctx: click.Context, output: str = ""
 ) -> Callable[[str], bool]:
     """Return what tells of a real path whether the run reads it, as one of an output's name."""
-    settings = frozenset(map(os.path.realpath, configuration_files(call).paths))
+    settings = frozenset(map(os.path.realpath, configuration_files(ctx).paths))
     tests: list[ReadPath] = []
     others: list[ReadPath] = []
-    for parameter, path in _read_paths(options, call):
+    for parameter, path in _read_paths(options, ctx):
         # What is known of a folder may well stand in it, and take the place of what was known.
         if output == BASELINE and parameter.name == "baseline":
             continue
-        is_of_tests = parameter.key in _TESTS and not options.get("create")
+        is_of_tests = getattr(parameter, "key", "") in _TESTS and not options.get("create")
         (tests if is_of_tests else others).append(read_path(path))
     manifest = options.get("file_name") or options.get("test_file")
 
@@ -115,14 +117,14 @@ def _reader(
 
 
 def _read_paths(
-    options: Mapping[str, Any], call: declared.Call
-) -> Iterator[tuple[declared.Parameter, str]]:
+    options: Mapping[str, Any], ctx: click.Context
+) -> Iterator[tuple[click.Parameter, str]]:
     """Yield the paths that a call reads, with their parameters."""
-    for one in call.command.parameters:
-        kind = one.settings.get("type")
-        if not isinstance(kind, declared.PathText) or kind.behind or kind.is_written:
+    for one in ctx.command.params:
+        kind = one.type
+        if not isinstance(kind, PathType) or kind.separator or kind.is_written:
             continue
-        for path in paths_of(options, one.name):
+        for path in paths_of(options, one.name or ""):
             if path not in {"", *kind.words}:
                 yield one, path
 

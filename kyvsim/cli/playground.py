@@ -3,9 +3,12 @@
 import contextlib
 from typing import Any, Final
 
-from kyvsim.cli import declared
+import click
+
+from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK, TERMINATED, Interrupted
 from kyvsim.cli.extras import of_extra
+from kyvsim.cli.parameters import Effect, option
 from kyvsim.cli.streams import say
 
 _HELP = """Serve a page of this machine on which policies are tried while one types.
@@ -21,15 +24,21 @@ and nothing is kept: a link holds all of it.
 _PORT: Final = 8420
 
 
-@declared.command(help=_HELP, epilog="It runs until it is interrupted, with exit status 0 then.")
-@declared.option(
+@click.command(
+    "playground",
+    cls=Command,
+    help=_HELP,
+    epilog="It runs until it is interrupted, with exit status 0 then.",
+)
+@option(
     "--port",
-    type=declared.IntRange(0, 65535),
+    effect=Effect.NONE,
+    type=click.IntRange(0, 65535),
     default=_PORT,
     show_default=True,
     help="Port of this machine; 0 for any that is free.",
 )
-@declared.option("--no-open", is_flag=True, help="Do not open the page in a browser.")
+@option("--no-open", effect=Effect.NONE, is_flag=True, help="Do not open the page in a browser.")
 def command(**options: Any) -> int:
     """Run `kyvsim playground` and return its exit status."""
     with of_extra("playground"):
@@ -44,7 +53,7 @@ def command(**options: Any) -> int:
         serve(options["port"], began)
     except PortTakenError as error:
         text = f"{error}: --port names another one, 0 any that is free"
-        raise declared.CommandError(text) from None
+        raise click.ClickException(text) from None
     except KeyboardInterrupt:
         pass
     except Interrupted as interrupt:

@@ -3,19 +3,25 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from kyvsim.cli import declared
+import click
+
 from kyvsim.cli.options import list_option
+from kyvsim.cli.parameters import Effect, combined
 
 if TYPE_CHECKING:
     from kyvsim.load.files import Source
 
-rendering_options = declared.options(
+rendering_options = combined(
     list_option(
-        "--helm", help="Helm charts, rendered by `helm template`, as resources.", paths=True
+        "--helm",
+        effect=Effect.RUNS,
+        help="Helm charts, rendered by `helm template`, as resources.",
+        paths=True,
     ),
-    list_option("--helm-values", help="Values for these charts.", paths=True),
+    list_option("--helm-values", effect=Effect.NONE, help="Values for these charts.", paths=True),
     list_option(
         "--kustomize",
+        effect=Effect.RUNS,
         help="Kustomizations, rendered by `kustomize build` or `kubectl kustomize`, as resources.",
         paths=True,
     ),
@@ -28,10 +34,10 @@ def is_rendered(options: Mapping[str, Any]) -> bool:
     return bool(options["helm"] or options["kustomize"])
 
 
-def rendered(options: Mapping[str, Any], call: declared.Call) -> "tuple[Source, ...]":
+def rendered(options: Mapping[str, Any], ctx: click.Context) -> "tuple[Source, ...]":
     """Return the manifests of what is to be rendered; raises CommandError with what went wrong."""
     if options["helm_values"] and not options["helm"]:
-        raise declared.UsageError("--helm-values goes with --helm", call)
+        raise click.UsageError("--helm-values goes with --helm", ctx)
     if not is_rendered(options):
         return ()
     from kyvsim.load.rendered import RenderError  # noqa: PLC0415 — seldom asked for
@@ -39,7 +45,7 @@ def rendered(options: Mapping[str, Any], call: declared.Call) -> "tuple[Source, 
     try:
         return tuple(_rendered(options))
     except RenderError as error:
-        raise declared.CommandError(str(error)) from None
+        raise click.ClickException(str(error)) from None
 
 
 def _rendered(options: Mapping[str, Any]) -> "Iterator[Source]":

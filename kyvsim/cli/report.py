@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cli import declared
+import click
+
+from kyvsim.cli.command import Group
 from kyvsim.cli.fleet_views import WHOLE, counts_of, whole_of
 from kyvsim.cli.options import (
     colour_option,
@@ -13,6 +15,7 @@ from kyvsim.cli.options import (
     strict_option,
     warn_status_option,
 )
+from kyvsim.cli.parameters import Effect, argument, bad_value, option
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import Store
@@ -20,13 +23,13 @@ from kyvsim.report.fleet_summary import PARTS
 from kyvsim.report.look import Show
 
 
-@declared.group()
+@click.group(cls=Group)
 def report() -> None:
     """Show what partial reports make up: folders or URLs that `apply --partials` has written."""
 
 
 command = report
-_folders = declared.argument("partials", nargs=-1, required=True, metavar="PARTIALS...")
+_folders = argument("partials", nargs=-1, required=True, metavar="PARTIALS...")
 _REST = MappingProxyType(
     {"warn_no_pass": False, "show_ignored": False, "detailed_results": False, "show": None}
 )
@@ -34,17 +37,24 @@ _REST = MappingProxyType(
 
 
 @report.command(short_help="Show all that partial reports make up.")
-@declared.option(
+@option(
     "--output-format",
-    type=declared.Choice(WHOLE, case_sensitive=False),
+    effect=Effect.NONE,
+    type=click.Choice(WHOLE, case_sensitive=False),
     default=WHOLE[0],
     show_default=True,
     help="How it is printed.",
 )
-@declared.option("--detailed-results", is_flag=True, help="Show passed and skipped rules too.")
-@declared.option(
+@option(
+    "--detailed-results",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Show passed and skipped rules too.",
+)
+@option(
     "--show",
-    type=declared.Choice((Show.CHANGES.value, Show.OBJECTS.value)),
+    effect=Effect.NONE,
+    type=click.Choice((Show.CHANGES.value, Show.OBJECTS.value)),
     help="How the view tells them: with reasons, once where they are alike (changes), or each "
     "in a line or two (objects). Default: changes.",
 )
@@ -63,10 +73,13 @@ def merge(partials: tuple[str, ...], **options: Any) -> int:
 
 
 @report.command(short_help="Count what partial reports hold.")
-@list_option("--by", help="What to count by: some of cluster, namespace, policy, rule.")
-@declared.option(
+@list_option(
+    "--by", effect=Effect.NONE, help="What to count by: some of cluster, namespace, policy, rule."
+)
+@option(
     "--output-format",
-    type=declared.Choice(WHOLE, case_sensitive=False),
+    effect=Effect.NONE,
+    type=click.Choice(WHOLE, case_sensitive=False),
     default=WHOLE[0],
     show_default=True,
     help="How they are printed.",
@@ -76,12 +89,12 @@ def merge(partials: tuple[str, ...], **options: Any) -> int:
 @warn_status_option
 @colour_option
 @_folders
-@declared.pass_call
-def summary(call: declared.Call, /, partials: tuple[str, ...], **options: Any) -> int:
+@click.pass_context
+def summary(ctx: click.Context, /, partials: tuple[str, ...], **options: Any) -> int:
     """Count the results in partial reports by cluster, namespace, policy or rule."""
     for name in options["by"]:
         if name not in PARTS:
-            raise call.wrong("--by", f"{name}: results are counted by {', '.join(PARTS)}")
+            raise bad_value(ctx, "--by", f"{name}: results are counted by {', '.join(PARTS)}")
     return _shown(partials, options, counts_of)
 
 
@@ -94,4 +107,4 @@ def _shown(
         reports = reports_in(Store(one) for one in dict.fromkeys(partials))
         return show(reports, options["output_format"], {**_REST, **options})
     except FleetError as error:
-        raise declared.CommandError(str(error)) from None
+        raise click.ClickException(str(error)) from None

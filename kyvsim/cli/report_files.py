@@ -8,7 +8,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any, NamedTuple, Self
 
-from kyvsim.cli import declared
+import click
+
+from kyvsim.cli.parameters import Decorator, Effect, PathType, bad_value, option
 from kyvsim.cli.streams import OutputError
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.diagnostic import likely
@@ -26,67 +28,66 @@ class Chosen(NamedTuple):
     files: tuple[tuple[str, str], ...]
 
 
-def formats_option(known: Iterable[str], *, short: bool = True) -> declared.Decorator:
+def formats_option(known: Iterable[str], *, short: bool = True) -> Decorator:
     """Return the option that `chosen_formats` reads, for the formats that a command knows."""
     other = " (Of apply, -o is another option: --output.)" if short else ""
-    return declared.option(
+    return option(
         *(("-o",) if short else ()),
         "--output-format",
+        effect=Effect.WRITES_FILE,
         multiple=True,
         metavar="FORMAT[=FILE]",
-        type=declared.PathText(behind="=", before=tuple(known)),
+        type=PathType(separator="=", offered=tuple(known)),
         help=f"One of {', '.join(known)}; with a file it goes there. May repeat.{other}",
     )
 
 
 def chosen_formats(
-    options: Mapping[str, Any], known: Mapping[str, Format], call: declared.Call
+    options: Mapping[str, Any], known: Mapping[str, Format], ctx: click.Context
 ) -> Chosen:
     """Return what `FORMAT` and `FORMAT=FILE` options choose; the first known format by default.
 
     Raises UsageError, also for a file that the call reads.
     """
-    shown, files = named_formats(options["output_format"], known, call)
+    shown, files = named_formats(options["output_format"], known, ctx)
     if files:
         from kyvsim.cli.overwriting import refuse_overwriting  # noqa: PLC0415 — where something is written
 
-        refuse_overwriting(files, options, call)
+        refuse_overwriting(files, options, ctx)
     return Chosen(shown or next(iter(known)), files)
 
 
-def named_formats(
-    values: Sequence[str], known: Mapping[str, Format], call: declared.Call
-) -> Chosen:
+def named_formats(values: Sequence[str], known: Mapping[str, Format], ctx: click.Context) -> Chosen:
     """Return the same, with "" where no format for standard output is named."""
     shown: list[str] = []
     files: list[tuple[str, str]] = []
     for value in values:
-        name, path = _format_and_file(value, known, "--output-format", call)
+        name, path = _format_and_file(value, known, "--output-format", ctx)
         if path:
             files.append((name, path))
         else:
             shown.append(name)
     if len(shown) > 1:
         text = f"only one format goes to standard output, not {' and '.join(shown)}: name files"
-        raise declared.UsageError(f"--output-format: {text}", call)
-    _refuse_shared(files, "--output-format", call)
+        raise click.UsageError(f"--output-format: {text}", ctx)
+    _refuse_shared(files, "--output-format", ctx)
     return Chosen(shown[0] if shown else "", tuple(files))
 
 
 def chosen_files(
-    values: Sequence[str], known: Mapping[str, Format], option: str, call: declared.Call
+    values: Sequence[str], known: Mapping[str, Format], option: str, ctx: click.Context
 ) -> tuple[tuple[str, str], ...]:
     """Return formats and paths that the `FORMAT=FILE` values of an option choose."""
-    chosen = [_format_and_file(value, known, option, call) for value in values]
+    chosen = [_format_and_file(value, known, option, ctx) for value in values]
     bare = next((name for name, path in chosen if not path), None)
     if bare is not None:
-        raise call.wrong(option, f"{bare}: name a file, as in {bare}=FILE")
-    _refuse_shared(chosen, option, call)
+        raise bad_value(ctx, option, f"{bare}: name a file, as in {bare}=FILE")
+    _refuse_shared(chosen, option, ctx)
     return tuple(chosen)
 
 
 def _format_and_file(
-    value: str, known: Mapping[str, Format], option: str, call: declared.Call
+    value: str, known: Mapping[str, Format], option: str, ctx: click.Context
 ) -> tuple[str, str]:
     """Return a format and the path that it goes to, "" for none."""
     name, separator, path = value.partition("=")
@@ -97,9 +98,9 @@ def _format_and_file(
         if fitting:
             text += f"; a path follows the format, as in {fitting}={value}"
             text += " (-o PATH is of kyvsim apply)"
-        raise call.wrong(option, text)
+        raise bad_value(ctx, option, text)
     if separator and not path:
-        raise call.wrong(option, f"{value}: there is no file after =")
+        raise bad_value(ctx, option, f"{value}: there is no file after =")
     return name, path
 
 
@@ -110,13 +111,13 @@ def _format_of(value: str, known: Mapping[str, Format]) -> str:
     return fitting[0] if fitting else next(iter(known)) if "/" in value else ""
 
 
-def _refuse_shared(files: Sequence[tuple[str, str]], option: str, call: declared.Call) -> None:
+def _refuse_shared(files: Sequence[tuple[str, str]], option: str, ctx: click.Context) -> None:
     """Raise UsageError where two formats go to one file."""
     places: dict[str, str] = {}
     for name, path in files:
         other = places.setdefault(os.path.realpath(path), name)
         if other != name or sum((name, path) == one for one in files) > 1:
-            raise declared.UsageError(f"{option}: {other} and {name} both go to {path}", call)
+            raise click.UsageError(f"{option}: {other} and {name} both go to {path}", ctx)
 
 
 class ReportFiles:

@@ -5,8 +5,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from kyvsim.cli import declared
+import click
+
+from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK
+from kyvsim.cli.parameters import Effect, NameType, argument, option
 from kyvsim.cli.streams import shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import likely
 from kyvsim.report.code_text import Code, code_lines, codes_by_name, files_of, list_lines
@@ -24,16 +27,21 @@ Without CODE, list all codes.
 """
 
 
-@declared.command(help=_HELP)
-@declared.argument("codes", nargs=-1, metavar="[CODE]...", type=declared.Named(codes_by_name))
-@declared.option(
-    "-o", "--output-format", type=declared.Choice(("text", "json")), default="text", help="Format."
+@click.command("rule", cls=Command, help=_HELP)
+@argument("codes", nargs=-1, metavar="[CODE]...", type=NameType(lambda _: codes_by_name()))
+@option(
+    "-o",
+    "--output-format",
+    effect=Effect.NONE,
+    type=click.Choice(("text", "json")),
+    default="text",
+    help="Format.",
 )
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim rule` and return its exit status."""
     known = codes_by_name()
-    chosen = [_chosen(name, known, call) for name in options["codes"]]
+    chosen = [_chosen(name, known, ctx) for name in options["codes"]]
     if options["output_format"] == "json":
         told = [_plain(one) for one in chosen or known.values()]
         write_out([json.dumps(told, indent=2, ensure_ascii=False) + "\n"], JSON)
@@ -49,13 +57,13 @@ def command(call: declared.Call, /, **options: Any) -> int:
     return OK
 
 
-def _chosen(name: str, known: Mapping[str, Code], call: declared.Call) -> Code:
+def _chosen(name: str, known: Mapping[str, Code], ctx: click.Context) -> Code:
     """Return the code of a name; raises UsageError with the likely one where there is none."""
     spelled = name.upper() if name[:1].isalpha() else f"KV{name}"
     if spelled in known:
         return known[spelled]
     hint = likely(spelled, known) or ": `kyvsim rule` lists all codes"
-    raise declared.UsageError(f"no remark has the code {name}{hint}", call)
+    raise click.UsageError(f"no remark has the code {name}{hint}", ctx)
 
 
 def _plain(one: Code) -> dict[str, Any]:

@@ -4,9 +4,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import click
+
 from kyvsim.api.schemas import UnknownKindError, known_schemas, schema_of
-from kyvsim.cli import declared
+from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK
+from kyvsim.cli.parameters import NameType, argument
 from kyvsim.cli.streams import write_out
 from kyvsim.report.log_commands import JSON
 
@@ -28,20 +31,20 @@ def _names() -> Iterator[str]:
     yield from known
 
 
-@declared.command(help=_HELP)
-@declared.argument("kinds", nargs=-1, metavar="[KIND]", type=declared.Named(_names))
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@click.command("schema", cls=Command, help=_HELP)
+@argument("kinds", nargs=-1, metavar="[KIND]", type=NameType(lambda _: _names()))
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim schema` and return its exit status."""
     kinds = options["kinds"]
     if not kinds:
         write_out(f"{name}\n" for name in sorted(known_schemas()))
         return OK
     if len(kinds) > 1:
-        raise declared.UsageError("one schema is printed at a time: name one kind", call)
+        raise click.UsageError("one schema is printed at a time: name one kind", ctx)
     try:
         found = schema_of(kinds[0])
     except UnknownKindError as error:
-        raise declared.UsageError(str(error), call) from None
+        raise click.UsageError(str(error), ctx) from None
     write_out([json.dumps(found, indent=2), "\n"], JSON)
     return OK

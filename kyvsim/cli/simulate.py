@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import click
+
 from kyvsim.api.explain import NotFoundError
 from kyvsim.api.simulate import (
     SimulateInputs,
@@ -13,8 +15,8 @@ from kyvsim.api.simulate import (
     scenario_json_schema,
     simulate,
 )
-from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.options import (
     budget_of,
@@ -26,6 +28,7 @@ from kyvsim.cli.options import (
     time_option,
 )
 from kyvsim.cli.overwriting import refuse_named
+from kyvsim.cli.parameters import Effect, PathType, argument, bad_value, option
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
@@ -56,80 +59,108 @@ Time is virtual: minutes pass in no time.
 """
 
 
-def _duration(call: declared.Call, spelled: str, value: str | None) -> float | None:
-    del spelled
+def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
     if value is None:
         return None
     nanoseconds = parse_duration(value)
     if nanoseconds is None or nanoseconds < 0:
-        raise declared.UsageError(f"--horizon {value}: not a time such as 90s or 2m", call)
+        raise bad_value(ctx, param.opts[-1], f"{value}: not a time such as 90s or 2m")
     return nanoseconds / SECOND
 
 
-def _interleavings(call: declared.Call, spelled: str, value: str) -> int | None:
-    del spelled
+def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
     if value == "all":
         return None
     if not value.isascii() or not value.isdigit() or int(value) == 0:
-        raise declared.UsageError(
-            f"--interleavings {value}: neither a number above 0 nor `all`", call
-        )
+        raise bad_value(ctx, param.opts[-1], f"{value}: neither a number above 0 nor `all`")
     return int(value)
 
 
-@declared.command(
-    spelled_as_in_go=True,
+@click.command(
+    "simulate",
+    cls=Command,
+    go_spelling=True,
     help=_HELP,
     epilog="Exit status: 0 all went as expected, 1 an expectation was not met or a hazard weighs "
     "as much as --fail-on says, 2 some input could not be used, or a run was stopped too early.",
 )
-@declared.argument("paths", nargs=-1, metavar="POLICY...", type=declared.PathText(), key="policies")
+@argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
 @list_option(
     "-r",
     "--resource",
     "--resources",
+    effect=Effect.NONE,
     help="What is created, in order; - for stdin.",
     paths=True,
 )
 @list_option(
     "--object",
     "--objects",
+    effect=Effect.NONE,
     help="What is there before the policies, such as roles.",
     paths=True,
 )
-@list_option("-e", "--exception", "--exceptions", help="Policy exceptions.", paths=True)
-@declared.option(
-    "--as", "user", default="", help="Who creates the resources; an administrator else."
+@list_option(
+    "-e", "--exception", "--exceptions", effect=Effect.NONE, help="Policy exceptions.", paths=True
 )
-@declared.option("--as-group", "groups", multiple=True, help="A group of that user. May repeat.")
-@declared.option(
-    "--model", type=declared.Choice(_MODELS), help="Whose reading of the policies to follow."
+@option(
+    "--as",
+    "user",
+    effect=Effect.NONE,
+    default="",
+    help="Who creates the resources; an administrator else.",
 )
-@declared.option(
+@option(
+    "--as-group",
+    "groups",
+    effect=Effect.NONE,
+    multiple=True,
+    help="A group of that user. May repeat.",
+)
+@option(
+    "--model",
+    effect=Effect.NONE,
+    type=click.Choice(_MODELS),
+    help="Whose reading of the policies to follow.",
+)
+@option(
     "--install",
+    effect=Effect.NONE,
     metavar="helm|ci|FILE",
-    type=declared.PathText(words=("helm", "ci")),
+    type=PathType(words=("helm", "ci")),
     help="How Kyverno is installed: by its Helm chart with its own values (helm), as for its "
     "end-to-end tests (ci), or with the values in FILE; helm, or what the scenario says.",
 )
-@declared.option(
-    "--seed", type=declared.IntRange(0), help="Chooses other uids and generated names."
+@option(
+    "--seed",
+    effect=Effect.NONE,
+    type=click.IntRange(0),
+    help="Chooses other uids and generated names.",
 )
-@declared.option(
-    "--start", "start", callback=time_option, help="When it begins (RFC 3339), in virtual time."
+@option(
+    "--start",
+    "start",
+    effect=Effect.NONE,
+    callback=time_option,
+    help="When it begins (RFC 3339), in virtual time.",
 )
-@declared.option(
-    "--horizon", callback=_duration, help="Virtual time after the last step, such as 2m; 60s else."
+@option(
+    "--horizon",
+    effect=Effect.NONE,
+    callback=_duration,
+    help="Virtual time after the last step, such as 2m; 60s else.",
 )
-@declared.option(
+@option(
     "--max-events",
-    type=declared.IntRange(1),
+    effect=Effect.NONE,
+    type=click.IntRange(1),
     metavar="N",
     help=f"Stop a run that has so many events, as an error; {ScenarioSettings().max_events} else.",
 )
 @budget_option
-@declared.option(
+@option(
     "--interleavings",
+    effect=Effect.NONE,
     metavar="N|all",
     callback=_interleavings,
     default="1",
@@ -138,52 +169,59 @@ def _interleavings(call: declared.Call, spelled: str, value: str) -> int | None:
 @jobs_option
 @list_option(
     "--compare",
+    effect=Effect.NONE,
     help="Policies, or a scenario, to play once more in place of POLICY: what differs is shown.",
     paths=True,
 )
-@declared.option(
+@option(
     "--explain",
+    effect=Effect.NONE,
     metavar="OBJECT",
     default="",
     help="Tell which policies were asked about an object when, and why they did what or nothing: "
     "NAME, KIND/NAME, NAMESPACE/KIND/NAME.",
 )
 @formats_option(FORMATS)
-@declared.option(
+@option(
     "--fail-on",
-    type=declared.Choice(_LEVELS),
+    effect=Effect.NONE,
+    type=click.Choice(_LEVELS),
     help="The least level of a hazard to exit with 1 for; error, or what the scenario says.",
 )
-@declared.option("--all", "--details", "every", is_flag=True, help="Show bookkeeping too.")
+@option(
+    "--all", "--details", "every", effect=Effect.NONE, is_flag=True, help="Show bookkeeping too."
+)
 @walking_options
 @colour_option
-@declared.option("--schema", is_flag=True, help="Print the JSON Schema of scenario files.")
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@option(
+    "--schema", effect=Effect.NONE, is_flag=True, help="Print the JSON Schema of scenario files."
+)
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim simulate` and return its exit status."""
     if options["schema"]:
         write_out([json.dumps(scenario_json_schema(), indent=2), "\n"], JSON)
         return OK
     if not options["paths"]:
-        raise declared.UsageError("no policy or scenario given: pass files or folders", call)
+        raise click.UsageError("no policy or scenario given: pass files or folders", ctx)
     if options["compare"] and options["interleavings"] != 1:
         text = "--compare shows one order of steps of each run: it does not go with --interleavings"
-        raise declared.UsageError(text, call)
-    _check_explain(options, call)
+        raise click.UsageError(text, ctx)
+    _check_explain(options, ctx)
     given = ("paths", "compare", "resource", "exception", "object")
-    refuse_urls([path for name in given for path in options[name]], call)
-    chosen = chosen_formats(options, FORMATS, call)
-    inputs = _inputs(options, call)._replace(walking=walking_of(options, call))
-    stdin = stdin_of({name: options[name] for name in given}, call)
+    refuse_urls([path for name in given for path in options[name]], ctx)
+    chosen = chosen_formats(options, FORMATS, ctx)
+    inputs = _inputs(options, ctx)._replace(walking=walking_of(options, ctx))
+    stdin = stdin_of({name: options[name] for name in given}, ctx)
     try:
         done = simulate(inputs, stdin, _watched(options))
     except NotFoundError as error:
         say_remarks(error.diagnostics)
-        raise declared.UsageError(str(error), call) from None
+        raise click.UsageError(str(error), ctx) from None
     say_remarks(done.diagnostics)
     say_left_out(done.left_out, options)
     if done.simulation is not None:
-        refuse_named(chosen.files, done.files, call)
+        refuse_named(chosen.files, done.files, ctx)
         _report(done.simulation, chosen, options)
     least = options["fail_on"] or done.fail_on or HazardLevel.ERROR.value
     terms = SimulationTerms(done.diagnostics, len(set(done.left_out)), least)
@@ -192,14 +230,12 @@ def command(call: declared.Call, /, **options: Any) -> int:
     return ending.status
 
 
-def _check_explain(options: Mapping[str, Any], call: declared.Call) -> None:
+def _check_explain(options: Mapping[str, Any], ctx: click.Context) -> None:
     """Raise UsageError where more than one run would have to be explained."""
     others = (options["compare"], "--compare"), (options["interleavings"] != 1, "--interleavings")
     for given, name in others if options["explain"] else ():
         if given:
-            raise declared.UsageError(
-                f"--explain is about one run: it does not go with {name}", call
-            )
+            raise click.UsageError(f"--explain is about one run: it does not go with {name}", ctx)
 
 
 def _watched(options: Mapping[str, Any]) -> Watched:
@@ -213,7 +249,7 @@ def _watched(options: Mapping[str, Any]) -> Watched:
     )
 
 
-def _inputs(options: Mapping[str, Any], call: declared.Call) -> SimulateInputs:
+def _inputs(options: Mapping[str, Any], ctx: click.Context) -> SimulateInputs:
     return SimulateInputs(
         paths=options["paths"],
         resources=options["resource"],
@@ -227,7 +263,7 @@ def _inputs(options: Mapping[str, Any], call: declared.Call) -> SimulateInputs:
         start=options["start"],
         horizon=options["horizon"],
         max_events=options["max_events"],
-        budget=budget_of(options["budget"], call, SIMULATED),
+        budget=budget_of(options["budget"], ctx, SIMULATED),
         interleavings=options["interleavings"],
         jobs=options["jobs"],
         compared=options["compare"],

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from kyvsim.cli import declared
+import click
+
 from kyvsim.cli.streams import read_stdin
 
 
-def stdin_of(given: Mapping[str, str | Sequence[str]], call: declared.Call) -> bytes | None:
+def stdin_of(given: Mapping[str, str | Sequence[str]], ctx: click.Context) -> bytes | None:
     """Return all of standard input where one of some parameters asks for it, else None.
 
     Raises UsageError where more than one does: what is read once cannot serve two purposes.
@@ -19,14 +20,14 @@ def stdin_of(given: Mapping[str, str | Sequence[str]], call: declared.Call) -> b
     if not asking:
         return None
     if len(asking) > 1:
-        shown = " and ".join(_spelled(name, call) for name in asking)
-        raise declared.UsageError(f"standard input (-) can hold only one of {shown}", call)
+        shown = " and ".join(_spelled(name, ctx) for name in asking)
+        raise click.UsageError(f"standard input (-) can hold only one of {shown}", ctx)
     return read_stdin()
 
 
-def _spelled(name: str, call: declared.Call) -> str:
+def _spelled(name: str, ctx: click.Context) -> str:
     """Return a parameter as the user spells it."""
-    found = next(one for one in call.command.parameters if one.name == name)
-    if not found.is_option:
+    found = next(one for one in ctx.command.params if one.name == name)
+    if isinstance(found, click.Argument):
         return "the policies"
-    return next(one for one in found.spellings if one.startswith("--"))
+    return next(one for one in found.opts if one.startswith("--"))

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import IO
 
-from kyvsim.cli import declared
+import click
+
 from kyvsim.load import files
 from kyvsim.report.log_commands import TEXT, log_safe, log_safe_pieces
 
@@ -21,7 +22,7 @@ _USUAL_WIDTH = 80
 _MOST_WIDTH = 100
 
 
-class OutputError(Exception):
+class OutputError(click.ClickException):
     """Output could not be written; the text says where to and why."""
 
 
@@ -44,11 +45,11 @@ def read_stdin() -> bytes:
             piece = sys.stdin.buffer.read(_PIECE)
             read += piece
             if len(read) > files.LARGEST:
-                raise declared.CommandError(f"standard input is {files.TOO_LARGE}")
+                raise click.ClickException(f"standard input is {files.TOO_LARGE}")
             if len(piece) < _PIECE:  # a terminal that is asked once more goes on
                 return bytes(read)
     except (AttributeError, ValueError):
-        raise declared.UsageError("- asks for standard input, but it is closed") from None
+        raise click.UsageError("- asks for standard input, but it is closed") from None
 
 
 def is_terminal(stream: IO[str] | None) -> bool:

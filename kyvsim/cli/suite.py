@@ -4,12 +4,14 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import click
+
 from kyvsim.api.suite import Outcomes, Reading, SuiteRun, run_tests
 from kyvsim.api.suite_mutants import try_mutants
 from kyvsim.api.suite_update import plan_updates
 from kyvsim.api.suite_watch import Round
-from kyvsim.cli import declared
 from kyvsim.cli.closing import close, say_remarks
+from kyvsim.cli.command import Command
 from kyvsim.cli.coverage import (
     CoverageWish,
     coverage_options,
@@ -29,6 +31,7 @@ from kyvsim.cli.options import (
     strict_option,
 )
 from kyvsim.cli.overwriting import refuse_named, refuse_overwriting
+from kyvsim.cli.parameters import Effect, PathType, argument, bad_value, option
 from kyvsim.cli.report_files import (
     Chosen,
     ReportFiles,
@@ -77,51 +80,64 @@ resource does not exist, or that never ran, fails.
 """
 
 
-@declared.command(
-    spelled_as_in_go=True,
+@click.command(
+    "test",
+    cls=Command,
+    go_spelling=True,
     help=_HELP,
     epilog="Exit status: 0 all rows passed, 1 a row failed, too little was reached or noticed, "
     "2 some input could not be used.",
 )
-@declared.argument("paths", nargs=-1, metavar="PATH...", type=declared.PathText(), key="tests")
-@declared.option(
+@argument("paths", nargs=-1, metavar="PATH...", type=PathType(), key="tests")
+@option(
     "-f",
     "--file-name",
+    effect=Effect.NONE,
     default="kyverno-test.yaml",
     show_default=True,
     help="What manifests are called.",
 )
-@declared.option(
+@option(
     "-t",
     "--test-case-selector",
+    effect=Effect.NONE,
     default="policy=*,rule=*,resource=*",
     show_default=True,
     help="Check only rows that fit, with wildcards.",
 )
-@declared.option(
+@option(
     "--lenient",
+    effect=Effect.NONE,
     is_flag=True,
     help="Read rows as Kyverno's own command does: what never ran passes.",
 )
 @formats_option(FORMATS)
-@declared.option("--fail-only", is_flag=True, help="Show failed rows only.")
-@declared.option("--detailed-results", is_flag=True, help="Show passed rows and messages too.")
+@option("--fail-only", effect=Effect.NONE, is_flag=True, help="Show failed rows only.")
+@option(
+    "--detailed-results",
+    effect=Effect.NONE,
+    is_flag=True,
+    help="Show passed rows and messages too.",
+)
 @strict_option
 @extent_options
 @colour_option
-@declared.option("--require-tests", is_flag=True, help="Fail when there are no tests.")
-@declared.option(
+@option("--require-tests", effect=Effect.NONE, is_flag=True, help="Fail when there are no tests.")
+@option(
     "--update",
+    effect=Effect.OVERWRITES,
     is_flag=True,
     help="Write the patched and generated objects of now to the files that rows name.",
 )
-@declared.option(
+@option(
     "--create",
+    effect=Effect.OVERWRITES,
     is_flag=True,
     help="Write a manifest for what the policies PATH do with --resource now, to the folder -o.",
 )
-@declared.option(
+@option(
     "--watch",
+    effect=Effect.NONE,
     is_flag=True,
     help="Stay, and run again what changes; Ctrl-C ends it with the status of the last state.",
 )
@@ -129,45 +145,46 @@ resource does not exist, or that never ran, fails.
     "-r",
     "--resource",
     "--resources",
+    effect=Effect.NONE,
     help="With --create: resource files or folders.",
     paths=True,
 )
-@declared.option("--force", is_flag=True, help="With --create: overwrite files.")
+@option("--force", effect=Effect.OVERWRITES, is_flag=True, help="With --create: overwrite files.")
 @walking_options
 @coverage_options()
 @mutants_options()
 @jobs_option
 @offline_options("--registry", "--git-branch")
-@declared.pass_call
-def command(call: declared.Call, /, **options: Any) -> int:
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim test` and return its exit status."""
-    options = extent_of(options, call, ("detailed_results", "show_ignored"))
+    options = extent_of(options, ctx, ("detailed_results", "show_ignored"))
     if not options["paths"] and not options["create"]:
-        raise declared.UsageError("no test given: pass folders of manifests", call)
+        raise click.UsageError("no test given: pass folders of manifests", ctx)
     if options["create"]:
-        return create(options, call)
+        return create(options, ctx)
     if options["resource"] or options["force"]:
-        raise declared.UsageError("--resource and --force go with --create", call)
-    chosen = chosen_formats(options, FORMATS, call)
-    wishes = coverage_wish(options, call), mutants_wish(options, call)
+        raise click.UsageError("--resource and --force go with --create", ctx)
+    chosen = chosen_formats(options, FORMATS, ctx)
+    wishes = coverage_wish(options, ctx), mutants_wish(options, ctx)
     reports = [(f"--coverage-report {name}", path) for name, path in wishes[0].files]
     written = (*chosen.files, *reports)
-    refuse_overwriting(written, options, call)
+    refuse_overwriting(written, options, ctx)
     run = SuiteRun(
         paths=options["paths"],
         file_name=options["file_name"],
         options=Reading(
-            _selector(options["test_case_selector"], call),
+            _selector(options["test_case_selector"], ctx),
             options["lenient"],
             options["update"],
             wishes[0].wanted,
-            walking_of(options, call),
+            walking_of(options, ctx),
             stamped=bool(written),
         ),
         jobs=options["jobs"],
     )
     if options["watch"]:
-        check_watch(options, chosen, call)
+        check_watch(options, chosen, ctx)
         last = watch(run, lambda one: _show_round(one, chosen, options), MACHINE)
         ending = suite_ending(_judged(last, options))
         close(ending, on_stdout=True)
@@ -177,7 +194,7 @@ def command(call: declared.Call, /, **options: Any) -> int:
         def refuse(outcome: SuiteOutcome) -> None:
             stamps = (one for each in outcome.manifests for one in each.inputs)
             read = (mark.path for one in stamps for mark in one.marks)
-            refuse_named(written, read, call)
+            refuse_named(written, read, ctx)
 
         return _run_once(run, options, wishes, Outputs(chosen, files, refuse))
 
@@ -261,11 +278,11 @@ def _updated(outcome: SuiteOutcome, chosen: Chosen) -> SuiteOutcome:
     return outcome._replace(not_updated=write_updates(updates))
 
 
-def _selector(text: str, call: declared.Call) -> Selector:
+def _selector(text: str, ctx: click.Context) -> Selector:
     try:
         return parse_selector(text)
     except SelectorError as error:
-        raise call.wrong("--test-case-selector", str(error)) from None
+        raise bad_value(ctx, "--test-case-selector", str(error)) from None
 
 
 def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> bool:

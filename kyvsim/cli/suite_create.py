@@ -4,8 +4,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import click
+
 from kyvsim.api.suite_create import Created, Creation, create_test
-from kyvsim.cli import declared
 from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.golden_files import check_place, write_file
@@ -15,9 +16,9 @@ from kyvsim.cli.streams import OutputError, say
 from kyvsim.report.style import counted, safe_line
 
 
-def create(options: Mapping[str, Any], call: declared.Call) -> int:
+def create(options: Mapping[str, Any], ctx: click.Context) -> int:
     """Write a manifest for policies and resources; return the exit status."""
-    creation = _creation(options, call)
+    creation = _creation(options, ctx)
     created = create_test(creation)
     for one in created.diagnostics:
         say(safe_line(str(one)))
@@ -27,34 +28,34 @@ def create(options: Mapping[str, Any], call: declared.Call) -> int:
         reason = "there is nothing that a row could expect"
         say(f"error: nothing written: {'see above' if created.unusable else reason}")
         return UNUSABLE
-    refuse_read((file.path for file in created.files), reader_of(options, call))
+    refuse_read((file.path for file in created.files), reader_of(options, ctx))
     _write(created, creation, force=options["force"])
     return OK
 
 
-def _creation(options: Mapping[str, Any], call: declared.Call) -> Creation:
+def _creation(options: Mapping[str, Any], ctx: click.Context) -> Creation:
     folders = options["output_format"]
     policies, resources = options["paths"], options["resource"]
     if not policies or not resources:
         text = "--create needs policies and resources: kyvsim test --create POLICY -r RESOURCE"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
     if options["update"] or options["lenient"]:
-        raise declared.UsageError("--create goes with neither --update nor --lenient", call)
+        raise click.UsageError("--create goes with neither --update nor --lenient", ctx)
     if options["watch"]:
-        raise declared.UsageError("--create does not go with --watch: it runs no tests", call)
+        raise click.UsageError("--create does not go with --watch: it runs no tests", ctx)
     if asks_for_coverage(options):
-        raise declared.UsageError("--create runs no rows: there is no coverage to show", call)
+        raise click.UsageError("--create runs no rows: there is no coverage to show", ctx)
     if asks_for_mutants(options):
-        raise declared.UsageError("--create runs no rows: they notice no mutants", call)
+        raise click.UsageError("--create runs no rows: they notice no mutants", ctx)
     if len(folders) > 1:
-        raise declared.UsageError("with --create, -o is one folder", call)
+        raise click.UsageError("with --create, -o is one folder", ctx)
     for path in (*policies, *resources):
         if path == "-" or "://" in path:
             text = f"--create needs files that the manifest can name, not {path}"
-            raise declared.UsageError(text, call)
+            raise click.UsageError(text, ctx)
     name = options["file_name"]
     if os.path.basename(name) != name:
-        raise declared.UsageError(f"--file-name {name}: with --create it is a name, no path", call)
+        raise click.UsageError(f"--file-name {name}: with --create it is a name, no path", ctx)
     return Creation(policies, resources, folders[0] if folders else ".", name)
 
 

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import click
+
 from kyvsim.api.suite import SuiteRun
 from kyvsim.api.suite_watch import Round, watch_tests
-from kyvsim.cli import declared
 from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.exit_status import Interrupted
 from kyvsim.cli.mutants import asks_for_mutants
@@ -34,24 +35,24 @@ MACHINE = Clock()
 """Time as it passes on this machine."""
 
 
-def check_watch(options: Mapping[str, Any], chosen: Chosen, call: declared.Call) -> None:
+def check_watch(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
     """Raise UsageError where another option does not go with --watch."""
     if options["update"]:
         text = "--watch does not go with --update: each round would write the files again"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
     if asks_for_coverage(options):
         text = "--watch does not go with --coverage: a round runs only what has changed"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
     if asks_for_mutants(options):
         text = "--watch does not go with --mutants: it takes too long for every change"
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
     if not FORMATS[chosen.shown].for_people:
         views = " or ".join(name for name, one in FORMATS.items() if one.for_people)
         text = (
             f"--watch shows {views}, one report after the other: "
             f"give {chosen.shown} a file, --output-format {chosen.shown}=FILE"
         )
-        raise declared.UsageError(text, call)
+        raise click.UsageError(text, ctx)
 
 
 def watch(run: SuiteRun, show: Callable[[Round], bool], clock: Clock) -> SuiteOutcome:

@@ -1,11 +1,13 @@
 """`kyvsim version`."""
 
+import click
+
 from kyvsim import __version__
-from kyvsim.cli import declared
+from kyvsim.cli.command import Command
 from kyvsim.cli.streams import write_out
 
 
-@declared.command()
+@click.command("version", cls=Command)
 def command() -> None:
     """Show the version."""
     write_out([f"kyvsim, version {__version__}\n"])

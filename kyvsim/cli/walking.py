@@ -3,48 +3,62 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import click
+
 from kyvsim.api.inputs import walking_through
-from kyvsim.cli import declared
+from kyvsim.cli.parameters import Effect, bad_value, combined, option
 from kyvsim.cli.streams import say
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.report.style import counted, safe_line
 
-walking_options = declared.shared(
-    declared.options(
-        declared.option(
-            "--exclude",
-            multiple=True,
-            metavar="GLOB",
-            help="Leave files and folders out of the folders given, as a line of .gitignore would; "
-            "may repeat.",
-        ),
-        declared.option("--no-ignore", is_flag=True, help="Do not read .kyvsimignore files."),
-        declared.option(
-            "--max-files",
-            type=declared.IntRange(0),
-            default=USUAL.most,
-            show_default=True,
-            metavar="N",
-            help="Most files and folders at a path that is given; 0 for as many as there are.",
-        ),
-        declared.option(
-            "--show-ignored", is_flag=True, help="Show what was left out of folders, and why."
-        ),
-    )
+walking_options = combined(
+    option(
+        "--exclude",
+        effect=Effect.NONE,
+        shared=True,
+        multiple=True,
+        metavar="GLOB",
+        help="Leave files and folders out of the folders given, as a line of .gitignore would; "
+        "may repeat.",
+    ),
+    option(
+        "--no-ignore",
+        effect=Effect.NONE,
+        shared=True,
+        is_flag=True,
+        help="Do not read .kyvsimignore files.",
+    ),
+    option(
+        "--max-files",
+        effect=Effect.NONE,
+        shared=True,
+        type=click.IntRange(0),
+        default=USUAL.most,
+        show_default=True,
+        metavar="N",
+        help="Most files and folders at a path that is given; 0 for as many as there are.",
+    ),
+    option(
+        "--show-ignored",
+        effect=Effect.NONE,
+        shared=True,
+        is_flag=True,
+        help="Show what was left out of folders, and why.",
+    ),
 )
 """Adds the options on how folders are walked."""
 
 
-def walking_of(options: Mapping[str, Any], call: declared.Call) -> Walking:
+def walking_of(options: Mapping[str, Any], ctx: click.Context) -> Walking:
     """Return how the options say that folders are walked."""
     try:
         return walking_through(
             options["exclude"], ignore_files=not options["no_ignore"], most=options["max_files"]
         )
     except ValueError as error:
-        raise call.wrong("--exclude", f"{' '.join(options['exclude'])}: {error}") from None
+        raise bad_value(ctx, "--exclude", f"{' '.join(options['exclude'])}: {error}") from None
 
 
 def say_looked_at(policies: Iterable[Policy]) -> None:

@@ -4,13 +4,20 @@ import json
 import os
 import stat
 
+import click
 import pytest
 
-from kyvsim.cli.commands import every_command
-from kyvsim.cli.declared import PathText, is_flag
-from kyvsim.cli.effects import Effect, classified, effect_of
-from kyvsim.cli.settings import every_setting
-from kyvsim.load.project_file import ConfigurationFiles
+from kyvsim.cli.commands import kyvsim as program
+from kyvsim.cli.parameters import (
+    Effect,
+    LineSettings,
+    Option,
+    PathType,
+    is_flag,
+    option,
+    settable,
+)
+from kyvsim.cli.settings import command_contexts, use_settings, words_of
 
 POLICY = """apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -38,55 +45,85 @@ def project(tmp_path, monkeypatch):
 
 
 def parameters():
-    for path, command in every_command().items():
-        for one in command.parameters:
-            if one.keys:
-                yield path, command, one
+    for ctx in command_contexts(click.Context(program, info_name="kyvsim")):
+        for one in settable(ctx.command):
+            yield ctx, one
 
 
-def test_every_option_of_every_command_is_classified_once():
-    known = [(command, key) for command, key, _ in classified()]
-    assert len(set(known)) == len(known)
-    declared = {(" ".join(path), one.keys[0]) for path, _, one in parameters()}
-    assert declared - set(known) == set(), "say in kyvsim/cli/effects.py what the option decides"
-    assert set(known) - declared == set(), "no command has these options"
+def test_an_option_has_to_say_what_it_decides():
+    with pytest.raises(TypeError, match="effect"):
+        option("--fresh")
+
+
+def test_an_option_that_does_not_say_what_it_decides_is_taken_for_the_worst():
+    assert Option(["--fresh"]).effect is Effect.RUNS
+
+
+def test_every_option_of_every_command_can_be_set_or_is_hidden():
+    """Only refused options, arguments without a name and those on the configuration cannot."""
+    for ctx in command_contexts(click.Context(program, info_name="kyvsim")):
+        unset = {*ctx.command.params} - {*settable(ctx.command)}
+        options = [one for one in unset if isinstance(one, click.Option)]
+        names = {one.name for one in options if not one.hidden}
+        assert names <= {"config_file", "no_config"}, words_of(ctx)
+
+
+EFFECTS = {
+    Effect.WRITES_FILE: {"coverage-report", "output-format", "write-baseline"},
+    Effect.WRITES_OBJECTS: {"output"},
+    Effect.WRITES_NEW: {"output", "partials", "write-tests"},
+    Effect.OVERWRITES: {"create", "fix", "force", "resume", "update"},
+    Effect.RUNS: {"changed", "engine", "helm", "kustomize"},
+    Effect.CONNECTS: {"scheduler"},
+}
+"""All that decide more than what is read and shown: a new one is to be added here on purpose."""
+
+
+def test_what_decides_more_than_what_is_read_is_known():
+    found = {}
+    for _, one in parameters():
+        if one.effect is not Effect.NONE:
+            found.setdefault(one.effect, set()).add(one.keys[0])
+    assert found == EFFECTS
+
+
+def test_an_option_of_a_name_that_decides_something_does_so_in_every_command():
+    """But for `--output-format` of commands that write no files, which is one of some words."""
+    deciding = set().union(*EFFECTS.values())
+    for ctx, one in parameters():
+        if one.effect is Effect.NONE and one.keys[0] in deciding:
+            assert isinstance(one.type, click.Choice), (words_of(ctx), one.keys)
 
 
 def test_what_is_declared_as_written_is_classified_as_such():
     writes = {Effect.WRITES_FILE, Effect.WRITES_NEW, Effect.WRITES_OBJECTS}
-    for path, _, one in parameters():
-        kind = one.settings.get("type")
-        if isinstance(kind, PathText) and (kind.is_written or kind.behind):
-            assert effect_of(path, one) in writes, (path, one.keys)
+    for ctx, one in parameters():
+        kind = one.type
+        if isinstance(kind, PathType) and (kind.is_written or kind.separator):
+            assert one.effect in writes, (words_of(ctx), one.keys)
 
 
-def test_an_option_that_is_not_classified_is_taken_for_the_worst():
-    _, _, some = next(parameters())
-    assert effect_of(("apply",), some._replace(names=("--fresh",))) is Effect.RUNS
-
-
-DECIDING = [
-    (path, command, one)
-    for path, command, one in parameters()
-    if effect_of(path, one) is not Effect.NONE
-]
+DECIDING = [(ctx, one) for ctx, one in parameters() if one.effect is not Effect.NONE]
 
 
 @pytest.mark.parametrize(
-    ("path", "command", "one"), DECIDING, ids=[f"{' '.join(p)} {o.keys[0]}" for p, _, o in DECIDING]
+    ("ctx", "one"), DECIDING, ids=[f"{' '.join(words_of(c))} {o.keys[0]}" for c, o in DECIDING]
 )
-def test_what_decides_is_left_to_the_user(project, path, command, one):
-    kind = one.settings.get("type")
-    value = True if is_flag(one) else "json=../x.yaml" if getattr(kind, "behind", "") else "../x"
+def test_what_decides_is_left_to_the_user(project, ctx, one):
+    path = words_of(ctx)
+    kind = one.type
+    value = True if is_flag(one) else "json=../x.yaml" if getattr(kind, "separator", "") else "../x"
     data = {one.keys[0]: value}
     for word in reversed(path):
         data = {word: data}
     (project / ".kyvsim.yaml").write_text(json.dumps(data))
-    found = every_setting(path, command, ConfigurationFiles((".kyvsim.yaml",), named=False), {})
+    ctx.obj = LineSettings()
+    found = use_settings(ctx)
     assert [(said.code, said.location.line) for said in found.remarks] == [("KV056", 1)]
-    assert one.name not in found.settings
-    named = every_setting(path, command, ConfigurationFiles((".kyvsim.yaml",)), {})
-    assert (named.remarks, one.name in named.settings) == ((), True)
+    assert one.name not in ctx.default_map
+    ctx.obj = LineSettings(config=".kyvsim.yaml")
+    named = use_settings(ctx)
+    assert (named.remarks, one.name in ctx.default_map) == ([], True)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
 import json
 import os
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from kyvsim.cli.by_click import as_click
-from kyvsim.cli.declared import CommandError
 from kyvsim.cli.jp import command
 
 
@@ -18,7 +17,7 @@ def run(tmp_path):
 
     def call(*arguments, stdin=""):
         words = [word.replace("DIR", str(tmp_path)) for word in arguments]
-        return CliRunner().invoke(as_click(command), words, input=stdin, standalone_mode=False)
+        return CliRunner().invoke(command, words, input=stdin, standalone_mode=False)
 
     return call
 
@@ -82,7 +81,7 @@ def test_batch_answers_every_line_in_order(run):
 )
 def test_what_is_empty_or_lost_is_an_error(run, arguments, stdin, message):
     result = run(*arguments, stdin=stdin)
-    assert isinstance(result.exception, CommandError)
+    assert isinstance(result.exception, click.ClickException)
     assert message in str(result.exception)
 
 
@@ -145,7 +144,7 @@ def test_what_grows_without_end_is_an_error(run):
 def test_a_pipe_is_not_waited_for(run, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     found = run("query", "a", "-i", "DIR/pipe")
-    assert isinstance(found.exception, CommandError)
+    assert isinstance(found.exception, click.ClickException)
     assert "it is no file" in str(found.exception)
 
 

@@ -1,9 +1,10 @@
+import click
 import pytest
 
-from kyvsim.cli import declared
 from kyvsim.cli.apply import command as apply
-from kyvsim.cli.by_click import as_click
+from kyvsim.cli.command import Command
 from kyvsim.cli.options import list_option
+from kyvsim.cli.parameters import Effect, argument, option
 from kyvsim.fleet.plan import Cluster
 from kyvsim.fleet.store import FORMATS
 
@@ -15,10 +16,10 @@ _FLEETS = {"partials_format": FORMATS, "cluster_per": Cluster}
 def command():
     """A command with a list `-r`, a flag `-t` and free arguments."""
 
-    @declared.command(spelled_as_in_go=True)
-    @list_option("-r", "--resource", help="")
-    @declared.option("-t", "--table", is_flag=True)
-    @declared.argument("paths", nargs=-1)
+    @click.command(cls=Command, go_spelling=True)
+    @list_option("-r", "--resource", effect=Effect.NONE)
+    @option("-t", "--table", effect=Effect.NONE, is_flag=True)
+    @argument("paths", nargs=-1)
     def command(**values):
         return values
 
@@ -40,11 +41,11 @@ def command():
     ],
 )
 def test_arguments(command, arguments, found):
-    values = as_click(command).main(list(arguments), standalone_mode=False)
+    values = command.main(list(arguments), standalone_mode=False)
     assert (values["resource"], values["table"], values["paths"]) == found
 
 
 def test_choices_of_fleets_are_those_that_fleets_know():
-    options = [one for one in apply.parameters if one.name in _FLEETS]
-    choices = {one.name: tuple(one.settings["type"].words) for one in options}
+    options = [one for one in apply.params if one.name in _FLEETS]
+    choices = {one.name: tuple(one.type.choices) for one in options}
     assert choices == {name: tuple(known) for name, known in _FLEETS.items()}

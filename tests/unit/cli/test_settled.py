@@ -2,7 +2,11 @@
 
 import json
 
+import click
 import pytest
+
+from kyvsim.cli import lsp
+from kyvsim.cli.commands import kyvsim as program
 
 POLICY = """apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -202,3 +206,71 @@ def test_an_option_of_another_command_is_told_in_its_words(project, kyvsim):
     assert status == 2
     assert "KV095: `budget` sets nothing here: --budget bounds steps" in err
     assert "--seconds N" in err
+
+
+@pytest.mark.parametrize(
+    ("variables", "origin"),
+    [
+        ({"KYVSIM_RESOURCE": "a"}, "KYVSIM_RESOURCE"),
+        ({"KYVSIM_RESOURCE": "a", "KYVSIM_RESOURCES": "b"}, "KYVSIM_RESOURCES"),
+        ({"KYVSIM_RESOURCES": "a", "KYVSIM_APPLY_RESOURCE": "b"}, "KYVSIM_APPLY_RESOURCE"),
+        ({"KYVSIM_RESOURCE": ""}, "KYVSIM_RESOURCE"),
+    ],
+)
+def test_the_strongest_variable_counts_an_empty_one_too(
+    project, kyvsim, monkeypatch, variables, origin
+):
+    configure(project, WHOLE)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    held = json.loads(kyvsim("config", "apply", "-o", "json")[1])["settings"]
+    found = {one["key"]: (one["value"], one["origin"]) for one in held}
+    assert found["resource"] == ([variables[origin]], origin)
+
+
+def test_a_value_of_a_variable_is_one_whatever_blanks_it_has(project, kyvsim, monkeypatch):
+    configure(project, WHOLE)
+    (project / "two words").mkdir()
+    (project / "two words/pod.yaml").write_text(POD)
+    monkeypatch.setenv("KYVSIM_APPLY_RESOURCE", "../two words,../man")
+    status, out, _ = kyvsim("apply")
+    assert (status, "../two words/pod.yaml" in out, "../man/pod.yaml" in out) == (1, True, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("KYVSIM_APPLY_JOBS", "x", "error: KYVSIM_APPLY_JOBS: Invalid value for '-j' / '--jobs'"),
+        ("KYVSIM_NOW", "soon", "error: KYVSIM_NOW: --now soon: not a time"),
+        ("KYVSIM_BUDGET", "all", "error: KYVSIM_BUDGET: --budget all: not one of"),
+    ],
+)
+def test_a_wrong_value_of_a_variable_is_told_with_its_name(
+    project, kyvsim, monkeypatch, name, value, told
+):
+    configure(project, WHOLE)
+    monkeypatch.setenv(name, value)
+    status, _, err = kyvsim("apply")
+    assert (status, told in err) == (2, True), err
+
+
+def test_an_option_on_the_configuration_is_no_setting(project, kyvsim, monkeypatch):
+    configure(project, WHOLE + "apply: {config: other.yaml}\n")
+    status, _, err = kyvsim("apply")
+    assert (status, "error KV095: `config` sets nothing here" in err) == (2, True)
+    monkeypatch.setenv("KYVSIM_NO_CONFIG", "1")
+    assert kyvsim("apply")[0] == 2
+
+
+def test_what_an_editor_is_served_by_begins_whatever_is_set(project, monkeypatch):
+    configure(project, "strict: true\nmax-files: many\n")
+    monkeypatch.setenv("KYVSIM_JOBS", "x")
+    monkeypatch.setenv("KYVSIM_EXCLUDE", "!")
+    root = click.Context(program, info_name="kyvsim", **program.context_settings)
+    with lsp.command.make_context("lsp", ["pol"], root) as ctx:
+        found = lsp.editor_settings(ctx, {"paths": ("pol",)})
+    assert (found.rules.paths, found.rules.strict) == (("pol",), True)
+    assert sorted((one.code, str(one.location)) for one in found.remarks) == [
+        ("KV096", "../.kyvsim.yaml:2:1"),
+        ("KV096", "KYVSIM_EXCLUDE"),
+    ]

@@ -1,9 +1,10 @@
 import io
 import sys
 
+import click
 import pytest
 
-from kyvsim.cli import declared, streams
+from kyvsim.cli import streams
 from kyvsim.load import files
 
 
@@ -49,5 +50,5 @@ def test_all_of_standard_input_is_read(said_by_stdin, size):
 
 @pytest.mark.parametrize("size", [11, 12, 13, 1000])
 def test_standard_input_is_not_read_without_end(said_by_stdin, size):
-    with pytest.raises(declared.CommandError, match="standard input is larger than 512 MiB"):
+    with pytest.raises(click.ClickException, match="standard input is larger than 512 MiB"):
         said_by_stdin(b"x" * size)

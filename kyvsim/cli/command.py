@@ -1,0 +1,77 @@
+"""Commands and groups: click's, with settings from outside of the line, and Go's spelling."""
+
+import re
+from typing import Any
+
+import click
+
+from kyvsim.cli.commands import CONFIG_HELP
+from kyvsim.cli.parameters import SWITCHED_OFF, Option, PathType, is_flag
+from kyvsim.cli.settings import CONFIG, NoConfig
+
+_TRUE = frozenset({"true", "t", "1"})
+_FALSE = frozenset({"false", "f", "0"})
+_SHORT = re.compile("-[a-zA-Z]")
+
+
+class Command(click.Command):
+    """A command that a configuration and variables may set parameters of.
+
+    With `go_spelling` it takes `--flag=true` and `-r=path` as well, as Go programs do. Without
+    `reads_settings` the command itself looks for what is set outside of its line.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        go_spelling: bool = False,
+        reads_settings: bool = True,
+        **settings: Any,
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        if go_spelling:
+            self.context_settings.update(help_option_names=["-h", "--help"], max_content_width=100)
+        if not reads_settings:
+            self.context_settings["auto_envvar_prefix"] = ""
+        self.go_spelling = go_spelling
+        # chainsaw has a --config of its own, as the reference has.
+        if not any("--config" in one.opts for one in self.params):
+            self.params.append(
+                Option(
+                    ["--config", CONFIG],
+                    type=PathType(),
+                    metavar="FILE",
+                    expose_value=False,
+                    help=CONFIG_HELP,
+                )
+            )
+        self.params.append(NoConfig(reads_settings=reads_settings))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments, which may be spelled as in Go."""
+        return super().parse_args(ctx, self._respelled(ctx, args) if self.go_spelling else args)
+
+    def _respelled(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return the words in click's spelling; what follows `--` stays."""
+        flags = {name: one.name for one in self.params if is_flag(one) for name in one.opts}
+        end = args.index("--") if "--" in args else len(args)
+        words: list[str] = []
+        off: set[str | None] = set()
+        for word in args[:end]:
+            name, equals, value = word.partition("=")
+            if name in flags and value.lower() in _TRUE:
+                words.append(name)
+            elif name in flags and value.lower() in _FALSE:
+                off.add(flags[name])
+            elif equals and _SHORT.fullmatch(name) and name not in flags:
+                words += [name, value]
+            else:
+                words.append(word)
+        ctx.meta[SWITCHED_OFF] = off
+        return [*words, *args[end:]]
+
+
+class Group(click.Group):
+    """A command of such commands."""
+
+    command_class = Command

@@ -1,0 +1,281 @@
+"""Options and arguments of commands: click's, with what a configuration has to know of them."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+from click.types import StringParamType
+
+from kyvsim.model.source import Location
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+SWITCHED_OFF = "kyvsim.switched_off"
+"""Where a context keeps the names of flags of which its line says, as in Go, that they are off."""
+TRUE = ("true", "t", "1", "yes", "on")
+FALSE = ("false", "f", "0", "no", "off", "")
+"""How a variable sets a flag or not."""
+
+
+class Effect(Enum):
+    """What an option decides.
+
+    A configuration that was discovered, not named by the user, belongs to whoever wrote the folder.
+    It may choose what is read and how results are shown; it may not choose where to write, what to
+    run or where to connect (`discovered.py`).
+    """
+
+    NONE = "none"
+    """What is read, how it is evaluated, and how results are shown."""
+    WRITES_FILE = "writes a file"
+    """The path of one file; `FORMAT` without `=FILE` goes to standard output."""
+    WRITES_OBJECTS = "writes files"
+    """A file, or a folder for files whose names end in `-mutated.yaml` or `-generated.yaml`."""
+    WRITES_NEW = "writes new files"
+    """A folder; the command refuses to replace files in it."""
+    OVERWRITES = "overwrites files"
+    """Whether files are replaced, created or relied upon that the option does not name itself."""
+    RUNS = "runs a program"
+    CONNECTS = "connects"
+
+
+class LineSettings(NamedTuple):
+    """The object of a command's context."""
+
+    config: str | None = None
+    """The configuration that the line names; "" for none, None where it does not say."""
+    origins: Mapping[str, Location] = MappingProxyType({})
+    """Where the configuration sets parameters, by their names."""
+
+
+class _Settable(click.Parameter):
+    """A parameter that a configuration and variables may set."""
+
+    shared: bool
+    """Whether a key of the configuration sets it for all commands that have it at once."""
+    effect: Effect
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What it is called in a configuration; empty where it cannot be set there."""
+        raise NotImplementedError
+
+    def variables(self, ctx: click.Context) -> tuple[str, ...]:
+        """Return the variables that set it in the command of a context, the strongest first.
+
+        There are none in a context without a prefix.
+        """
+        own, general = ctx.auto_envvar_prefix, ctx.find_root().auto_envvar_prefix
+        if not own:
+            return ()
+        names = [key.replace("-", "_").upper() for key in reversed(self.keys)]
+        prefixes = (own, general) if self.shared else (own,)
+        return tuple(f"{prefix}_{name}" for prefix in prefixes for name in names)
+
+    def variable(self, ctx: click.Context) -> str | None:
+        """Return the variable that sets it now."""
+        return next((one for one in self.variables(ctx) if one in os.environ), None)
+
+    def value_from_envvar(self, ctx: click.Context) -> Any:
+        """Return what its variable says, None for none.
+
+        Unlike click's own, an empty variable counts (it takes the place of what a configuration
+        says), blanks do not separate values, and several variables may set one parameter.
+        """
+        variable = self.variable(ctx)
+        if variable is None:
+            return None
+        value = os.environ[variable]
+        if is_flag(self):
+            return value.lower() in TRUE
+        return (value,) if takes_several(self) else value
+
+
+class Option(_Settable, click.Option):
+    """An option; its keys in a configuration are its long spellings."""
+
+    def __init__(
+        self,
+        *arguments: Any,
+        effect: Effect = Effect.RUNS,
+        shared: bool = False,
+        **settings: Any,
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self.effect = effect
+        self.shared = shared
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What it is called in a configuration; empty where it cannot be set there."""
+        if self.hidden or not self.expose_value:
+            return ()
+        return tuple(name[2:] for name in self.opts if name.startswith("--"))
+
+    def consume_value(
+        self, ctx: click.Context, opts: Mapping[str, Any]
+    ) -> tuple[Any, ParameterSource]:
+        """Return its value and where it comes from: `--flag=false` says it on the line, too."""
+        if self.name in ctx.meta.get(SWITCHED_OFF, ()) and not opts.get(self.name or ""):
+            return False, ParameterSource.COMMANDLINE
+        return super().consume_value(ctx, opts)
+
+
+class Argument(_Settable, click.Argument):
+    """An argument, which is read; `key` is what a configuration calls it."""
+
+    effect = Effect.NONE
+
+    def __init__(
+        self, *arguments: Any, key: str = "", shared: bool = False, **settings: Any
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self.key = key
+        self.shared = shared
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What it is called in a configuration; empty where it cannot be set there."""
+        return (self.key,) if self.key else ()
+
+
+class PathType(StringParamType):
+    """A path; a configuration gives it relative to its own folder.
+
+    `separator` is between a word and the path where a value may have both, as in FORMAT=FILE;
+    `words` are values that are not paths; `offered` are the words that shells offer in its place;
+    `is_written` says that it is where something goes.
+    """
+
+    def __init__(
+        self,
+        *,
+        separator: str = "",
+        words: tuple[str, ...] = ("-",),
+        offered: Iterable[str] = (),
+        is_written: bool = False,
+    ) -> None:
+        self.separator = separator
+        self.words = words
+        self.offered = tuple(offered)
+        self.is_written = is_written
+
+    def split(self, value: str) -> tuple[str, str]:
+        """Return what precedes the path of a value, and the path; "" where there is none."""
+        if not self.separator:
+            return "", value
+        word, separator, path = value.partition(self.separator)
+        return f"{word}{separator}", path
+
+    def below(self, folder: str, value: str) -> str:
+        """Return a value whose path is relative to a folder as seen from the working folder."""
+        word, path = self.split(value)
+        if not folder or path in {"", *self.words} or "://" in path:
+            return value
+        return f"{word}{os.path.join(folder, path)}"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the words that it may begin with, or that it goes on as a path does."""
+        del ctx, param
+        if not self.offered:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(one) for one in self.offered if one.startswith(incomplete)]
+
+
+class NameType(StringParamType):
+    """The name of something known; the command reports names that are not known.
+
+    The names are a function, since it may take long to know them.
+    """
+
+    def __init__(self, names: Callable[[click.Context], Iterable[str]]) -> None:
+        self.names = names
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the names that go on so."""
+        del param
+        return [CompletionItem(one) for one in self.names(ctx) if one.startswith(incomplete)]
+
+
+class ValueUsageError(click.BadParameter):
+    """A value is wrong, in a message that begins with the option as in `--budget x: not N`."""
+
+    def format_message(self) -> str:
+        """Return the message itself, without click's words before it."""
+        return self.message
+
+
+def bad_value(ctx: click.Context, spelled: str, text: str) -> ValueUsageError:
+    """Return the error that an option has a wrong value; `text` is the value and the reason."""
+    found = next((one for one in ctx.command.params if spelled in one.opts), None)
+    return ValueUsageError(f"{spelled} {text}", ctx, found)
+
+
+Settable = Option | Argument
+
+
+def option(*names: str, effect: Effect, shared: bool = False, **settings: Any) -> Decorator:
+    """Return click's decorator for an option, which has to say what it decides."""
+    return click.option(*names, cls=Option, effect=effect, shared=shared, **settings)
+
+
+def argument(*names: str, key: str = "", shared: bool = False, **settings: Any) -> Decorator:
+    """Return click's decorator for an argument."""
+    return click.argument(*names, cls=Argument, key=key, shared=shared, **settings)
+
+
+def combined(*decorators: Decorator) -> Decorator:
+    """Return a decorator that adds what several add, in their order."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return add
+
+
+def is_flag(parameter: click.Parameter) -> bool:
+    """Return whether a parameter holds or not, without a value."""
+    return isinstance(parameter, click.Option) and parameter.is_flag
+
+
+def takes_several(parameter: click.Parameter) -> bool:
+    """Return whether a parameter may have more values than one."""
+    return parameter.multiple or parameter.nargs == -1
+
+
+def settable(command: click.Command) -> list[Settable]:
+    """Return the parameters of a command that a configuration may set."""
+    return [one for one in command.params if isinstance(one, Settable) and one.keys]
+
+
+def origin_of(ctx: click.Context, parameter: click.Parameter | None) -> Location | None:
+    """Return where a parameter is set outside of the line, None where it is not."""
+    if not isinstance(parameter, Settable):
+        return None
+    source = ctx.get_parameter_source(parameter.name or "")
+    if source is ParameterSource.ENVIRONMENT:
+        return Location(parameter.variable(ctx) or "")
+    if source is ParameterSource.DEFAULT_MAP:
+        origins: Mapping[str, Location] = ctx.obj.origins
+        return origins.get(parameter.name or "")
+    return None
+
+
+def set_elsewhere(ctx: click.Context) -> str:
+    """Return which options are set outside of the line, and where: "" for none."""
+    found = ((one, origin_of(ctx, one)) for one in settable(ctx.command))
+    return ", ".join(
+        f"{'--' if isinstance(one, Option) else ''}{one.keys[0]} ({place})"
+        for one, place in found
+        if place
+    )
