@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,8 +18,10 @@ from kyvsim.cli.apply_formats import (
     teller,
 )
 from kyvsim.cli.apply_jobs import run_in_blocks
+from kyvsim.cli.baseline_file import write_baseline
 from kyvsim.cli.closing import ClosingLook
 from kyvsim.cli.command import Command
+from kyvsim.cli.explain_run import explain_applied
 from kyvsim.cli.input_options import (
     check_inputs,
     input_options,
@@ -39,6 +41,8 @@ from kyvsim.cli.options import (
     strict_option,
     warn_status_option,
 )
+from kyvsim.cli.output_files import ObjectFiles
+from kyvsim.cli.overwriting import reader_of
 from kyvsim.cli.parameters import Effect, PathType, bad_value, option
 from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_files
 from kyvsim.cli.run_shown import View, show_run
@@ -47,12 +51,10 @@ from kyvsim.kube.quantities import format_duration, parse_duration
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.look import Show
+from kyvsim.report.progress import waiting, with_progress
 from kyvsim.report.run import Run
 from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.style import safe_line
-
-if TYPE_CHECKING:
-    from kyvsim.cli.output_files import ObjectFiles
 
 _FORMAT_NAMES = frozenset({*FORMATS, "yml", "wide", "name"})
 """What nobody calls a file for changed objects."""
@@ -213,8 +215,6 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     )
     stdin = stdin_for(options, ctx)
     if options["explain"]:
-        from kyvsim.cli.explain_run import explain_applied  # noqa: PLC0415 — slow, seldom asked for
-
         return explain_applied((inputs, stdin), options, chosen, ctx)
     if is_spread(options):
         from kyvsim.cli.apply_fleet import apply_fleet  # noqa: PLC0415 — for such runs only
@@ -234,12 +234,9 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 def _object_files(
     options: Mapping[str, Any], chosen: Chosen, ctx: click.Context
-) -> "ObjectFiles | None":
+) -> ObjectFiles | None:
     if not options["output"]:
         return None
-    from kyvsim.cli.output_files import ObjectFiles  # noqa: PLC0415 — slow, seldom asked for
-    from kyvsim.cli.overwriting import reader_of  # noqa: PLC0415 — as above
-
     reads = reader_of(options, ctx)
     written = {os.path.realpath(path) for _, path in chosen.files}
     return ObjectFiles(
@@ -251,7 +248,7 @@ def _apply(
     given: tuple[ApplyInputs, bytes | None],
     options: Mapping[str, Any],
     chosen: Chosen,
-    outputs: tuple["ObjectFiles | None", ReportFiles, ReportFiles],
+    outputs: tuple[ObjectFiles | None, ReportFiles, ReportFiles],
 ) -> int:
     files, reports, baseline = outputs
     begun = time.perf_counter()
@@ -269,8 +266,6 @@ def _apply(
         if files:
             say(f"wrote {files.commit()} to {safe_line(options['output'])}")
         if options["write_baseline"]:
-            from kyvsim.cli.baseline_file import write_baseline  # noqa: PLC0415 — seldom asked for
-
             write_baseline(one, options["write_baseline"], baseline)
 
     look = closing_look(chosen, options)
@@ -285,8 +280,6 @@ def _apply(
 def _opened(inputs: ApplyInputs, stdin: bytes | None) -> Run:
     if not is_terminal(sys.stderr):
         return open_application(inputs, stdin)
-    from kyvsim.report.progress import waiting  # noqa: PLC0415 — for terminals only
-
     with waiting("reading files", shown=True):
         return open_application(inputs, stdin)
 
@@ -314,7 +307,5 @@ def _check(ctx: click.Context, options: Mapping[str, Any]) -> None:
 def _watched(run: Run, chosen: Chosen) -> Iterator[EngineResponse]:
     """Return the responses, with a progress bar where one shows and disturbs nothing."""
     if is_terminal(sys.stderr) and not (streams(chosen) and is_terminal(sys.stdout)):
-        from kyvsim.report.progress import with_progress  # noqa: PLC0415 — for terminals only
-
         return with_progress(run.responses, run.resource_count, "applying")
     return run.responses

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kyvsim.cli.overwriting import BASELINE, refuse_overwriting
 from kyvsim.cli.report_files import Chosen, ReportFiles, named_formats
 from kyvsim.cli.streams import say, shown_width, shows_colours
 from kyvsim.report.ending import ending_line
@@ -70,8 +71,6 @@ def chosen_by(options: Mapping[str, Any], ctx: click.Context) -> Chosen:
         if options.get(name) and _VIEW not in {chosen.shown, *dict(chosen.files)}:
             raise click.UsageError(f"{text}: it does not go with {given[0][0]}", ctx)
     if chosen.files or options["output"] or options["write_baseline"]:
-        from kyvsim.cli.overwriting import BASELINE, refuse_overwriting  # noqa: PLC0415 — where something is written
-
         others = (("--output", options["output"]), (BASELINE, options["write_baseline"]))
         refuse_overwriting((*chosen.files, *others), options, ctx)
     return chosen

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kyvsim.api import ApplyInputs, Source
 from kyvsim.api.system import processors
 from kyvsim.cli.streams import is_terminal, say
+from kyvsim.report.progress import with_progress
 from kyvsim.report.run import Run, Teller
 from kyvsim.report.style import safe_line
 
@@ -58,8 +59,6 @@ def _possible(jobs: int) -> int:
 def _watched(items: Iterator[Any], total: int) -> Iterator[Any]:
     if not is_terminal(sys.stderr):
         return items
-    from kyvsim.report.progress import with_progress  # noqa: PLC0415 — for terminals only
-
     return with_progress(items, total, "applying")
 
 

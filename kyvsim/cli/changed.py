@@ -9,6 +9,7 @@ import click
 from kyvsim.cli.parameters import Effect, bad_value, option
 from kyvsim.cli.settings import configuration_files
 from kyvsim.cli.streams import say
+from kyvsim.load.changed import ChangesError, changes_since
 from kyvsim.load.folders import IGNORE_FILE
 from kyvsim.report.style import safe_line
 
@@ -34,8 +35,6 @@ def unchanged_of(
     ref = options["changed"]
     if ref is None:
         return None
-    from kyvsim.load.changed import ChangesError, changes_since  # noqa: PLC0415 — seldom asked for
-
     try:
         found = changes_since(ref)
     except ChangesError as error:

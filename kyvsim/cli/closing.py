@@ -5,19 +5,20 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from kyvsim.cli.remark_lines import remark_lines
 from kyvsim.cli.streams import is_terminal, say, shown_width, write_out
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ending import Ending
 from kyvsim.report.ending import closing_lines, ending_line
 from kyvsim.report.look import Look, sheet_of
+from kyvsim.report.ending import ending_line
+from kyvsim.report.look import Look
 
 
 def say_remarks(remarks: Iterable[Diagnostic]) -> None:
     """Say what is wrong with inputs, one remark after the other."""
     told = tuple(remarks)
     if told and is_terminal(sys.stderr):
-        from kyvsim.cli.remark_lines import remark_lines  # noqa: PLC0415 — where people read some
-
         for line in remark_lines(told):
             say(line)
     elif told:

@@ -9,11 +9,13 @@ import click
 from kyvsim.api import ApplyInputs
 from kyvsim.cli.changed import changed_option, unchanged_of
 from kyvsim.cli.options import budget_of, budget_option, list_option, refuse_urls, time_option
+from kyvsim.cli.overwriting import is_among, paths_of, read_path
 from kyvsim.cli.parameters import Decorator, Effect, PathType, argument, bad_value, combined, option
 from kyvsim.cli.rendering import is_rendered, rendered, rendering_options
 from kyvsim.cli.stdin import stdin_of
 from kyvsim.cli.walking import walking_of, walking_options
 from kyvsim.cli.what_if import what_if_of, what_if_options
+from kyvsim.load.values import files_of_values
 from kyvsim.model.request import PayloadMode
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
@@ -232,8 +234,6 @@ def check_inputs(ctx: click.Context, options: Mapping[str, Any]) -> None:
 
 def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
     """Return what tells whether a file, which may be gone, decides on more than its own objects."""
-    from kyvsim.cli.overwriting import is_among, paths_of, read_path  # noqa: PLC0415 — for changes only
-
     apart = () if options["exceptions_with_resources"] else ("resource",)
     names = (*(one for one in _EVERY if one not in apart), "baseline")
     named = [read_path(path) for name in names for path in paths_of(options, name)]
@@ -244,8 +244,6 @@ def _decider(options: Mapping[str, Any]) -> Callable[[str], bool]:
         values = options["values_file"]
         if values in {"", "-"}:
             return False
-        from kyvsim.load.values import files_of_values  # noqa: PLC0415 — where there are some
-
         return place in map(os.path.realpath, files_of_values(values))
 
     return decides

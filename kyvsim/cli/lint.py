@@ -3,10 +3,11 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from kyvsim.api.fixes import FixedFile
 from kyvsim.api.lint import lint, plan_fixes
 from kyvsim.cli.changed import changed_option, unchanged_of
 from kyvsim.cli.command import Command
@@ -31,9 +32,6 @@ from kyvsim.report.lint_formats import FORMATS
 from kyvsim.report.look import Look
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import safe_line
-
-if TYPE_CHECKING:
-    from kyvsim.api.fixes import FixedFile
 
 _HELP = """Check policies without resources and show all that is wrong with them.
 
@@ -135,7 +133,7 @@ def _check(paths: tuple[str, ...], options: Mapping[str, Any], ctx: click.Contex
 
 
 def _after_fixes(
-    fixed: "tuple[FixedFile, ...]",
+    fixed: tuple[FixedFile, ...],
     findings: Findings,
     options: Mapping[str, Any],
     check: Callable[[], Findings],

@@ -1,6 +1,7 @@
 """`kyvsim playground`: a page on which policies are tried while somebody types."""
 
 import contextlib
+import webbrowser
 from typing import Any, Final
 
 import click
@@ -64,7 +65,5 @@ def command(**options: Any) -> int:
 
 def _open(address: str) -> None:
     """Open the page in a browser, where there is one."""
-    import webbrowser  # noqa: PLC0415 — for this command
-
     with contextlib.suppress(webbrowser.Error, OSError):
         webbrowser.open(address)

@@ -1,15 +1,14 @@
 """Charts and kustomizations as resources, rendered by the programs that do so."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kyvsim.cli.options import list_option
 from kyvsim.cli.parameters import Effect, combined
-
-if TYPE_CHECKING:
-    from kyvsim.load.files import Source
+from kyvsim.load.files import Source
+from kyvsim.load.rendered import RenderError, rendered_chart, rendered_kustomization
 
 rendering_options = combined(
     list_option(
@@ -34,26 +33,19 @@ def is_rendered(options: Mapping[str, Any]) -> bool:
     return bool(options["helm"] or options["kustomize"])
 
 
-def rendered(options: Mapping[str, Any], ctx: click.Context) -> "tuple[Source, ...]":
+def rendered(options: Mapping[str, Any], ctx: click.Context) -> tuple[Source, ...]:
     """Return the manifests of what is to be rendered; raises CommandError with what went wrong."""
     if options["helm_values"] and not options["helm"]:
         raise click.UsageError("--helm-values goes with --helm", ctx)
     if not is_rendered(options):
         return ()
-    from kyvsim.load.rendered import RenderError  # noqa: PLC0415 — seldom asked for
-
     try:
         return tuple(_rendered(options))
     except RenderError as error:
         raise click.ClickException(str(error)) from None
 
 
-def _rendered(options: Mapping[str, Any]) -> "Iterator[Source]":
-    from kyvsim.load.rendered import (  # noqa: PLC0415 — seldom asked for
-        rendered_chart,
-        rendered_kustomization,
-    )
-
+def _rendered(options: Mapping[str, Any]) -> Iterator[Source]:
     for chart in options["helm"]:
         yield from rendered_chart(chart, options["helm_values"])
     for folder in options["kustomize"]:

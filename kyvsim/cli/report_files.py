@@ -10,6 +10,7 @@ from typing import IO, Any, NamedTuple, Self
 
 import click
 
+from kyvsim.cli.overwriting import refuse_overwriting
 from kyvsim.cli.parameters import Decorator, Effect, PathType, bad_value, option
 from kyvsim.cli.streams import OutputError
 from kyvsim.load.scratch import ScratchFiles
@@ -51,8 +52,6 @@ def chosen_formats(
     """
     shown, files = named_formats(options["output_format"], known, ctx)
     if files:
-        from kyvsim.cli.overwriting import refuse_overwriting  # noqa: PLC0415 — where something is written
-
         refuse_overwriting(files, options, ctx)
     return Chosen(shown or next(iter(known)), files)
 

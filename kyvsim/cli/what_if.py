@@ -8,6 +8,7 @@ import click
 from kyvsim.api.what_if import AS_GIVEN, WhatIf
 from kyvsim.cli.options import list_option
 from kyvsim.cli.parameters import Effect, bad_value, combined, option
+from kyvsim.load.values import named_user
 from kyvsim.model.request import Operation
 
 _OPERATIONS = tuple(one.value for one in Operation)
@@ -87,8 +88,6 @@ def what_if_of(options: Mapping[str, Any], ctx: click.Context) -> WhatIf:
         raise click.UsageError(text, ctx)
     named = None
     if user:
-        from kyvsim.load.values import named_user  # noqa: PLC0415 — seldom asked for
-
         named = named_user(user, groups)
     return AS_GIVEN._replace(
         user=named,
