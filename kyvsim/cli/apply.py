@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.api.baseline import known_by_now
 from kyvsim.cli.apply_formats import (
     chosen_by,
     closing_look,
@@ -18,7 +19,6 @@ from kyvsim.cli.apply_formats import (
     teller,
 )
 from kyvsim.cli.apply_jobs import run_in_blocks
-from kyvsim.cli.baseline_file import write_baseline
 from kyvsim.cli.closing import ClosingLook
 from kyvsim.cli.command import Command
 from kyvsim.cli.explain_run import explain_applied
@@ -48,13 +48,16 @@ from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
 from kyvsim.kube.quantities import format_duration, parse_duration
+from kyvsim.model.ending import Verdict
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.baseline_file import baseline_text
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.look import Show
 from kyvsim.report.progress import waiting, with_progress
 from kyvsim.report.run import Run
+from kyvsim.report.run_ending import run_ending
 from kyvsim.report.run_formats import FORMATS
-from kyvsim.report.style import safe_line
+from kyvsim.report.style import counted, safe_line
 
 _FORMAT_NAMES = frozenset({*FORMATS, "yml", "wide", "name"})
 """What nobody calls a file for changed objects."""
@@ -204,7 +207,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     _check(ctx, options)
     chosen = chosen_by(options, ctx)
     if is_spread(options):
-        from kyvsim.cli.fleet_checks import check_fleet  # noqa: PLC0415 — for such runs only
+        from kyvsim.cli.apply_fleet import check_fleet  # noqa: PLC0415 — for such runs only
 
         check_fleet(options, chosen, ctx)
     inputs = inputs_of(options, ctx)._replace(
@@ -266,7 +269,7 @@ def _apply(
         if files:
             say(f"wrote {files.commit()} to {safe_line(options['output'])}")
         if options["write_baseline"]:
-            write_baseline(one, options["write_baseline"], baseline)
+            _write_baseline(one, options["write_baseline"], baseline)
 
     look = closing_look(chosen, options)
     view = View(
@@ -309,3 +312,16 @@ def _watched(run: Run, chosen: Chosen) -> Iterator[EngineResponse]:
     if is_terminal(sys.stderr) and not (streams(chosen) and is_terminal(sys.stdout)):
         return with_progress(run.responses, run.resource_count, "applying")
     return run.responses
+
+
+def _write_baseline(run: Run, path: str, files: ReportFiles) -> None:
+    """Write what is known after a run to its path, the only one of `files`.
+
+    A run that could not use all its input knows too little: then nothing is written.
+    """
+    if run_ending(run).verdict is Verdict.INCOMPLETE:
+        say(safe_line(f"{path} is not written: some input could not be used"))
+        return
+    known = known_by_now(run)
+    files.fill((baseline_text(known),))
+    say(safe_line(f"wrote {counted(sum(known.values()), 'failure')} to {path}"))

@@ -1,12 +1,12 @@
 """What is said around results: remarks about inputs, and the last line."""
 
+import itertools
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.cli.remark_lines import remark_lines
-from kyvsim.cli.streams import is_terminal, say, shown_width, write_out
+from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.ending import Ending
 from kyvsim.report.ending import closing_lines, ending_line
@@ -17,15 +17,9 @@ from kyvsim.report.look import Look
 
 def say_remarks(remarks: Iterable[Diagnostic]) -> None:
     """Say what is wrong with inputs, one remark after the other."""
-    told = tuple(remarks)
-    if told and is_terminal(sys.stderr):
-        for line in remark_lines(told):
-            say(line)
-    elif told:
-        from kyvsim.report.diagnostic_json import remark_text  # noqa: PLC0415 — where there are some
-
-        for one in told:
-            say(remark_text(one))
+    lines = _remark_lines(remarks) if is_terminal(sys.stderr) else map(remark_text, remarks)
+    for line in lines:
+        say(line)
 
 
 class ClosingLook(NamedTuple):
@@ -56,3 +50,29 @@ def close(ending: Ending, *, on_stdout: bool, closing: ClosingLook | None = None
         write_out((f"{ending_line(ending)}\n",))
     else:
         say(ending_line(ending))
+
+
+def _remark_lines(remarks: Iterable[Diagnostic]) -> Iterator[str]:
+    """Yield the lines of remarks; a file that has changed or gone since has none of its own."""
+    width = shown_width(sys.stderr)
+    sheet = sheet_of(Look(colours=shows_colours(unwanted=False, on=sys.stderr), width=width))
+    for file, some in itertools.groupby(remarks, key=_file_of):
+        lines = _lines_of(file)
+        for one in some:
+            number = one.location.line if one.location else 0
+            own = lines[number - 1] if 0 < number <= len(lines) else ""
+            yield remark_text(one, width)
+            yield from source_lines(one, own, sheet)
+
+
+def _file_of(remark: Diagnostic) -> str:
+    place = remark.location
+    return place.file if place and place.line else ""
+
+
+def _lines_of(file: str) -> list[str]:
+    try:
+        with open(file, encoding="utf-8-sig", errors="replace") as opened:
+            return opened.read().split("\n")
+    except (OSError, ValueError):
+        return []

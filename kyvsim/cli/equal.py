@@ -22,8 +22,7 @@ from kyvsim.cli.report_files import (
     formats_option,
     report_files,
 )
-from kyvsim.cli.stdin import stdin_of
-from kyvsim.cli.streams import is_terminal, write_out
+from kyvsim.cli.streams import is_terminal, stdin_of, write_out
 from kyvsim.evidence.manifests import manifests
 from kyvsim.report.equal_formats import FORMATS
 from kyvsim.report.equality import Equality

@@ -1,22 +1,118 @@
 """What commands that evaluate policies over resources read: its options, and their meaning."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
 from kyvsim.api import ApplyInputs
-from kyvsim.cli.changed import changed_option, unchanged_of
+from kyvsim.api.what_if import AS_GIVEN, WhatIf
 from kyvsim.cli.options import budget_of, budget_option, list_option, refuse_urls, time_option
 from kyvsim.cli.overwriting import is_among, paths_of, read_path
 from kyvsim.cli.parameters import Decorator, Effect, PathType, argument, bad_value, combined, option
-from kyvsim.cli.rendering import is_rendered, rendered, rendering_options
-from kyvsim.cli.stdin import stdin_of
+from kyvsim.cli.settings import configuration_files
+from kyvsim.cli.streams import say, stdin_of
 from kyvsim.cli.walking import walking_of, walking_options
-from kyvsim.cli.what_if import what_if_of, what_if_options
-from kyvsim.load.values import files_of_values
-from kyvsim.model.request import PayloadMode
+from kyvsim.load.changed import ChangesError, changes_since
+from kyvsim.load.files import Source
+from kyvsim.load.folders import IGNORE_FILE
+from kyvsim.load.rendered import RenderError, rendered_chart, rendered_kustomization
+from kyvsim.load.values import files_of_values, named_user
+from kyvsim.model.request import Operation, PayloadMode
+from kyvsim.report.style import safe_line
+
+changed_option = option(
+    "--changed",
+    effect=Effect.RUNS,
+    is_flag=False,
+    flag_value="HEAD",
+    metavar="[REF]",
+    help="Look only at files that git says are otherwise than where this branch left REF (HEAD); "
+    "other resources count as being there already.",
+)
+
+
+_OPERATIONS = tuple(one.value for one in Operation)
+
+
+def _labels(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> Any:
+    """Return namespaces with labels; raise UsageError for what is no NAMESPACE:KEY=VALUE."""
+    found: list[tuple[str, str, str]] = []
+    for value in values:
+        namespace, colon, texts = value.partition(":")
+        pairs = [pair.partition("=") for pair in texts.split(",")]
+        if not (namespace and colon and all(key and equals for key, equals, _ in pairs)):
+            text = f"{value}: not of the form NAMESPACE:KEY=VALUE[,KEY=VALUE]"
+            raise bad_value(ctx, param.opts[-1], text)
+        found += [(namespace, key, label) for key, _, label in pairs]
+    return tuple(found)
+
+
+what_if_options = combined(
+    option(
+        "--as",
+        "as_user",
+        effect=Effect.NONE,
+        default="",
+        metavar="USER",
+        help="Who sends the requests, by name.",
+    ),
+    option(
+        "--as-group",
+        effect=Effect.NONE,
+        multiple=True,
+        metavar="GROUP",
+        help="A group of that user; may repeat.",
+    ),
+    option(
+        "--operation",
+        effect=Effect.NONE,
+        type=click.Choice(_OPERATIONS),
+        help="What is done to the resources.  [default: CREATE, or UPDATE of an --old-resource]",
+    ),
+    list_option(
+        "--old-resource",
+        "--old-resources",
+        effect=Effect.NONE,
+        help="The resources as they were before: those of the same name are updated.",
+        paths=True,
+    ),
+    option(
+        "--namespace-labels",
+        effect=Effect.NONE,
+        multiple=True,
+        callback=_labels,
+        metavar="NAMESPACE:KEY=VALUE",
+        help="The labels of a namespace, whatever else says some; may repeat.",
+    ),
+    list_option(
+        "--without-exception",
+        "--without-exceptions",
+        effect=Effect.NONE,
+        help="Policy exceptions that do not count: NAME or NAMESPACE/NAME, * for all.",
+    ),
+)
+"""Adds the options that suppose something of requests."""
+
+
+rendering_options = combined(
+    list_option(
+        "--helm",
+        effect=Effect.RUNS,
+        help="Helm charts, rendered by `helm template`, as resources.",
+        paths=True,
+    ),
+    list_option("--helm-values", effect=Effect.NONE, help="Values for these charts.", paths=True),
+    list_option(
+        "--kustomize",
+        effect=Effect.RUNS,
+        help="Kustomizations, rendered by `kustomize build` or `kubectl kustomize`, as resources.",
+        paths=True,
+    ),
+)
+"""Adds the options."""
+
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
 _FILES = (
@@ -289,3 +385,75 @@ def _payloads(options: Mapping[str, Any]) -> tuple[tuple[PayloadMode, str], ...]
         (PayloadMode.ENVOY, "envoy_payload"),
     )
     return tuple((mode, path) for mode, name in sorts for path in options[name])
+
+
+def unchanged_of(
+    options: Mapping[str, Any], ctx: click.Context, decider: Callable[[], Callable[[str], bool]]
+) -> frozenset[str] | None:
+    """Return the real paths of the files not to look at, None for none; raises UsageError.
+
+    That is for none, too, where a file has changed by which everything is decided, such as the
+    project's configuration, or a policy: what `decider` gives tells of those.
+    """
+    ref = options["changed"]
+    if ref is None:
+        return None
+    try:
+        found = changes_since(ref)
+    except ChangesError as error:
+        raise bad_value(ctx, "--changed", f"{ref}: {error}") from None
+    decides = decider()
+    own = {os.path.realpath(one) for one in configuration_files(ctx).paths}
+    for one in sorted(found.changed):
+        if decides(one) or one in own or os.path.basename(one) == IGNORE_FILE:
+            say(safe_line(f"{os.path.relpath(one)} has changed: all files are looked at"))
+            return None
+    return found.unchanged
+
+
+def what_if_of(options: Mapping[str, Any], ctx: click.Context) -> WhatIf:
+    """Return what the options suppose; raise UsageError where they contradict each other."""
+    user, groups = options["as_user"], options["as_group"]
+    operation = options["operation"]
+    if groups and not user:
+        raise click.UsageError("--as-group is about a user: give --as USER, too", ctx)
+    if options["old_resource"] and operation not in {None, Operation.UPDATE.value}:
+        text = f"--old-resource is for updates: it does not go with --operation {operation}"
+        raise click.UsageError(text, ctx)
+    if operation and any(one.startswith("request.operation=") for one in options["set_values"]):
+        text = "say what is done either with --operation or with --set request.operation, not both"
+        raise click.UsageError(text, ctx)
+    named = None
+    if user:
+        named = named_user(user, groups)
+    return AS_GIVEN._replace(
+        user=named,
+        operation=Operation(operation) if operation else None,
+        old_resources=options["old_resource"],
+        namespace_labels=options["namespace_labels"],
+        without_exceptions=options["without_exception"],
+    )
+
+
+def is_rendered(options: Mapping[str, Any]) -> bool:
+    """Return whether something is to be rendered."""
+    return bool(options["helm"] or options["kustomize"])
+
+
+def rendered(options: Mapping[str, Any], ctx: click.Context) -> tuple[Source, ...]:
+    """Return the manifests of what is to be rendered; raises CommandError with what went wrong."""
+    if options["helm_values"] and not options["helm"]:
+        raise click.UsageError("--helm-values goes with --helm", ctx)
+    if not is_rendered(options):
+        return ()
+    try:
+        return tuple(_rendered(options))
+    except RenderError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _rendered(options: Mapping[str, Any]) -> Iterator[Source]:
+    for chart in options["helm"]:
+        yield from rendered_chart(chart, options["helm_values"])
+    for folder in options["kustomize"]:
+        yield from rendered_kustomization(folder)

@@ -1,17 +1,20 @@
 """`kyvsim lint`: everything that can be said of policies without resources."""
 
+import codecs
+import difflib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
 from kyvsim.api.fixes import FixedFile
 from kyvsim.api.lint import lint, plan_fixes
-from kyvsim.cli.changed import changed_option, unchanged_of
+from kyvsim.api.suite_update import FileText
 from kyvsim.cli.command import Command
-from kyvsim.cli.lint_fixes import diff_of, fixed_fact, write_fixed
+from kyvsim.cli.golden_files import write_files
+from kyvsim.cli.input_options import changed_option, unchanged_of
 from kyvsim.cli.options import (
     extent_of,
     extent_options,
@@ -21,17 +24,18 @@ from kyvsim.cli.options import (
 )
 from kyvsim.cli.parameters import Effect, PathType, argument, option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
-from kyvsim.cli.stdin import stdin_of
-from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
+from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, stdin_of, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
-from kyvsim.load.files import STDIN
+from kyvsim.load.files import STDIN, STDIN_NAME
 from kyvsim.model.diagnostic import strictly
+from kyvsim.model.ending import Fact, Verdict
 from kyvsim.report.ending import ending_line
 from kyvsim.report.finding import Findings
 from kyvsim.report.lint_formats import FORMATS
 from kyvsim.report.look import Look
 from kyvsim.report.progress import waiting
-from kyvsim.report.style import safe_line
+from kyvsim.report.style import counted, safe_line
+from kyvsim.report.wrapped import sheet_of
 
 _HELP = """Check policies without resources and show all that is wrong with them.
 
@@ -143,11 +147,11 @@ def _after_fixes(
     """Show fixes, write them where that is asked for, and return what is found then."""
     writes = not options["diff"]
     if shows or not writes:
-        write_out(diff_of(fixed, _look()))
+        write_out(_diff_of(fixed, _look()))
     if writes and fixed:
-        write_fixed(fixed)
+        _write_fixed(fixed)
         findings = check()
-    return findings._replace(further=(fixed_fact(fixed, written=writes),))
+    return findings._replace(further=(_fixed_fact(fixed, written=writes),))
 
 
 def _look() -> Look:
@@ -155,3 +159,39 @@ def _look() -> Look:
     on_terminal = is_terminal(sys.stdout)
     colours = shows_colours(unwanted=False)
     return Look(colours=colours, width=shown_width(sys.stdout), on_terminal=on_terminal)
+
+
+def _diff_of(files: Iterable[FixedFile], look: Look) -> Iterator[str]:
+    """Yield what changes in files as a unified diff, as `patch` reads it."""
+    paint = sheet_of(look).paint
+    colours = {"+": "pass", "-": "fail"}
+    for one in files:
+        old, new = (text.splitlines(keepends=True) for text in (one.source.text, one.text))
+        for line in difflib.unified_diff(old, new, one.source.name, one.source.name):
+            shown = safe_line(line.rstrip("\r\n"))
+            style = "" if line.startswith(("+++", "---")) else colours.get(line[:1], "")
+            yield (paint(style, shown) if style else shown) + "\n"
+            if not line.endswith("\n"):
+                yield "\\ No newline at end of file\n"
+
+
+def _write_fixed(files: Sequence[FixedFile]) -> None:
+    """Write files, all or none; raises OutputError where one of them can't be written."""
+    write_files([_file_text(one) for one in files if one.source.name != STDIN_NAME])
+
+
+def _file_text(one: FixedFile) -> FileText:
+    with open(one.source.name, "rb") as stream:
+        marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    folder = os.path.dirname(one.source.name)
+    return FileText(one.source.name, "\ufeff" * marked + one.text, folder)
+
+
+def _fixed_fact(files: Sequence[FixedFile], *, written: bool) -> Fact:
+    """Return how much was put right, or would be: that makes a run end as one that failed."""
+    number = sum(len(one.fixed) for one in files)
+    extent = f"{counted(number, 'finding')} in {counted(len(files), 'file')}"
+    if written:
+        return Fact("fixed", number, f"{extent} fixed" if number else "")
+    text = f"{extent} would be fixed" if number else ""
+    return Fact("fixable", number, text, Verdict.FAILED if number else Verdict.PASSED)

@@ -1,11 +1,74 @@
 """`kyvsim man`: the manual page, made of what the commands say of themselves."""
 
+import inspect
+import re
+from collections.abc import Iterator
+
 import click
 
+from kyvsim import __version__
 from kyvsim.cli.command import Command
+from kyvsim.cli.commands import PURPOSE, kyvsim
 from kyvsim.cli.exit_status import OK
-from kyvsim.cli.manual import manual_page
+from kyvsim.cli.settings import command_contexts
 from kyvsim.cli.streams import write_out
+
+_STATUSES = (
+    ("0", "Nothing failed."),
+    ("1", "A rule failed or ended in error, a row or a scenario failed, or something differs."),
+    ("2", "Some input could not be used; what could be used is reported all the same."),
+)
+_FILES = (
+    (".kyvsim.yaml", "What is set for commands, in the working folder or above it."),
+    ("pyproject.toml", "The same, in its table tool.kyvsim."),
+    (".kyvsimignore", "Files and folders that are left out, as in .gitignore."),
+)
+
+
+def manual_page() -> Iterator[str]:
+    """Yield the page; the same program gives the same bytes."""
+    yield f'.TH KYVSIM 1 "" "kyvsim {__version__}" "User Commands"\n'
+    yield f".SH NAME\nkyvsim \\- {_text(PURPOSE)}\n"
+    yield ".SH SYNOPSIS\n.B kyvsim\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGS\\fR]...\n"
+    yield ".SH COMMANDS\n"
+    root = click.Context(kyvsim, info_name="kyvsim", **kyvsim.context_settings)
+    for context in command_contexts(root):
+        yield from _command(context)
+    yield ".SH EXIT STATUS\n"
+    yield from (_item(name, text) for name, text in _STATUSES)
+    yield ".SH ENVIRONMENT\n"
+    yield _item("KYVSIM_COMMAND_OPTION, KYVSIM_OPTION", "Set an option, as on the line.")
+    yield _item("KYVSIM_CONFIG", "Names the configuration; empty: there is none.")
+    yield _item("NO_COLOR, FORCE_COLOR", "Switch colours off or on.")
+    yield ".SH FILES\n"
+    yield from (_item(name, text) for name, text in _FILES)
+
+
+def _command(context: click.Context) -> Iterator[str]:
+    command = context.command
+    usage = " ".join(command.collect_usage_pieces(context))
+    yield f".SS {_text(context.command_path)} {_text(usage)}\n"
+    for number, text in enumerate(re.split(r"\n{2,}", inspect.cleandoc(command.help or ""))):
+        lead = ".PP\n" if number else ""
+        if text.startswith("\b"):
+            yield f".PP\n.nf\n{_text(text.removeprefix(chr(8)).strip(chr(10)))}\n.fi\n"
+        else:
+            yield f"{lead}{_text(' '.join(text.split()))}\n"
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and record[1]:
+            yield _item(*record)
+
+
+def _item(name: str, text: str) -> str:
+    return f".TP\n.B {_text(name)}\n{_text(' '.join(text.split()))}\n"
+
+
+def _text(text: str) -> str:
+    """Return a text in which roff sees nothing but text."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    return re.sub(r"^(?=[.'])", r"\\&", escaped, flags=re.MULTILINE)
+
 
 _HELP = """Print the manual page, for man.
 

@@ -18,8 +18,7 @@ from kyvsim.cli.output_files import file_name
 from kyvsim.cli.overwriting import reader_of, refuse_existing, refuse_read
 from kyvsim.cli.parameters import Effect, PathType, argument, option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
-from kyvsim.cli.stdin import stdin_of
-from kyvsim.cli.streams import OutputError, is_terminal, say, write_out
+from kyvsim.cli.streams import OutputError, is_terminal, say, stdin_of, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.migrate import MADE_KINDS
 from kyvsim.model.evidence import Answer

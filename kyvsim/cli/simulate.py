@@ -30,8 +30,7 @@ from kyvsim.cli.options import (
 from kyvsim.cli.overwriting import refuse_named
 from kyvsim.cli.parameters import Effect, PathType, argument, bad_value, option
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
-from kyvsim.cli.stdin import stdin_of
-from kyvsim.cli.streams import is_terminal, shows_colours, write_out
+from kyvsim.cli.streams import is_terminal, shows_colours, stdin_of, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.kube.quantities import SECOND, parse_duration
 from kyvsim.model.ports import SIMULATED

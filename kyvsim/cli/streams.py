@@ -3,7 +3,7 @@
 import errno
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO
 
@@ -11,6 +11,33 @@ import click
 
 from kyvsim.load import files
 from kyvsim.report.log_commands import TEXT, log_safe, log_safe_pieces
+
+
+def stdin_of(given: Mapping[str, str | Sequence[str]], ctx: click.Context) -> bytes | None:
+    """Return all of standard input where one of some parameters asks for it, else None.
+
+    Raises UsageError where more than one does: what is read once cannot serve two purposes.
+    """
+    asking = [
+        name
+        for name, paths in given.items()
+        if "-" in ((paths,) if isinstance(paths, str) else paths)
+    ]
+    if not asking:
+        return None
+    if len(asking) > 1:
+        shown = " and ".join(_spelled(name, ctx) for name in asking)
+        raise click.UsageError(f"standard input (-) can hold only one of {shown}", ctx)
+    return read_stdin()
+
+
+def _spelled(name: str, ctx: click.Context) -> str:
+    """Return a parameter as the user spells it."""
+    found = next(one for one in ctx.command.params if one.name == name)
+    if isinstance(found, click.Argument):
+        return "the policies"
+    return next(one for one in found.opts if one.startswith("--"))
+
 
 _BATCH = 1 << 16
 """Characters gathered before they are written."""

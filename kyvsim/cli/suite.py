@@ -12,15 +12,7 @@ from kyvsim.api.suite_update import plan_updates
 from kyvsim.api.suite_watch import Round
 from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.command import Command
-from kyvsim.cli.coverage import (
-    CoverageWish,
-    coverage_options,
-    coverage_wish,
-    say_if_too_little,
-    write_coverage,
-)
 from kyvsim.cli.golden_files import write_updates
-from kyvsim.cli.mutants import MutantsWish, mutants_options, mutants_wish
 from kyvsim.cli.options import (
     colour_option,
     extent_of,
@@ -42,6 +34,16 @@ from kyvsim.cli.report_files import (
 )
 from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
 from kyvsim.cli.suite_create import create
+from kyvsim.cli.suite_options import (
+    CoverageWish,
+    MutantsWish,
+    coverage_options,
+    coverage_wish,
+    mutants_options,
+    mutants_wish,
+    say_if_too_little,
+    write_coverage,
+)
 from kyvsim.cli.suite_watch import MACHINE, check_watch, watch
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly

@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from kyvsim.api.suite_create import Created, Creation, create_test
-from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.golden_files import check_place, write_file
-from kyvsim.cli.mutants import asks_for_mutants
 from kyvsim.cli.overwriting import reader_of, refuse_existing, refuse_read
 from kyvsim.cli.streams import OutputError, say
+from kyvsim.cli.suite_options import asks_for_coverage, asks_for_mutants
 from kyvsim.report.style import counted, safe_line
 
 

@@ -9,11 +9,10 @@ import click
 
 from kyvsim.api.suite import SuiteRun
 from kyvsim.api.suite_watch import Round, watch_tests
-from kyvsim.cli.coverage import asks_for_coverage
 from kyvsim.cli.exit_status import Interrupted
-from kyvsim.cli.mutants import asks_for_mutants
 from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.streams import say, write_out
+from kyvsim.cli.suite_options import asks_for_coverage, asks_for_mutants
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.style import counted, safe_line
 from kyvsim.report.suite_formats import FORMATS

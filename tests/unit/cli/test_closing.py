@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.cli import closing, remark_lines
+from kyvsim.cli import closing
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact
 from kyvsim.model.source import Location
@@ -28,8 +28,7 @@ REMARK = Diagnostic(
 def terminal(monkeypatch):
     """A terminal of 60 columns, as it seems."""
     monkeypatch.setattr(closing, "is_terminal", lambda _: True)
-    for module in (closing, remark_lines):
-        monkeypatch.setattr(module, "shown_width", lambda _: 60)
+    monkeypatch.setattr(closing, "shown_width", lambda _: 60)
 
 
 def test_a_pipe_has_one_line(capfdbinary):

@@ -1,4 +1,4 @@
-"""`kyvsim test --coverage`: its options, where its reports go, and whether it is enough."""
+"""Options of `kyvsim test` on coverage and mutants, where reports go, and what is enough."""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from kyvsim.cli.options import seconds_option
 from kyvsim.cli.parameters import Decorator, Effect, PathType, combined, option
 from kyvsim.cli.percent import percent_option
 from kyvsim.cli.report_files import chosen_files, write_reports
@@ -16,7 +17,7 @@ from kyvsim.report.coverage_formats import COVERAGE_FORMATS
 from kyvsim.report.coverage_text import percent_text
 from kyvsim.report.suite_rows import reaches_enough
 
-_OPTIONS = ("coverage", "coverage_report", "coverage_threshold")
+_SECONDS = 120
 
 
 class CoverageWish(NamedTuple):
@@ -66,7 +67,8 @@ def coverage_wish(options: Mapping[str, Any], ctx: click.Context) -> CoverageWis
 
 def asks_for_coverage(options: Mapping[str, Any]) -> bool:
     """Return whether one of the options is given."""
-    return any(options[name] not in {False, (), None} for name in _OPTIONS)
+    names = ("coverage", "coverage_report", "coverage_threshold")
+    return any(options[name] not in {False, (), None} for name in names)
 
 
 def write_coverage(coverage: Coverage, wish: CoverageWish) -> Iterator[str]:
@@ -84,3 +86,48 @@ def say_if_too_little(outcome: SuiteOutcome) -> None:
     if outcome.coverage is not None and not reaches_enough(outcome):
         told = percent_text(outcome.coverage.ratio).lstrip()
         say(f"error: coverage is below {outcome.demands.coverage}%: {told}")
+
+
+class MutantsWish(NamedTuple):
+    """What is asked for."""
+
+    wanted: bool
+    score: Decimal
+    """Percent; 0 where nothing is asked for."""
+    seconds: float
+
+
+def mutants_options() -> Decorator:
+    """Return the options; a least score asks for mutants, too."""
+    return combined(
+        option(
+            "--mutants",
+            effect=Effect.NONE,
+            is_flag=True,
+            help="Change the policies a little, and show which changes no test notices.",
+        ),
+        option(
+            "--min-score",
+            effect=Effect.NONE,
+            metavar="PERCENT",
+            callback=percent_option,
+            help="Fail where tests notice less of the mutants.",
+        ),
+        seconds_option(
+            _SECONDS, "With --mutants: stop after this time, and say how many are left."
+        ),
+    )
+
+
+def mutants_wish(options: Mapping[str, Any], ctx: click.Context) -> MutantsWish:
+    """Return what the options ask for; raise UsageError where another one does not go with it."""
+    wanted = asks_for_mutants(options)
+    if wanted and options["update"]:
+        text = "--mutants does not go with --update: what is written would depend on the mutant"
+        raise click.UsageError(text, ctx)
+    return MutantsWish(wanted, options["min_score"] or Decimal(), options["seconds"])
+
+
+def asks_for_mutants(options: Mapping[str, Any]) -> bool:
+    """Return whether one of the options is given."""
+    return any(options[name] not in {False, None} for name in ("mutants", "min_score"))
