@@ -31,8 +31,12 @@ from kyvsim.cli.parameters import (
     takes_several,
 )
 from kyvsim.kube.objects import Json
-from kyvsim.load.configuration import Configuration, read_configuration
-from kyvsim.load.project_file import ConfigurationFiles, project_files
+from kyvsim.load.configuration import (
+    Configuration,
+    ConfigurationFiles,
+    project_files,
+    read_configuration,
+)
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.source import Location
 
