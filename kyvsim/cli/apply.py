@@ -43,7 +43,7 @@ from kyvsim.cli.options import (
 )
 from kyvsim.cli.output_files import ObjectFiles
 from kyvsim.cli.overwriting import reader_of
-from kyvsim.cli.parameters import Effect, PathType, bad_value, option
+from kyvsim.cli.parameters import Effect, PathType, bad_value, option, safe_option
 from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_files
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
@@ -102,70 +102,60 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     help="File (.yaml) or folder for changed objects. No format: that is --output-format here.",
 )
 @formats_option(FORMATS, short=False)
-@option(
+@safe_option(
     "-p",
     "--policy-report",
-    effect=Effect.NONE,
     is_flag=True,
     help="Print a policy report (openreports.io).",
 )
-@option("-t", "--table", effect=Effect.NONE, is_flag=True, help="Print the results as a table.")
-@option(
+@safe_option("-t", "--table", is_flag=True, help="Print the results as a table.")
+@safe_option(
     "--detailed-results",
-    effect=Effect.NONE,
     is_flag=True,
     help="Show passed and skipped rules too.",
 )
-@option(
+@safe_option(
     "--explain",
-    effect=Effect.NONE,
     is_flag=True,
     help="Show how each rule came to its verdict, as `explain` does; in html too.",
 )
-@option(
+@safe_option(
     "--diff",
-    effect=Effect.NONE,
     is_flag=True,
     help="Show all that changed in objects, line by line.",
 )
-@option(
+@safe_option(
     "--show",
-    effect=Effect.NONE,
     type=click.Choice(tuple(one.value for one in Show)),
     metavar="[changes|all|objects]",
     help="How much the view shows: what failed and changed, told once where it is alike "
     "(changes), of each object (all), or objects as a whole (objects).",
 )
-@option(
+@safe_option(
     "-i",
     "--stdin",
-    effect=Effect.NONE,
     is_flag=True,
     help="Print only the mutated resources, to pipe into kubectl.",
 )
-@option(
+@safe_option(
     "--generate-exceptions",
-    effect=Effect.NONE,
     is_flag=True,
     help="Print PolicyExceptions by which what failed would pass.",
 )
-@option(
+@safe_option(
     "--generated-exception-ttl",
-    effect=Effect.NONE,
     default=_LIFETIME,
     callback=_lifetime,
     metavar="DURATION",
     help="How long Kyverno is to keep them, such as 168h; 0 for ever.",
 )
-@option(
+@safe_option(
     "--check-idempotent",
-    effect=Effect.NONE,
     is_flag=True,
     help="Run the mutate rules twice; what changes again counts as a failure.",
 )
-@option(
+@safe_option(
     "--baseline",
-    effect=Effect.NONE,
     default="",
     type=PathType(),
     metavar="FILE",
@@ -185,16 +175,14 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @jobs_option
 @fleet_options
 @colour_option
-@option(
+@safe_option(
     "--audit-warn",
-    effect=Effect.NONE,
     is_flag=True,
     help="Count failures of Audit policies as warnings.",
 )
 @warn_status_option
-@option(
+@safe_option(
     "--warn-no-pass",
-    effect=Effect.NONE,
     is_flag=True,
     help="Exit with --warn-exit-code when nothing passed.",
 )

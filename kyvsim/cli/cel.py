@@ -23,7 +23,7 @@ from kyvsim.cli.command import Group
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.jp import read_lines, read_text
 from kyvsim.cli.options import time_option
-from kyvsim.cli.parameters import Effect, NameType, argument, option
+from kyvsim.cli.parameters import argument, offering, safe_option
 from kyvsim.cli.streams import say, write_out
 from kyvsim.kube.go_text import to_json
 from kyvsim.model.diagnostic import Severity, likely
@@ -39,9 +39,8 @@ def cel() -> None:
 command = cel
 _PLACE = "ERROR: <input>:"
 """What stands before line and column of each fault."""
-_kind = option(
+_kind = safe_option(
     "--kind",
-    effect=Effect.NONE,
     type=click.Choice(EXPRESSION_KINDS),
     default=EXPRESSION_KINDS[0],
     show_default=True,
@@ -50,9 +49,7 @@ _kind = option(
     "Deleting- or ImageValidatingPolicy, one of these with Namespaced before it, Validating- or "
     "MutatingAdmissionPolicy; HTTP or Envoy for a ValidatingPolicy of that mode.",
 )
-_expressions = option(
-    "-e", "--expression", effect=Effect.NONE, multiple=True, help="An expression."
-)
+_expressions = safe_option("-e", "--expression", multiple=True, help="An expression.")
 _arguments = argument("arguments", metavar="[EXPRESSION]...", nargs=-1)
 
 
@@ -76,31 +73,26 @@ def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) ->
 @cel.command(name="eval", short_help="Evaluate expressions on an object.")
 @_expressions
 @_kind
-@option(
+@safe_option(
     "-r",
     "--resource",
-    effect=Effect.NONE,
     default="",
     help="The file of `object`, or a request; - for standard input.",
 )
-@option(
-    "--name", effect=Effect.NONE, default="", help="Which of its objects: [KIND/][NAMESPACE/]NAME."
-)
-@option("--context-file", effect=Effect.NONE, default="", help="Objects and image data to read.")
-@option(
+@safe_option("--name", default="", help="Which of its objects: [KIND/][NAMESPACE/]NAME.")
+@safe_option("--context-file", default="", help="Objects and image data to read.")
+@safe_option(
     "--namespace",
-    effect=Effect.NONE,
     default="default",
     show_default=True,
     help="Namespace of the policy.",
 )
-@option(
+@safe_option(
     "--now",
-    effect=Effect.NONE,
     callback=time_option,
     help="The current time (RFC 3339); the machine's by default.",
 )
-@option("--batch", effect=Effect.NONE, help='Read lines {"expr"} from a file (-: standard input).')
+@safe_option("--batch", help='Read lines {"expr"} from a file (-: standard input).')
 @_arguments
 def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options: Any) -> int:
     """Evaluate expressions on an object and show their types and values.
@@ -185,7 +177,7 @@ def _batch(lines: Iterable[str], session: CelSession) -> Iterator[str]:
     "names",
     metavar="[NAME]...",
     nargs=-1,
-    type=NameType(lambda _: dict(signatures(EXPRESSION_KINDS[0]))),
+    shell_complete=offering(lambda _: dict(signatures(EXPRESSION_KINDS[0]))),
 )
 def functions(names: tuple[str, ...], kind: str) -> int:
     """Show the variables and functions that a policy kind knows."""

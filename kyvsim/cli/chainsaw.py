@@ -9,7 +9,7 @@ from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.command import Command
 from kyvsim.cli.options import colour_option, jobs_option
 from kyvsim.cli.overwriting import refuse_named
-from kyvsim.cli.parameters import Effect, PathType, argument, option
+from kyvsim.cli.parameters import PathType, argument, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -38,27 +38,24 @@ What cannot be simulated is told as unsupported and never counts as passed.
     "line), 1 a test failed, 2 some input could not be used, or no test could be simulated.",
 )
 @argument("paths", nargs=-1, metavar="DIR...", type=PathType(), key="scenarios")
-@option(
+@safe_option(
     "--test-file",
-    effect=Effect.NONE,
     default="",
     metavar="NAME",
     help="What test files are called, looked for in each DIR itself only; "
     "without it: chainsaw-test.yaml in and below each DIR.",
 )
-@option(
+@safe_option(
     "--config",
     "configuration",
-    effect=Effect.NONE,
     default="",
     type=PathType(),
     metavar="FILE",
     help="A chainsaw Configuration; without it: .chainsaw.yaml of the working folder, "
     "else the nearest one in or above each DIR.",
 )
-@option(
+@safe_option(
     "--install",
-    effect=Effect.NONE,
     metavar="helm|ci|FILE",
     type=PathType(words=("helm", "ci")),
     default="ci",
@@ -67,10 +64,9 @@ What cannot be simulated is told as unsupported and never counts as passed.
     "end-to-end tests (ci), or with the values in FILE.",
 )
 @formats_option(FORMATS)
-@option("--fail-only", effect=Effect.NONE, is_flag=True, help="Show failed tests only.")
-@option(
+@safe_option("--fail-only", is_flag=True, help="Show failed tests only.")
+@safe_option(
     "--timeline",
-    effect=Effect.NONE,
     is_flag=True,
     help="Show what happened in each cluster, and when.",
 )

@@ -12,13 +12,12 @@ from kyvsim.cli.command import Command
 from kyvsim.cli.commands import COMMANDS
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.parameters import (
-    Effect,
-    NameType,
     Settable,
     argument,
     is_flag,
-    option,
+    offering,
     origin_of,
+    safe_option,
     settable,
     takes_several,
 )
@@ -68,21 +67,18 @@ class _Held(NamedTuple):
     "words",
     nargs=-1,
     metavar="[COMMAND]...",
-    type=NameType(lambda ctx: (" ".join(words_of(one)) for one in command_contexts(ctx))),
+    shell_complete=offering(lambda ctx: (" ".join(words_of(one)) for one in command_contexts(ctx))),
 )
-@option("--all", "every", effect=Effect.NONE, is_flag=True, help="Show what is not set, too.")
-@option(
+@safe_option("--all", "every", is_flag=True, help="Show what is not set, too.")
+@safe_option(
     "-o",
     "--output-format",
-    effect=Effect.NONE,
     type=click.Choice(("text", "json")),
     default="text",
     show_default=True,
     help="How it is printed.",
 )
-@option(
-    "--schema", effect=Effect.NONE, is_flag=True, help="Print the JSON Schema of configurations."
-)
+@safe_option("--schema", is_flag=True, help="Print the JSON Schema of configurations.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim config` and return its exit status."""

@@ -13,7 +13,7 @@ from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import check_inputs, input_options_of, inputs_of, stdin_for
 from kyvsim.cli.options import colour_option, refused_options, split_at_commas, strict_option
-from kyvsim.cli.parameters import Effect, option
+from kyvsim.cli.parameters import safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out
@@ -44,15 +44,13 @@ NEW is the same with what is supposed (--as, --operation and their like), OLD is
 )
 @input_options_of("OLD NEW")
 @formats_option(FORMATS)
-@option(
+@safe_option(
     "--messages",
-    effect=Effect.NONE,
     is_flag=True,
     help="Count other words of the same verdict as a difference, too.",
 )
-@option(
+@safe_option(
     "--detailed-results",
-    effect=Effect.NONE,
     is_flag=True,
     help="Show verdicts without a fault one by one, too.",
 )

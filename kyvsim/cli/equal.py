@@ -14,7 +14,7 @@ from kyvsim.cli.command import Command
 from kyvsim.cli.equal_tests import check_folder, write_tests
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option, time_option
 from kyvsim.cli.overwriting import reader_of
-from kyvsim.cli.parameters import Effect, PathType, argument, option
+from kyvsim.cli.parameters import Effect, PathType, argument, option, safe_option
 from kyvsim.cli.report_files import (
     Chosen,
     ReportFiles,
@@ -67,25 +67,22 @@ _SECONDS = 8
     help="Policy exceptions, of either group.",
     paths=True,
 )
-@option(
+@safe_option(
     "-f",
     "--values-file",
-    effect=Effect.NONE,
     default="",
     type=PathType(),
     help="Values for the policies' variables.",
 )
-@option(
+@safe_option(
     "-u",
     "--userinfo",
-    effect=Effect.NONE,
     default="",
     type=PathType(),
     help="File that says who sends the requests.",
 )
-@option(
+@safe_option(
     "--context-file",
-    effect=Effect.NONE,
     default="",
     type=PathType(),
     help="Context data for CEL policies.",
@@ -98,17 +95,15 @@ _SECONDS = 8
     paths=True,
 )
 @seconds_option(_SECONDS, "Stop making cases after this time: what is left is not covered.")
-@option(
+@safe_option(
     "--max-cases",
-    effect=Effect.NONE,
     type=click.IntRange(1),
     default=_CASES,
     show_default=True,
     help="Stop after so many cases, too.",
 )
-@option(
+@safe_option(
     "--now",
-    effect=Effect.NONE,
     callback=time_option,
     help="The current time (RFC 3339) for policies; the machine's by default.",
 )

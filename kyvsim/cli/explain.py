@@ -17,7 +17,7 @@ from kyvsim.cli.input_options import (
     with_manifests_named,
 )
 from kyvsim.cli.options import colour_option, refused_options
-from kyvsim.cli.parameters import Effect, option
+from kyvsim.cli.parameters import safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import write_out
 from kyvsim.cli.walking import say_left_out
@@ -42,15 +42,13 @@ POLICY is a file, a folder or - for standard input.
     help=_HELP,
     epilog="Exit status: 0 it is explained, 2 some input could not be used.",
 )
-@option(
+@safe_option(
     "--rule",
-    effect=Effect.NONE,
     default="",
     help="Only this rule: its name, POLICY/RULE, or a policy.",
 )
-@option(
+@safe_option(
     "--object",
-    effect=Effect.NONE,
     default="",
     help="Only this object: NAME, KIND/NAME, NAMESPACE/KIND/NAME.",
 )

@@ -10,7 +10,16 @@ from kyvsim.api import ApplyInputs
 from kyvsim.api.what_if import AS_GIVEN, WhatIf
 from kyvsim.cli.options import budget_of, budget_option, list_option, refuse_urls, time_option
 from kyvsim.cli.overwriting import is_among, paths_of, read_path
-from kyvsim.cli.parameters import Decorator, Effect, PathType, argument, bad_value, combined, option
+from kyvsim.cli.parameters import (
+    Decorator,
+    Effect,
+    PathType,
+    argument,
+    bad_value,
+    combined,
+    option,
+    safe_option,
+)
 from kyvsim.cli.settings import configuration_files
 from kyvsim.cli.streams import say, stdin_of
 from kyvsim.cli.walking import walking_of, walking_options
@@ -50,24 +59,21 @@ def _labels(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -
 
 
 what_if_options = combined(
-    option(
+    safe_option(
         "--as",
         "as_user",
-        effect=Effect.NONE,
         default="",
         metavar="USER",
         help="Who sends the requests, by name.",
     ),
-    option(
+    safe_option(
         "--as-group",
-        effect=Effect.NONE,
         multiple=True,
         metavar="GROUP",
         help="A group of that user; may repeat.",
     ),
-    option(
+    safe_option(
         "--operation",
-        effect=Effect.NONE,
         type=click.Choice(_OPERATIONS),
         help="What is done to the resources.  [default: CREATE, or UPDATE of an --old-resource]",
     ),
@@ -78,9 +84,8 @@ what_if_options = combined(
         help="The resources as they were before: those of the same name are updated.",
         paths=True,
     ),
-    option(
+    safe_option(
         "--namespace-labels",
-        effect=Effect.NONE,
         multiple=True,
         callback=_labels,
         metavar="NAMESPACE:KEY=VALUE",
@@ -163,10 +168,9 @@ _OPTIONS = combined(
         help="Policy exceptions.",
         paths=True,
     ),
-    option(
+    safe_option(
         "-f",
         "--values-file",
-        effect=Effect.NONE,
         shared=True,
         default="",
         type=PathType(),
@@ -175,18 +179,16 @@ _OPTIONS = combined(
     list_option(
         "-s", "--set", "set_values", effect=Effect.NONE, shared=True, help="Values as name=value."
     ),
-    option(
+    safe_option(
         "-u",
         "--userinfo",
-        effect=Effect.NONE,
         shared=True,
         default="",
         type=PathType(),
         help="File that says who sends the requests.",
     ),
-    option(
+    safe_option(
         "--context-file",
-        effect=Effect.NONE,
         shared=True,
         default="",
         type=PathType(),
@@ -222,24 +224,21 @@ _OPTIONS = combined(
         help="Definitions of custom resources.",
         paths=True,
     ),
-    option(
+    safe_option(
         "--exceptions-with-resources",
         "--exceptions-within-resources",
-        effect=Effect.NONE,
         shared=True,
         is_flag=True,
         help="Take policy exceptions out of the resource files too.",
     ),
-    option(
+    safe_option(
         "--exceptions-within-policies",
-        effect=Effect.NONE,
         shared=True,
         is_flag=True,
         help="Take policy exceptions out of the policy files too.",
     ),
-    option(
+    safe_option(
         "--model",
-        effect=Effect.NONE,
         shared=True,
         type=click.Choice(_MODELS),
         default=_MODELS[0],
@@ -247,9 +246,8 @@ _OPTIONS = combined(
         help="Whose reading of the policies to follow.",
     ),
     budget_option,
-    option(
+    safe_option(
         "--now",
-        effect=Effect.NONE,
         shared=True,
         callback=time_option,
         help="The current time (RFC 3339) for policies and schedules; the machine's by default.",
@@ -281,9 +279,8 @@ _POLICY = list_option(
     help="Policies; the arguments are manifests then, as hooks hand them over.",
     paths=True,
 )
-_SKIP_OTHERS = option(
+_SKIP_OTHERS = safe_option(
     "--skip-others",
-    effect=Effect.NONE,
     is_flag=True,
     help="Leave out files that hold no manifest, also where they are named, as a hook names them.",
 )

@@ -14,7 +14,7 @@ from kyvsim.api.system import own_system
 from kyvsim.cli.command import Group
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import list_option
-from kyvsim.cli.parameters import Effect, NameType, argument, option
+from kyvsim.cli.parameters import Effect, argument, offering, safe_option
 from kyvsim.cli.streams import read_stdin, say, write_out
 from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.expr.functions.record import Function
@@ -43,7 +43,7 @@ command = jp
 
 
 @jp.command()
-@argument("names", metavar="[NAME]...", nargs=-1, type=NameType(lambda _: functions()))
+@argument("names", metavar="[NAME]...", nargs=-1, shell_complete=offering(lambda _: functions()))
 def function(names: tuple[str, ...]) -> int:
     """Show functions: what they take, what they return, what they do."""
     chosen = [record for record in functions().values() if not names or record.name in names]
@@ -70,27 +70,22 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
 
 
 @jp.command()
-@option(
-    "-i", "--input", "source", effect=Effect.NONE, help="Read the input from a JSON or YAML file."
-)
+@safe_option("-i", "--input", "source", help="Read the input from a JSON or YAML file.")
 @list_option("-q", "--query", effect=Effect.NONE, help="Read a query from a file.")
-@option(
+@safe_option(
     "-c",
     "--compact",
-    effect=Effect.NONE,
     is_flag=True,
     help="Leave out blanks that JSON does not need.",
 )
-@option(
+@safe_option(
     "-u",
     "--unquoted",
-    effect=Effect.NONE,
     is_flag=True,
     help="Print a result that is a text without quotes.",
 )
-@option(
+@safe_option(
     "--batch",
-    effect=Effect.NONE,
     help='Read lines {"expr", "input"} from a file (-: standard input).',
 )
 @argument("queries", metavar="[QUERY]...", nargs=-1)

@@ -22,7 +22,7 @@ from kyvsim.cli.options import (
     refuse_urls,
     strict_option,
 )
-from kyvsim.cli.parameters import Effect, PathType, argument, option
+from kyvsim.cli.parameters import Effect, PathType, argument, option, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, stdin_of, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -66,9 +66,8 @@ PATH is a file, a folder or - for standard input.
 )
 @strict_option
 @extent_options
-@option(
+@safe_option(
     "--skip-others",
-    effect=Effect.NONE,
     is_flag=True,
     help="Leave out files that hold no policy, also where they are named, as a hook names them.",
 )
@@ -78,9 +77,8 @@ PATH is a file, a folder or - for standard input.
     is_flag=True,
     help="Show what surely can be put right as a diff, and write it.",
 )
-@option(
+@safe_option(
     "--diff",
-    effect=Effect.NONE,
     is_flag=True,
     help="Show that diff only: exit status 1 where there is one.",
 )

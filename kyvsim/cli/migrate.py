@@ -16,7 +16,7 @@ from kyvsim.cli.golden_files import check_place, write_files
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.output_files import file_name
 from kyvsim.cli.overwriting import reader_of, refuse_existing, refuse_read
-from kyvsim.cli.parameters import Effect, PathType, argument, option
+from kyvsim.cli.parameters import Effect, PathType, argument, option, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import OutputError, is_terminal, say, stdin_of, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -61,24 +61,21 @@ _AUTO = "auto"
     help="Write a file for each policy there, below the same folders as it was found in, all or "
     "none; the policies are not shown then.",
 )
-@option(
+@safe_option(
     "--kind",
-    effect=Effect.NONE,
     type=click.Choice((_AUTO, *MADE_KINDS)),
     default=_AUTO,
     show_default=True,
     help="Convert only what becomes policies of this kind; auto: whatever rules become.",
 )
-@option(
+@safe_option(
     "--partial",
-    effect=Effect.NONE,
     is_flag=True,
     help="Also write policies of which some rules cannot be converted, without those rules, and "
     "policies for which a counterexample was found.",
 )
-@option(
+@safe_option(
     "--check",
-    effect=Effect.NONE,
     is_flag=True,
     help="Compare each policy with what becomes of it, by cases, as kyvsim equal does. Without it "
     "only a few cases are tried, and what they do not show is not checked.",

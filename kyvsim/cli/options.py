@@ -9,7 +9,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from kyvsim.cli.parameters import Decorator, Effect, PathType, bad_value, combined, option
+from kyvsim.cli.parameters import (
+    Decorator,
+    Effect,
+    PathType,
+    bad_value,
+    combined,
+    option,
+    safe_option,
+)
 from kyvsim.model.policy import SEVERITIES
 from kyvsim.model.ports import UNCHANGED, Budget
 
@@ -41,60 +49,53 @@ _NEEDLESS = (
 """Flags of the reference that would change nothing here."""
 
 
-strict_option = option(
+strict_option = safe_option(
     "--strict",
-    effect=Effect.NONE,
     shared=True,
     is_flag=True,
     help="Count warnings about input as errors, with exit status 2.",
 )
-fail_on_option = option(
+fail_on_option = safe_option(
     "--fail-on",
-    effect=Effect.NONE,
     shared=True,
     type=click.Choice(SEVERITIES, case_sensitive=False),
     help="Count failures only of policies of this severity or a higher one, and of those "
     "without severity; others are shown.",
 )
-colour_option = option(
-    "--remove-color", effect=Effect.NONE, shared=True, is_flag=True, help="Print without colours."
+colour_option = safe_option(
+    "--remove-color", shared=True, is_flag=True, help="Print without colours."
 )
-warn_status_option = option(
+warn_status_option = safe_option(
     "--warn-exit-code",
-    effect=Effect.NONE,
     shared=True,
     type=click.IntRange(0, 255),
     default=0,
     help="Exit status when there are warnings and nothing worse.",
 )
-jobs_option = option(
+jobs_option = safe_option(
     "-j",
     "--jobs",
-    effect=Effect.NONE,
     shared=True,
     type=click.IntRange(0),
     default=0,
     help="Processes at once; 0: as many as processors, where it is worth it.",
 )
 extent_options = combined(
-    option(
+    safe_option(
         "-q",
         "--quiet",
-        effect=Effect.NONE,
         shared=True,
         is_flag=True,
         help="Show only what fails.",
     ),
-    option(
+    safe_option(
         "--verbose",
-        effect=Effect.NONE,
         shared=True,
         is_flag=True,
         help="Show what was looked at and what was left out, and what passes, too.",
     ),
-    option(
+    safe_option(
         "--statistics",
-        effect=Effect.NONE,
         shared=True,
         is_flag=True,
         help="Show only how many there are of each.",
@@ -166,9 +167,8 @@ def seconds_option(usual: int, text: str) -> Decorator:
     `--budget` bounds steps in other commands and nothing here: it is refused with a word.
     """
     return combined(
-        option(
+        safe_option(
             "--seconds",
-            effect=Effect.NONE,
             type=click.IntRange(1),
             default=usual,
             show_default=True,
@@ -232,9 +232,8 @@ def _refused(names: tuple[str, ...], bare: bool, message: str) -> Decorator:
         if value:
             raise click.UsageError(message, ctx)
 
-    return option(
+    return safe_option(
         *names,
-        effect=Effect.NONE,
         is_flag=bare,
         expose_value=False,
         hidden=True,
@@ -279,24 +278,21 @@ fleet_options = combined(
         type=PathType(is_written=True),
         help="Folder or URL for partial reports, written as they come; shows counts only.",
     ),
-    option(
+    safe_option(
         "--partials-format",
-        effect=Effect.NONE,
         type=click.Choice(("jsonl", "parquet")),
         help="How partial reports are written.  [default: jsonl]",
     ),
     option(
         "--resume", effect=Effect.OVERWRITES, is_flag=True, help="Go on with what is in --partials."
     ),
-    option(
+    safe_option(
         "--cluster-per",
-        effect=Effect.NONE,
         type=click.Choice(("file", "folder", "all")),
         help="Which files are dumps of one cluster, whose objects rules see.  [default: file]",
     ),
-    option(
+    safe_option(
         "--piece-size",
-        effect=Effect.NONE,
         callback=_bytes,
         metavar="SIZE",
         help="How much of a large file makes a task.  [default: 8MB]",

@@ -188,23 +188,6 @@ class PathType(StringParamType):
         return [CompletionItem(one) for one in self.offered if one.startswith(incomplete)]
 
 
-class NameType(StringParamType):
-    """The name of something known; the command reports names that are not known.
-
-    The names are a function, since it may take long to know them.
-    """
-
-    def __init__(self, names: Callable[[click.Context], Iterable[str]]) -> None:
-        self.names = names
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Return the names that go on so."""
-        del param
-        return [CompletionItem(one) for one in self.names(ctx) if one.startswith(incomplete)]
-
-
 class ValueUsageError(click.BadParameter):
     """A value is wrong, in a message that begins with the option as in `--budget x: not N`."""
 
@@ -227,9 +210,29 @@ def option(*names: str, effect: Effect, shared: bool = False, **settings: Any) -
     return click.option(*names, cls=Option, effect=effect, shared=shared, **settings)
 
 
+def safe_option(*names: str, shared: bool = False, **settings: Any) -> Decorator:
+    """Return the decorator for an option that decides no more than what is read and shown.
+
+    A configuration that was discovered may set it.
+    """
+    return option(*names, effect=Effect.NONE, shared=shared, **settings)
+
+
 def argument(*names: str, key: str = "", shared: bool = False, **settings: Any) -> Decorator:
     """Return click's decorator for an argument."""
     return click.argument(*names, cls=Argument, key=key, shared=shared, **settings)
+
+
+def offering(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
+    """Return the `shell_complete` of a parameter whose values are among some names.
+
+    The names are a function, since it may take long to know them.
+    """
+
+    def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        return [one for one in names(ctx) if one.startswith(incomplete)]
+
+    return complete
 
 
 def combined(*decorators: Decorator) -> Decorator:

@@ -9,7 +9,7 @@ import click
 from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK, TERMINATED, Interrupted
 from kyvsim.cli.extras import of_extra
-from kyvsim.cli.parameters import Effect, option
+from kyvsim.cli.parameters import safe_option
 from kyvsim.cli.streams import say
 
 _HELP = """Serve a page of this machine on which policies are tried while one types.
@@ -31,15 +31,14 @@ _PORT: Final = 8420
     help=_HELP,
     epilog="It runs until it is interrupted, with exit status 0 then.",
 )
-@option(
+@safe_option(
     "--port",
-    effect=Effect.NONE,
     type=click.IntRange(0, 65535),
     default=_PORT,
     show_default=True,
     help="Port of this machine; 0 for any that is free.",
 )
-@option("--no-open", effect=Effect.NONE, is_flag=True, help="Do not open the page in a browser.")
+@safe_option("--no-open", is_flag=True, help="Do not open the page in a browser.")
 def command(**options: Any) -> int:
     """Run `kyvsim playground` and return its exit status."""
     with of_extra("playground"):

@@ -15,7 +15,7 @@ from kyvsim.cli.options import (
     strict_option,
     warn_status_option,
 )
-from kyvsim.cli.parameters import Effect, argument, bad_value, option
+from kyvsim.cli.parameters import Effect, argument, bad_value, safe_option
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import Store
@@ -37,23 +37,20 @@ _REST = MappingProxyType(
 
 
 @report.command(short_help="Show all that partial reports make up.")
-@option(
+@safe_option(
     "--output-format",
-    effect=Effect.NONE,
     type=click.Choice(WHOLE, case_sensitive=False),
     default=WHOLE[0],
     show_default=True,
     help="How it is printed.",
 )
-@option(
+@safe_option(
     "--detailed-results",
-    effect=Effect.NONE,
     is_flag=True,
     help="Show passed and skipped rules too.",
 )
-@option(
+@safe_option(
     "--show",
-    effect=Effect.NONE,
     type=click.Choice((Show.CHANGES.value, Show.OBJECTS.value)),
     help="How the view tells them: with reasons, once where they are alike (changes), or each "
     "in a line or two (objects). Default: changes.",
@@ -76,9 +73,8 @@ def merge(partials: tuple[str, ...], **options: Any) -> int:
 @list_option(
     "--by", effect=Effect.NONE, help="What to count by: some of cluster, namespace, policy, rule."
 )
-@option(
+@safe_option(
     "--output-format",
-    effect=Effect.NONE,
     type=click.Choice(WHOLE, case_sensitive=False),
     default=WHOLE[0],
     show_default=True,

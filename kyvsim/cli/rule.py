@@ -9,7 +9,7 @@ import click
 
 from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK
-from kyvsim.cli.parameters import Effect, NameType, argument, option
+from kyvsim.cli.parameters import argument, offering, safe_option
 from kyvsim.cli.streams import shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import likely
 from kyvsim.report.code_text import Code, code_lines, codes_by_name, files_of, list_lines
@@ -28,11 +28,12 @@ Without CODE, list all codes.
 
 
 @click.command("rule", cls=Command, help=_HELP)
-@argument("codes", nargs=-1, metavar="[CODE]...", type=NameType(lambda _: codes_by_name()))
-@option(
+@argument(
+    "codes", nargs=-1, metavar="[CODE]...", shell_complete=offering(lambda _: codes_by_name())
+)
+@safe_option(
     "-o",
     "--output-format",
-    effect=Effect.NONE,
     type=click.Choice(("text", "json")),
     default="text",
     help="Format.",

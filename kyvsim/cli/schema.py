@@ -9,7 +9,7 @@ import click
 from kyvsim.api.schemas import UnknownKindError, known_schemas, schema_of
 from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK
-from kyvsim.cli.parameters import NameType, argument
+from kyvsim.cli.parameters import argument, offering
 from kyvsim.cli.streams import write_out
 from kyvsim.report.log_commands import JSON
 
@@ -32,7 +32,7 @@ def _names() -> Iterator[str]:
 
 
 @click.command("schema", cls=Command, help=_HELP)
-@argument("kinds", nargs=-1, metavar="[KIND]", type=NameType(lambda _: _names()))
+@argument("kinds", nargs=-1, metavar="[KIND]", shell_complete=offering(lambda _: _names()))
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim schema` and return its exit status."""

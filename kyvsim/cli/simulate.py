@@ -28,7 +28,7 @@ from kyvsim.cli.options import (
     time_option,
 )
 from kyvsim.cli.overwriting import refuse_named
-from kyvsim.cli.parameters import Effect, PathType, argument, bad_value, option
+from kyvsim.cli.parameters import Effect, PathType, argument, bad_value, safe_option
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import is_terminal, shows_colours, stdin_of, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -102,64 +102,55 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
 @list_option(
     "-e", "--exception", "--exceptions", effect=Effect.NONE, help="Policy exceptions.", paths=True
 )
-@option(
+@safe_option(
     "--as",
     "user",
-    effect=Effect.NONE,
     default="",
     help="Who creates the resources; an administrator else.",
 )
-@option(
+@safe_option(
     "--as-group",
     "groups",
-    effect=Effect.NONE,
     multiple=True,
     help="A group of that user. May repeat.",
 )
-@option(
+@safe_option(
     "--model",
-    effect=Effect.NONE,
     type=click.Choice(_MODELS),
     help="Whose reading of the policies to follow.",
 )
-@option(
+@safe_option(
     "--install",
-    effect=Effect.NONE,
     metavar="helm|ci|FILE",
     type=PathType(words=("helm", "ci")),
     help="How Kyverno is installed: by its Helm chart with its own values (helm), as for its "
     "end-to-end tests (ci), or with the values in FILE; helm, or what the scenario says.",
 )
-@option(
+@safe_option(
     "--seed",
-    effect=Effect.NONE,
     type=click.IntRange(0),
     help="Chooses other uids and generated names.",
 )
-@option(
+@safe_option(
     "--start",
     "start",
-    effect=Effect.NONE,
     callback=time_option,
     help="When it begins (RFC 3339), in virtual time.",
 )
-@option(
+@safe_option(
     "--horizon",
-    effect=Effect.NONE,
     callback=_duration,
     help="Virtual time after the last step, such as 2m; 60s else.",
 )
-@option(
+@safe_option(
     "--max-events",
-    effect=Effect.NONE,
     type=click.IntRange(1),
     metavar="N",
     help=f"Stop a run that has so many events, as an error; {ScenarioSettings().max_events} else.",
 )
 @budget_option
-@option(
+@safe_option(
     "--interleavings",
-    effect=Effect.NONE,
     metavar="N|all",
     callback=_interleavings,
     default="1",
@@ -172,29 +163,23 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     help="Policies, or a scenario, to play once more in place of POLICY: what differs is shown.",
     paths=True,
 )
-@option(
+@safe_option(
     "--explain",
-    effect=Effect.NONE,
     metavar="OBJECT",
     default="",
     help="Tell which policies were asked about an object when, and why they did what or nothing: "
     "NAME, KIND/NAME, NAMESPACE/KIND/NAME.",
 )
 @formats_option(FORMATS)
-@option(
+@safe_option(
     "--fail-on",
-    effect=Effect.NONE,
     type=click.Choice(_LEVELS),
     help="The least level of a hazard to exit with 1 for; error, or what the scenario says.",
 )
-@option(
-    "--all", "--details", "every", effect=Effect.NONE, is_flag=True, help="Show bookkeeping too."
-)
+@safe_option("--all", "--details", "every", is_flag=True, help="Show bookkeeping too.")
 @walking_options
 @colour_option
-@option(
-    "--schema", effect=Effect.NONE, is_flag=True, help="Print the JSON Schema of scenario files."
-)
+@safe_option("--schema", is_flag=True, help="Print the JSON Schema of scenario files.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim simulate` and return its exit status."""

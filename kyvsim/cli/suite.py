@@ -23,7 +23,7 @@ from kyvsim.cli.options import (
     strict_option,
 )
 from kyvsim.cli.overwriting import refuse_named, refuse_overwriting
-from kyvsim.cli.parameters import Effect, PathType, argument, bad_value, option
+from kyvsim.cli.parameters import Effect, PathType, argument, bad_value, option, safe_option
 from kyvsim.cli.report_files import (
     Chosen,
     ReportFiles,
@@ -91,40 +91,36 @@ resource does not exist, or that never ran, fails.
     "2 some input could not be used.",
 )
 @argument("paths", nargs=-1, metavar="PATH...", type=PathType(), key="tests")
-@option(
+@safe_option(
     "-f",
     "--file-name",
-    effect=Effect.NONE,
     default="kyverno-test.yaml",
     show_default=True,
     help="What manifests are called.",
 )
-@option(
+@safe_option(
     "-t",
     "--test-case-selector",
-    effect=Effect.NONE,
     default="policy=*,rule=*,resource=*",
     show_default=True,
     help="Check only rows that fit, with wildcards.",
 )
-@option(
+@safe_option(
     "--lenient",
-    effect=Effect.NONE,
     is_flag=True,
     help="Read rows as Kyverno's own command does: what never ran passes.",
 )
 @formats_option(FORMATS)
-@option("--fail-only", effect=Effect.NONE, is_flag=True, help="Show failed rows only.")
-@option(
+@safe_option("--fail-only", is_flag=True, help="Show failed rows only.")
+@safe_option(
     "--detailed-results",
-    effect=Effect.NONE,
     is_flag=True,
     help="Show passed rows and messages too.",
 )
 @strict_option
 @extent_options
 @colour_option
-@option("--require-tests", effect=Effect.NONE, is_flag=True, help="Fail when there are no tests.")
+@safe_option("--require-tests", is_flag=True, help="Fail when there are no tests.")
 @option(
     "--update",
     effect=Effect.OVERWRITES,
@@ -137,9 +133,8 @@ resource does not exist, or that never ran, fails.
     is_flag=True,
     help="Write a manifest for what the policies PATH do with --resource now, to the folder -o.",
 )
-@option(
+@safe_option(
     "--watch",
-    effect=Effect.NONE,
     is_flag=True,
     help="Stay, and run again what changes; Ctrl-C ends it with the status of the last state.",
 )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import click
 
 from kyvsim.cli.options import seconds_option
-from kyvsim.cli.parameters import Decorator, Effect, PathType, combined, option
+from kyvsim.cli.parameters import Decorator, Effect, PathType, combined, option, safe_option
 from kyvsim.cli.percent import percent_option
 from kyvsim.cli.report_files import chosen_files, write_reports
 from kyvsim.cli.streams import say
@@ -33,9 +33,8 @@ class CoverageWish(NamedTuple):
 def coverage_options() -> Decorator:
     """Return the options, of which each asks for coverage."""
     return combined(
-        option(
+        safe_option(
             "--coverage",
-            effect=Effect.NONE,
             is_flag=True,
             help="Show which rules, branches and outcomes of the policies no row reached.",
         ),
@@ -47,9 +46,8 @@ def coverage_options() -> Decorator:
             type=PathType(separator="=", offered=tuple(COVERAGE_FORMATS)),
             help=f"Write that to a file, as one of {', '.join(COVERAGE_FORMATS)}. May repeat.",
         ),
-        option(
+        safe_option(
             "--coverage-threshold",
-            effect=Effect.NONE,
             metavar="PERCENT",
             callback=percent_option,
             help="Fail where less was reached, of all policies together.",
@@ -100,15 +98,13 @@ class MutantsWish(NamedTuple):
 def mutants_options() -> Decorator:
     """Return the options; a least score asks for mutants, too."""
     return combined(
-        option(
+        safe_option(
             "--mutants",
-            effect=Effect.NONE,
             is_flag=True,
             help="Change the policies a little, and show which changes no test notices.",
         ),
-        option(
+        safe_option(
             "--min-score",
-            effect=Effect.NONE,
             metavar="PERCENT",
             callback=percent_option,
             help="Fail where tests notice less of the mutants.",

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from kyvsim.api.inputs import walking_through
-from kyvsim.cli.parameters import Effect, bad_value, combined, option
+from kyvsim.cli.parameters import bad_value, combined, safe_option
 from kyvsim.cli.streams import say
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic
@@ -14,25 +14,22 @@ from kyvsim.model.policy import Policy
 from kyvsim.report.style import counted, safe_line
 
 walking_options = combined(
-    option(
+    safe_option(
         "--exclude",
-        effect=Effect.NONE,
         shared=True,
         multiple=True,
         metavar="GLOB",
         help="Leave files and folders out of the folders given, as a line of .gitignore would; "
         "may repeat.",
     ),
-    option(
+    safe_option(
         "--no-ignore",
-        effect=Effect.NONE,
         shared=True,
         is_flag=True,
         help="Do not read .kyvsimignore files.",
     ),
-    option(
+    safe_option(
         "--max-files",
-        effect=Effect.NONE,
         shared=True,
         type=click.IntRange(0),
         default=USUAL.most,
@@ -40,9 +37,8 @@ walking_options = combined(
         metavar="N",
         help="Most files and folders at a path that is given; 0 for as many as there are.",
     ),
-    option(
+    safe_option(
         "--show-ignored",
-        effect=Effect.NONE,
         shared=True,
         is_flag=True,
         help="Show what was left out of folders, and why.",
