@@ -41,9 +41,6 @@ class Output(NamedTuple):
     """The real path of what is written: one file, or a folder for files."""
 
 
-Checked = tuple[tuple[Output, ...], tuple[Diagnostic, ...]]
-
-
 class _Given(NamedTuple):
     """A value in a configuration, and where it is."""
 
@@ -63,22 +60,17 @@ class _Given(NamedTuple):
 
 def check_discovered(
     parameter: Settable, value: Json, configuration: Configuration, path: Path
-) -> Checked:
-    """Return what is written because a discovered configuration says so, and what it must not say.
+) -> Iterator[Output | Diagnostic]:
+    """Yield what is written because a discovered configuration says so, and what it must not say.
 
     `path` leads to the key and its value in the configuration.
     """
-    listed = value if isinstance(value, list) else None
-    places = [(value, path)] if listed is None else [(v, (*path, n)) for n, v in enumerate(listed)]
-    outputs: list[Output] = []
-    remarks: list[Diagnostic] = []
-    for one, place in places:
+    values = value if isinstance(value, list) else [value]
+    for number, one in enumerate(values):
+        place = (*path, number) if isinstance(value, list) else path
         found = _checked(parameter, _Given(str(path[-1]), one, configuration, place))
-        if isinstance(found, Diagnostic):
-            remarks.append(found)
-        elif found is not None:
-            outputs.append(found)
-    return tuple(outputs), tuple(remarks)
+        if found is not None:
+            yield found
 
 
 def _checked(parameter: Settable, given: _Given) -> Output | Diagnostic | None:

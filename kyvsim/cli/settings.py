@@ -218,8 +218,9 @@ def _read_key(
         found.refuse("KV096", f"`{path[-1]}` {error}", place)
         return
     if not configuration.named:
-        outputs, refused = check_discovered(parameter, value, configuration, path)
-        found.outputs.extend(outputs)
+        checked = list(check_discovered(parameter, value, configuration, path))
+        refused = [one for one in checked if isinstance(one, Diagnostic)]
+        found.outputs.extend(one for one in checked if isinstance(one, Output))
         found.remarks.extend(refused)
         if refused:
             return

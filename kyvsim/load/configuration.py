@@ -16,10 +16,10 @@ from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location, Path
 
-USUAL_NAME = ".kyvsim.yaml"
-PROJECT = "pyproject.toml"
-TABLE = ("tool", "kyvsim")
-"""The table of PROJECT that is ours."""
+_USUAL_NAME = ".kyvsim.yaml"
+_PROJECT = "pyproject.toml"
+_TABLE = ("tool", "kyvsim")
+"""The table of _PROJECT that is ours."""
 
 
 class ConfigurationFiles(NamedTuple):
@@ -38,9 +38,11 @@ def project_files() -> tuple[str, ...]:
     """
     folder = os.getcwd()
     while True:
-        own, project = os.path.join(folder, USUAL_NAME), os.path.join(folder, PROJECT)
+        own, project = os.path.join(folder, _USUAL_NAME), os.path.join(folder, _PROJECT)
         # What is there and is not a file is reported when it is read.
-        found = [own] * os.path.lexists(own) + [project] * _has_our_table(project)
+        found = [own] if os.path.lexists(own) else []
+        if _has_our_table(project):
+            found.append(project)
         if found:
             return tuple(os.path.relpath(one) for one in found)
         folder, last = os.path.dirname(folder), folder
@@ -48,7 +50,7 @@ def project_files() -> tuple[str, ...]:
             return ()
 
 
-def distrusted(file: str) -> str:
+def _distrusted(file: str) -> str:
     """Return why a discovered file may be somebody else's, "" where it is not.
 
     The rule is git's for `safe.directory`, and stricter: not only the owner counts but also who
@@ -117,7 +119,7 @@ def _has_our_table(project: str) -> bool:
         return False
     try:
         with open(project, "rb") as file:
-            return ".".join(TABLE).encode() in file.read()
+            return ".".join(_TABLE).encode() in file.read()
     except OSError:
         return False
 
@@ -146,12 +148,12 @@ def read_configuration(files: ConfigurationFiles) -> Found:
     Two files of one folder are wrong: which of them counts would be a guess.
     """
     file = files.paths[0]
-    why = "" if files.named else distrusted(file)
+    why = "" if files.named else _distrusted(file)
     if why:
         text = f"not used: {why}; name it with --config {file}, or pass --no-config"
         return None, (Diagnostic("KV058", Severity.ERROR, text, Location(file)),)
     if len(files.paths) > 1:
-        text = f"{files.paths[1]} has a table [{'.'.join(TABLE)}] too: keep one of both"
+        text = f"{files.paths[1]} has a table [{'.'.join(_TABLE)}] too: keep one of both"
         return None, (_unusable(text, Location(file)),)
     found, remarks = _from_toml(file) if file.endswith(".toml") else _from_yaml(file)
     return found and found._replace(named=files.named), remarks
@@ -186,7 +188,7 @@ def _from_toml(file: str) -> Found:
     except RecursionError:
         place = Location(file, *_deepest(text))
         return None, (_unusable(f"cannot be read: {TOO_DEEP}", place),)
-    for name in TABLE:
+    for name in _TABLE:
         data = data.get(name, {})
         if not isinstance(data, dict):
             return None, (_unusable(f"`{name}` must be a table", _in_toml(file, text, ())),)
@@ -216,7 +218,7 @@ def _deepest(text: str) -> tuple[int, int]:
 
 def _in_toml(file: str, text: str, path: Path) -> Location:
     """Return the line of a key, or of its table: what is written on a line of its own."""
-    wanted = [*TABLE, *(part for part in path if isinstance(part, str))]
+    wanted = [*_TABLE, *(part for part in path if isinstance(part, str))]
     table: list[str] = []
     found = Location(file)
     for number, line in enumerate(text.split("\n"), 1):
@@ -224,7 +226,7 @@ def _in_toml(file: str, text: str, path: Path) -> Location:
         column = line.find(bare) + 1
         if bare.startswith("["):
             table = [part.strip(" \"'") for part in bare.split("]")[0].strip("[ ").split(".")]
-            if table == wanted[: len(table)] and len(table) >= len(TABLE):
+            if table == wanted[: len(table)] and len(table) >= len(_TABLE):
                 found = Location(file, number, column)
         elif [*table, bare.partition("=")[0].strip(" \"'")] == wanted:
             return Location(file, number, column)
