@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.api.baseline import known_by_now
+from kyvsim.api.apply import known_by_now
 from kyvsim.cli.apply_formats import (
     chosen_by,
     closing_look,
@@ -50,7 +50,7 @@ from kyvsim.cli.streams import is_terminal, say
 from kyvsim.kube.quantities import format_duration, parse_duration
 from kyvsim.model.ending import Verdict
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.baseline_file import baseline_text
+from kyvsim.report.known_failures import baseline_text
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.look import Show
 from kyvsim.report.progress import waiting, with_progress

@@ -22,7 +22,8 @@ from kyvsim.expr.functions.table import functions
 from kyvsim.expr.show_tree import show_tree
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep
-from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.kube.yaml_document import YamlError
+from kyvsim.kube.yaml_text import load_one
 from kyvsim.load.files import TOO_LARGE, read_bytes
 from kyvsim.model.diagnostic import likely
 from kyvsim.model.ports import BudgetError

@@ -32,10 +32,9 @@ from kyvsim.model.ending import Fact, Verdict
 from kyvsim.report.ending import ending_line
 from kyvsim.report.finding import Findings
 from kyvsim.report.lint_formats import FORMATS
-from kyvsim.report.look import Look
+from kyvsim.report.look import Look, sheet_of
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import counted, safe_line
-from kyvsim.report.wrapped import sheet_of
 
 _HELP = """Check policies without resources and show all that is wrong with them.
 

@@ -5,9 +5,9 @@ from functools import lru_cache
 
 from kyvsim.expr.closures import Missing
 from kyvsim.expr.functions.record import Function
+from kyvsim.expr.functions.table import function_named
 from kyvsim.expr.lower import Surroundings, lower
 from kyvsim.expr.parse import Tree, parse
-from kyvsim.expr.query import function_named
 from kyvsim.kube.objects import Json
 from kyvsim.model.ports import System
 

@@ -14,15 +14,8 @@ from typing import NamedTuple
 from kyvsim.kube.discovery import is_builtin, kind_of_plural, plural, split_api_version
 from kyvsim.kube.list_items import cut_list, read_text
 from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.kube.yaml_text import (
-    Chunk,
-    Excerpt,
-    Keys,
-    YamlError,
-    find_position,
-    load_first,
-    split_chunks,
-)
+from kyvsim.kube.yaml_document import Keys, YamlError
+from kyvsim.kube.yaml_text import Chunk, Excerpt, find_position, load_first, split_chunks
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.recognise import helm_template, templated_path, without_comments, wrong_text

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from kyvsim.go.json import json_kind
 from kyvsim.kube.go_text import to_json
 from kyvsim.kube.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep
-from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.kube.yaml_document import YamlError
+from kyvsim.kube.yaml_text import load_one
 from kyvsim.model.ports import FEW, Meter
 from kyvsim.patch.json_pointer import (
     KYVERNO,

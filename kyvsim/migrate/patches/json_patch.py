@@ -7,7 +7,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.expr.variables import find_variables
 from kyvsim.kube.objects import Json
-from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.kube.yaml_document import YamlError
+from kyvsim.kube.yaml_text import load_one
 from kyvsim.migrate.expressions import (
     FALSE,
     OR,

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.kube.yaml_document import YamlError
+from kyvsim.kube.yaml_text import load_one
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has, is_set
 from kyvsim.languages.classic.checks.variables import PLAIN_VARIABLE
 from kyvsim.match.criteria import filters

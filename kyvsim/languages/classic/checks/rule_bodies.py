@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from kyvsim.expr.variables import VARIABLE
 from kyvsim.kube.go_text import quote, to_json
 from kyvsim.kube.objects import Json
-from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.kube.yaml_document import YamlError
+from kyvsim.kube.yaml_text import load_one
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has, marked_texts, refuse
 from kyvsim.languages.classic.checks.variables import PLAIN_VARIABLE, mask_variables
