@@ -53,11 +53,21 @@ class LineSettings(NamedTuple):
 
 
 class _Settable(click.Parameter):
-    """A parameter that a configuration and variables may set."""
+    """A parameter that a configuration and variables may set.
 
-    shared: bool
-    """Whether a key of the configuration sets it for all commands that have it at once."""
-    effect: Effect
+    With `shared` a key of the configuration sets it for all commands that have it at once.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        effect: Effect = Effect.RUNS,
+        shared: bool = False,
+        **settings: Any,
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self.effect = effect
+        self.shared = shared
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -98,17 +108,6 @@ class _Settable(click.Parameter):
 class Option(_Settable, click.Option):
     """An option; its keys in a configuration are its long spellings."""
 
-    def __init__(
-        self,
-        *arguments: Any,
-        effect: Effect = Effect.RUNS,
-        shared: bool = False,
-        **settings: Any,
-    ) -> None:
-        super().__init__(*arguments, **settings)
-        self.effect = effect
-        self.shared = shared
-
     @property
     def keys(self) -> tuple[str, ...]:
         """What it is called in a configuration; empty where it cannot be set there."""
@@ -128,14 +127,9 @@ class Option(_Settable, click.Option):
 class Argument(_Settable, click.Argument):
     """An argument, which is read; `key` is what a configuration calls it."""
 
-    effect = Effect.NONE
-
-    def __init__(
-        self, *arguments: Any, key: str = "", shared: bool = False, **settings: Any
-    ) -> None:
-        super().__init__(*arguments, **settings)
+    def __init__(self, *arguments: Any, key: str = "", **settings: Any) -> None:
+        super().__init__(*arguments, effect=Effect.NONE, **settings)
         self.key = key
-        self.shared = shared
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -205,22 +199,22 @@ def bad_value(ctx: click.Context, spelled: str, text: str) -> ValueUsageError:
 Settable = Option | Argument
 
 
-def option(*names: str, effect: Effect, shared: bool = False, **settings: Any) -> Decorator:
+def option(*names: str, effect: Effect, **settings: Any) -> Decorator:
     """Return click's decorator for an option, which has to say what it decides."""
-    return click.option(*names, cls=Option, effect=effect, shared=shared, **settings)
+    return click.option(*names, cls=Option, effect=effect, **settings)
 
 
-def safe_option(*names: str, shared: bool = False, **settings: Any) -> Decorator:
+def safe_option(*names: str, **settings: Any) -> Decorator:
     """Return the decorator for an option that decides no more than what is read and shown.
 
     A configuration that was discovered may set it.
     """
-    return option(*names, effect=Effect.NONE, shared=shared, **settings)
+    return option(*names, effect=Effect.NONE, **settings)
 
 
-def argument(*names: str, key: str = "", shared: bool = False, **settings: Any) -> Decorator:
+def argument(*names: str, **settings: Any) -> Decorator:
     """Return click's decorator for an argument."""
-    return click.argument(*names, cls=Argument, key=key, shared=shared, **settings)
+    return click.argument(*names, cls=Argument, **settings)
 
 
 def offering(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
