@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
-from unicodedata import east_asian_width
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.result import EngineResponse, Excerpt
@@ -130,16 +129,27 @@ def _cut(texts: list[str], room: int) -> list[str]:
     elif _cells(before) > room // 2:
         before = before[: room // 2]
     if _cells(before + meant) > room:
-        return [before, meant[: room - _cells(before) - 1] + _CUT, ""]
+        return [before, _cropped(meant, room - _cells(before) - 1) + _CUT, ""]
     left = room - _cells(before + meant)
-    return [before, meant, after if _cells(after) <= left else after[: max(left - 1, 0)] + _CUT]
+    return [before, meant, after if _cells(after) <= left else _cropped(after, left - 1) + _CUT]
+
+
+def _cropped(text: str, room: int) -> str:
+    """Return as much of a text as there are columns for; it takes more."""
+    if text.isascii():
+        return text[: max(room, 0)]
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, max(room, 0))
 
 
 def _cells(text: str) -> int:
     """Return how many columns a text takes on a terminal."""
     if text.isascii():
         return len(text)
-    return sum(2 if east_asian_width(one) in "WF" else 1 for one in text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 # Where that which a result speaks of is written: its object, the failing part of it, its rule.

@@ -1,4 +1,5 @@
 import pytest
+from rich.cells import cell_len
 
 from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of, window_of
 
@@ -49,6 +50,22 @@ def test_control_characters_are_shown_and_the_mark_keeps_its_place():
     line, below = shown("  a\x1b[31m: {b: 1}", 12)
     assert line == "7 |   a\\x1b[31m: {b: 1}"
     assert line[below.index("^") :].startswith("b: 1")
+
+
+@pytest.mark.parametrize(
+    ("source", "column", "width", "mark"),
+    [
+        ("日本: {b: 1}", 6, 80, (11, 4)),
+        ("e\u0301e\u0301: {b: 1}", 8, 80, (9, 4)),  # combining accents take no column
+        ("a: 日本" * 40, 1, 40, (4, 35)),
+        ("{日本: 1, b: " + "本" * 40 + "}", 2, 40, (5, 7)),
+    ],
+)
+def test_marks_and_cuts_count_columns_of_a_terminal(source, column, width, mark):
+    (gutter, line), (_, below) = excerpt_lines(excerpt_of(source, column), 7, width)
+    start = len(gutter) + below.index("^")
+    assert (start, below.count("^")) == mark
+    assert len(gutter) + cell_len(line) <= width
 
 
 def test_nothing_is_shown_of_a_place_that_is_not_there():
