@@ -1,4 +1,4 @@
-"""Named formats of texts, such as DNS labels, and what is wrong with a text that is none.
+"""Formats of names and labels, such as DNS labels, and what is wrong with a text that is none.
 
 Source of the rules: upstream k8s.io/apiserver pkg/cel/library/format.go; the messages are those of
 k8s.io/apimachinery pkg/api/validate/content and pkg/util/validation.
@@ -6,14 +6,10 @@ k8s.io/apimachinery pkg/api/validate/content and pkg/util/validation.
 
 import re
 from collections.abc import Callable
-from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.go_time import TimeError, parse_time
-from kyvsim.kube.go_url import UrlError, parse_request_uri
-
-_Check = Callable[[str], list[str]]
+Check = Callable[[str], list[str]]
 
 
 class _Shape(NamedTuple):
@@ -82,14 +78,10 @@ _LABEL_VALUE = _Shape(
     ("MyValue", "my_value", "12345"),
     "bytes",
 )
-# Regular expressions are texts here, which `re` compiles when they are first used: few runs do.
-_UUID = "[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}"
-_BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
-_CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
 
 
 def format_problems(name: str, text: str) -> list[str]:
-    """Return what is wrong with a text by a named format; nothing where it fits."""
+    """Return what is wrong with a text by a format of names; nothing where it fits."""
     return CHECKS[name](text)
 
 
@@ -128,7 +120,7 @@ def _qualified_name(text: str) -> list[str]:
     return found + [f"name part {one}" for one in problems]
 
 
-def _prefix_of(check: _Check) -> _Check:
+def _prefix_of(check: Check) -> Check:
     """Return the check for what will be followed by a generated ending."""
 
     def masked(text: str) -> list[str]:
@@ -137,41 +129,7 @@ def _prefix_of(check: _Check) -> _Check:
     return masked
 
 
-def _uri(text: str) -> list[str]:
-    try:
-        parse_request_uri(text)
-    except UrlError as error:
-        return [str(error)]
-    return []
-
-
-def _is_date(text: str) -> bool:
-    try:
-        parse_time("2006-01-02", text)
-    except TimeError:
-        return False
-    return True
-
-
-def _is_datetime(text: str) -> bool:
-    if len(text) < 4:
-        return False
-    date, _, clock = text.lower().partition("t")
-    found = re.fullmatch(_CLOCK, clock)
-    return (
-        found is not None
-        and _is_date(date)
-        and int(found[1]) <= 23
-        and int(found[2]) <= 59
-        and int(found[3]) <= 59
-    )
-
-
-def _unless(holds: Callable[[str], object], problem: str) -> _Check:
-    return lambda text: [] if holds(text) else [problem]
-
-
-CHECKS: MappingProxyType[str, _Check] = MappingProxyType(
+CHECKS: MappingProxyType[str, Check] = MappingProxyType(
     {
         "dns1123Label": _label,
         "dns1123Subdomain": _SUBDOMAIN.check,
@@ -181,11 +139,6 @@ CHECKS: MappingProxyType[str, _Check] = MappingProxyType(
         "dns1123SubdomainPrefix": _prefix_of(_SUBDOMAIN.check),
         "dns1035LabelPrefix": _prefix_of(_OLD_LABEL.check),
         "labelValue": _LABEL_VALUE.check,
-        "uri": _uri,
-        "uuid": _unless(partial(re.fullmatch, _UUID), "does not match the UUID format"),
-        "byte": _unless(partial(re.fullmatch, _BASE64), "invalid base64"),
-        "date": _unless(_is_date, "invalid date"),
-        "datetime": _unless(_is_datetime, "invalid datetime"),
     }
 )
 """By its name, what returns the problems of a text with a format."""

@@ -11,7 +11,6 @@ import glob
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.load.folders import (
@@ -113,15 +112,18 @@ def explain_missing(path: str) -> str:
         return "no such file: only local files are read"
     if glob.has_magic(path):
         return "the pattern finds no file"
-    given = Path(path)
-    if given.is_symlink():
+    if os.path.islink(path):
         return f"a symbolic link to `{os.readlink(path)}`, which does not exist"
+    root = os.sep if os.path.isabs(path) else ""
+    folder, name = os.path.split(
+        root + os.sep.join(part for part in path.split(os.sep) if part not in {"", os.curdir})
+    )
     try:
-        names = sorted(entry.name for entry in given.parent.iterdir())
+        names = sorted(os.listdir(folder or os.curdir))
     except (OSError, ValueError):
         return "no such file or folder"
-    close = _nearest(given.name, names)
-    hint = f": did you mean `{given.parent / close}`?" if close else ""
+    close = _nearest(name, names)
+    hint = f": did you mean `{os.path.join(folder, close)}`?" if close else ""
     return f"no such file or folder{hint}"
 
 

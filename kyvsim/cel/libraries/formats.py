@@ -3,7 +3,9 @@
 Source of the rules: upstream k8s.io/apiserver pkg/cel/library/format.go.
 """
 
+import re
 from collections.abc import Callable
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -11,7 +13,10 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import NONE, Optional
-from kyvsim.kube.formats import CHECKS, format_problems
+from kyvsim.kube.formats import CHECKS as NAME_CHECKS
+from kyvsim.kube.formats import Check
+from kyvsim.kube.go_time import TimeError, parse_time
+from kyvsim.kube.go_url import UrlError, parse_request_uri
 
 _TYPE = struct("kubernetes.NamedFormat")
 
@@ -37,6 +42,57 @@ class Format(NamedTuple):
         return _PATTERN_SIZES[self.name]
 
 
+# Regular expressions are texts here, which `re` compiles when they are first used: few runs do.
+_UUID = "[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}"
+_BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
+_CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
+
+
+def _uri(text: str) -> list[str]:
+    try:
+        parse_request_uri(text)
+    except UrlError as error:
+        return [str(error)]
+    return []
+
+
+def _is_date(text: str) -> bool:
+    try:
+        parse_time("2006-01-02", text)
+    except TimeError:
+        return False
+    return True
+
+
+def _is_datetime(text: str) -> bool:
+    if len(text) < 4:
+        return False
+    date, _, clock = text.lower().partition("t")
+    found = re.fullmatch(_CLOCK, clock)
+    return (
+        found is not None
+        and _is_date(date)
+        and int(found[1]) <= 23
+        and int(found[2]) <= 59
+        and int(found[3]) <= 59
+    )
+
+
+def _unless(holds: Callable[[str], object], problem: str) -> Check:
+    return lambda text: [] if holds(text) else [problem]
+
+
+_CHECKS: MappingProxyType[str, Check] = MappingProxyType(
+    {
+        **NAME_CHECKS,
+        "uri": _uri,
+        "uuid": _unless(partial(re.fullmatch, _UUID), "does not match the UUID format"),
+        "byte": _unless(partial(re.fullmatch, _BASE64), "invalid base64"),
+        "date": _unless(_is_date, "invalid date"),
+        "datetime": _unless(_is_datetime, "invalid datetime"),
+    }
+)
+"""By its name, what returns the problems of a text with a format."""
 _PATTERN_SIZES: MappingProxyType[str, int] = MappingProxyType(
     {
         **dict.fromkeys(("dns1123Label", "dns1123LabelPrefix"), 30),
@@ -53,11 +109,11 @@ _PATTERN_SIZES: MappingProxyType[str, int] = MappingProxyType(
 
 
 def _named(name: str) -> Optional:
-    return Optional(present=True, value=Format(name)) if name in CHECKS else NONE
+    return Optional(present=True, value=Format(name)) if name in _CHECKS else NONE
 
 
 def _validate(named: Format, text: str) -> Optional:
-    found = format_problems(named.name, text)
+    found = _CHECKS[named.name](text)
     return Optional(present=True, value=found) if found else NONE
 
 
@@ -70,7 +126,7 @@ FORMATS = Library(
     (
         *(
             function(f"format.{name}", way(f"() -> {_TYPE.name}", _constant(name)))
-            for name in CHECKS
+            for name in _CHECKS
         ),
         function("format.named", way(f"(string) -> optional<{_TYPE.name}>", _named)),
         function("validate", way(f"{_TYPE.name}.(string) -> optional<list<string>>", _validate)),
