@@ -9,7 +9,7 @@ import pytest
 
 from kyvsim.cli.main import ended_by
 
-SLOW = {"yaml", "rich", "jsonschema", "jmespath", "re2", "dataclasses", "importlib.metadata"}
+SLOW = {"yaml", "rich", "jsonschema", "jmespath", "re2"}
 PROGRAM = (sys.executable, "-m", "kyvsim")
 
 
