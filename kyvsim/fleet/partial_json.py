@@ -6,7 +6,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Count, Head, Refusal
 from kyvsim.model.source import Location
-from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json
 
 
 def head_json(head: Head) -> dict[str, Json]:

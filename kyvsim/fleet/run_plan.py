@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from kyvsim import __version__
 from kyvsim.fleet.partial_json import diagnostic_of
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json
 
 _REMARKS = ("before", "after", "left_out")
 

@@ -18,7 +18,7 @@ from kyvsim.model.difference import (
 )
 from kyvsim.model.source import Location
 from kyvsim.report.comparison import Comparison, comparison_ending, figures
-from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.json_text import to_json, without_comma
 from kyvsim.report.look import Look

@@ -6,7 +6,7 @@ from kyvsim.kube.objects import Json
 from kyvsim.model.evidence import Account, Counterexample, Evidence, SideReached
 from kyvsim.model.source import Location
 from kyvsim.report.coverage_json import point_json, ratio_json
-from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.equality import Equality
 from kyvsim.report.json_text import to_json

@@ -14,7 +14,7 @@ from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.report.changes import generated, mutations, passed_rules, patched_targets
 from kyvsim.report.cleanup import Deletions, schedule_entry
 from kyvsim.report.collisions import Collisions, collision_entry
-from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.finding import finding_of
 from kyvsim.report.idempotence import repeat_entries

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from kyvsim.report.diagnostic_json import diagnostic_issues
+from kyvsim.report.diagnostics import diagnostic_issues
 from kyvsim.report.finding import Findings
 from kyvsim.report.look import Look
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.finding import Findings
 from kyvsim.report.json_text import to_json

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.report.diagnostic_json import remark_text, source_lines
+from kyvsim.report.diagnostics import remark_text, source_lines
 from kyvsim.report.ending import closing_lines
 from kyvsim.report.finding import Findings
 from kyvsim.report.look import Look, Sheet, sheet_of

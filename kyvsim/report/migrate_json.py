@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kyvsim.kube.objects import Json
 from kyvsim.model.evidence import Evidence
 from kyvsim.model.migration import Conversion, Migration, RuleOutcome
-from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.equal_json import evidence_json
 from kyvsim.report.json_text import to_json

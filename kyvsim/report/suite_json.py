@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kyvsim.kube.objects import Json
 from kyvsim.model.source import Location
 from kyvsim.model.suite import RowOutcome, SuiteOutcome
-from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.json_text import to_json
 from kyvsim.report.mutants_json import mutants_json

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.model.suite import SuiteOutcome
-from kyvsim.report.diagnostic_json import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.mutants_json import mutants_json
 from kyvsim.report.object_yaml import to_yaml

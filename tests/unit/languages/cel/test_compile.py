@@ -4,7 +4,7 @@ from kyvsim.api import ApplyInputs, open_application
 from kyvsim.cel.kyverno.environments import KINDS as ENVIRONMENTS
 from kyvsim.languages import CEL_POLICIES
 from kyvsim.languages.cel.compile import KINDS
-from kyvsim.report.diagnostic_json import remark_text
+from kyvsim.report.diagnostics import remark_text
 
 
 def test_every_kind_that_is_read_is_compiled_and_every_other_way_round():
