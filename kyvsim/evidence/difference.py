@@ -15,8 +15,8 @@ def difference(old: Effect, new: Effect) -> Difference | None:
         return Difference.DELETION
     if old.blocked != new.blocked:
         return Difference.ENFORCEMENT_LOST if old.blocked else Difference.ENFORCEMENT_GAINED
-    if old.denied:
-        return None  # what is denied is not stored
+    if old.blocked:
+        return None  # what is denied is not stored; what is only reported is
     if old.object != new.object:
         same = _unordered(old.object) == _unordered(new.object)
         return Difference.ORDER if same else Difference.OBJECT

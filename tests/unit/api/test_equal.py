@@ -704,3 +704,22 @@ def test_several_fields_of_one_element_are_met_together():
 
     found = evidence(rules(naming(0)), rules(naming(1)))
     assert found.answer is Answer.COUNTEREXAMPLE
+
+
+@pytest.mark.parametrize(
+    ("action", "answer"), [("Audit", Answer.COUNTEREXAMPLE), ("Enforce", Answer.EQUAL)]
+)
+def test_what_is_only_reported_is_stored_and_compared(action, answer):
+    bad = {"key": "{{ request.object.data.k || '' }}", "operator": "Equals", "value": "bad"}
+    match = {"any": [{"resources": {"kinds": ["ConfigMap"], "operations": ["CREATE"]}}]}
+
+    def labelling(value):
+        patch = {"metadata": {"labels": {"step": value}}}
+        mutating = {"preconditions": {"all": [bad]}, "mutate": {"patchStrategicMerge": patch}}
+        denying = {"failureAction": action, "deny": {"conditions": {"all": [bad]}}}
+        return rules(
+            {"name": "m", "match": match, **mutating},
+            {"name": "v", "match": match, "validate": denying},
+        )
+
+    assert evidence(labelling("one"), labelling("two"), cases=500).answer is answer
