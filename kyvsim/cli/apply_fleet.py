@@ -1,7 +1,7 @@
-"""`kyvsim apply` over a fleet: --engine and --partials."""
+"""`kyvsim apply` over a fleet (--engine, --partials), and what is shown of partial reports."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from types import MappingProxyType
 from typing import Any, Final
@@ -10,19 +10,27 @@ import click
 
 from kyvsim.api import ApplyInputs
 from kyvsim.api.system import processors
-from kyvsim.cli.fleet_views import WHOLE, counts_of, whole_of
+from kyvsim.cli.closing import ClosingLook
 from kyvsim.cli.report_files import Chosen
-from kyvsim.cli.streams import is_terminal
+from kyvsim.cli.run_shown import View, show_run
+from kyvsim.cli.streams import is_terminal, shown_width, shows_colours
 from kyvsim.fleet.dask_engine import dask
 from kyvsim.fleet.engines import Engine, here, processes
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.plan import Cluster
-from kyvsim.fleet.reports import reports_in
+from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.run import Fleet, Progress, run_fleet
 from kyvsim.fleet.store import Store
 from kyvsim.load.scratch import scratch_folder
-from kyvsim.report.look import Show
+from kyvsim.model.partial import ToldRow
+from kyvsim.report.fleet_summary import document, grouped, table
+from kyvsim.report.log_commands import JSON
+from kyvsim.report.look import Look, Show
 from kyvsim.report.progress import with_growing_progress
+from kyvsim.report.run_formats import FORMATS
+from kyvsim.report.style import painter
+from kyvsim.report.told_rows import json_of, text_of
+from kyvsim.report.writing import render
 
 
 def check_fleet(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
@@ -128,3 +136,50 @@ def _with_bar(progress: Iterator[Progress]) -> Iterator[Progress]:
     if not is_terminal(sys.stderr):
         return progress
     return with_growing_progress(progress, lambda one, _: one.total, "applying")
+
+
+WHOLE = ("text", "json")
+"""The formats that rows without objects can be shown in."""
+
+
+def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
+    """Write a run in a format as `apply` does, and return its exit status.
+
+    Raises FleetError where the rows that are asked for are not there.
+    """
+    if options["detailed_results"] and not reports.plan.everything:
+        text = "the partial reports hold no rows of passed and skipped rules"
+        raise FleetError(f"--detailed-results: {text}: run `apply` with it")
+    format_ = FORMATS[shown]
+    colours = format_.for_people and shows_colours(unwanted=options["remove_color"])
+    look = Look(
+        colours=colours,
+        detailed=options["detailed_results"],
+        show=Show(options["show"] or Show.CHANGES),
+        width=shown_width(sys.stdout),
+    )
+
+    def as_text(rows: Iterable[ToldRow]) -> tuple[str, list[str]]:
+        return text_of(rows, look), []
+
+    is_view = format_.for_people and look.show is not Show.OBJECTS
+    run = reports.told_by(as_text if format_.for_people else json_of)
+    return show_run(
+        run,
+        options,
+        lambda one: render(format_.write, one, look),
+        View(format_.for_people, ClosingLook(look) if is_view else None, format_.media),
+    )
+
+
+def counts_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
+    """Write the counts of a run by what the options say, and return its exit status."""
+    by = options.get("by") or ("cluster",)
+    groups = grouped((one.head for one in reports.merged.pieces), by)
+    run = reports.run
+    if shown == "json":
+        return show_run(
+            run, options, lambda one: document(one, groups, by), View(for_people=False, media=JSON)
+        )
+    paint = painter(colours=shows_colours(unwanted=options["remove_color"]))
+    return show_run(run, options, lambda one: table(one, groups, by, paint), View(for_people=True))

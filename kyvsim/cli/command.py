@@ -1,6 +1,8 @@
 """Commands and groups: click's, with settings from outside of the line, and Go's spelling."""
 
+import contextlib
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -75,3 +77,15 @@ class Group(click.Group):
     """A command of such commands."""
 
     command_class = Command
+
+
+@contextlib.contextmanager
+def of_extra(extra: str) -> Iterator[None]:
+    """Let imports within need the packages of an extra; raises CommandError for one missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("kyvsim"):
+            raise
+        text = f"this needs the package {error.name}: pip install 'kyvsim[{extra}]'"
+        raise click.ClickException(text) from None

@@ -11,7 +11,7 @@ from kyvsim.api.equal import Comparison, EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.command import Command
-from kyvsim.cli.equal_tests import check_folder, write_tests
+from kyvsim.cli.golden_files import check_folder, write_tests
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option, time_option
 from kyvsim.cli.overwriting import reader_of
 from kyvsim.cli.parameters import Effect, PathType, argument, option, safe_option

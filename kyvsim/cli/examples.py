@@ -11,7 +11,7 @@ from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.suite_create import Creation, create_test
 from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.command import Command
-from kyvsim.cli.equal_tests import check_folder, write_in
+from kyvsim.cli.golden_files import check_folder, write_in
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.overwriting import reader_of
 from kyvsim.cli.parameters import Effect, PathType, argument, option

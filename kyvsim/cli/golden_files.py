@@ -1,14 +1,18 @@
-"""Files of expected objects, written complete or not at all, and never outside their folder."""
+"""Files of tests and expected objects, written whole or not at all, never outside a folder."""
 
 import contextlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from kyvsim.api.suite_create import Creation, create_test
 from kyvsim.api.suite_update import FileText, Updates
+from kyvsim.cli.overwriting import refuse_read
 from kyvsim.cli.streams import OutputError, say
+from kyvsim.kube.objects import Json
 from kyvsim.load.scratch import ScratchFiles
-from kyvsim.report.style import safe_line
+from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.style import counted, safe_line
 
 _FILE_MODE = 0o666
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
@@ -84,3 +88,45 @@ def _explained(file: FileText) -> Iterator[None]:
 def _fill(path: str, text: str) -> None:
     with open(os.open(path, _FLAGS, _FILE_MODE), "w", encoding="utf-8", newline="") as stream:
         stream.write(text)
+
+
+_RESOURCES = "resources.yaml"
+_MANIFEST = "kyverno-test.yaml"
+
+
+def check_folder(folder: str, reads: Callable[[str], bool], *, force: bool) -> None:
+    """Raise OutputError where a folder holds anything already, or anything that the run reads."""
+    if os.path.isdir(folder) and os.listdir(folder) and not force:
+        raise OutputError(safe_line(f"{folder}: not empty; --force overwrites"))
+    there = (os.path.join(place, name) for place, _, names in os.walk(folder) for name in names)
+    refuse_read(there, reads)
+
+
+def write_tests(
+    folder: str, objects: list[Json], left_out: int, sides: Iterable[tuple[str, tuple[str, ...]]]
+) -> None:
+    """Write objects, and for the policies of each side what they say of these now."""
+    resources = os.path.join(folder, _RESOURCES)
+    write_in(folder, resources, "---\n".join(map(to_yaml, objects)))
+    for name, policies in sides:
+        own = os.path.join(folder, name)
+        created = create_test(Creation(policies, (resources,), own, _MANIFEST))
+        for file in created.files:
+            write_in(own, file.path, file.text)
+        if not created.files:
+            say(f"warning: no test for the {name} policies: they say nothing of these objects")
+    aside = f", {counted(left_out, 'case')} left out that no test can have" if left_out else ""
+    say(
+        safe_line(
+            f"wrote {counted(len(objects), 'object')} and a test for each side to {folder}{aside}"
+        )
+    )
+
+
+def write_in(folder: str, path: str, text: str) -> None:
+    """Write a file into a folder, which is made if need be; raise OutputError if it cannot be."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write to {folder}: {error.strerror}") from None
+    write_file(FileText(path, text, folder))

@@ -8,9 +8,8 @@ import click
 from click.core import ParameterSource
 
 from kyvsim.api.workspace import Rules
-from kyvsim.cli.command import Command
+from kyvsim.cli.command import Command, of_extra
 from kyvsim.cli.exit_status import OK
-from kyvsim.cli.extras import of_extra
 from kyvsim.cli.options import list_option, strict_option
 from kyvsim.cli.parameters import Effect, PathType, argument, origin_of
 from kyvsim.cli.settings import read_values, use_settings

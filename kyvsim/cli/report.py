@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from kyvsim.cli.apply_fleet import WHOLE, counts_of, whole_of
 from kyvsim.cli.command import Group
-from kyvsim.cli.fleet_views import WHOLE, counts_of, whole_of
 from kyvsim.cli.options import (
     colour_option,
     fail_on_option,
