@@ -6,7 +6,8 @@ import pytest
 
 from kyvsim.kube.list_items import cut_list, read_text
 from kyvsim.kube.objects import MAX_DEPTH, is_too_deep
-from kyvsim.kube.yaml_text import YamlError, load_one
+from kyvsim.kube.yaml_document import YamlError
+from kyvsim.kube.yaml_text import load_one
 
 
 def nested(depth, core="x"):

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.kube.list_items import read_json
-from kyvsim.kube.yaml_text import Keys, YamlError, load_first
+from kyvsim.kube.yaml_document import Keys, YamlError
+from kyvsim.kube.yaml_text import load_first
 
 NUMBERS = ("0", "-0", "1", "-1", "1.5", "1e3", "1E-3", "-0.0", "1e999", "9007199254740993")
 NUMBERS += ("9223372036854775807", "9223372036854775808", "18446744073709551616", "1e21", "0.1")

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kyvsim.kube.objects import MAP_FIELDS
-from kyvsim.kube.yaml_document import read_one
+from kyvsim.kube.yaml_document import Keys, YamlError, read_one
 from kyvsim.kube.yaml_lines import read_plain
-from kyvsim.kube.yaml_text import Keys, YamlError, load_first, load_one, split_chunks
+from kyvsim.kube.yaml_text import load_first, load_one, split_chunks
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("fixtures", "policies", "tests")
