@@ -17,9 +17,9 @@ from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cli.commands import COMMANDS, module_of
 from kyvsim.conditions.operators import OPERATORS, operators
+from kyvsim.context.json_context import ContextLoader
 from kyvsim.context.loaders import FIELDS as CONTEXT_FIELDS
 from kyvsim.context.loaders import loader_of
-from kyvsim.context.loaders.protocol import ContextLoader
 from kyvsim.expr.functions.record import Function
 from kyvsim.expr.functions.table import FAMILIES, family, functions
 from kyvsim.languages import LANGUAGES

@@ -5,10 +5,16 @@ from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.explain_rows import compile_explain
-from kyvsim.api.inputs import ApplyInputs, LoadResources, ReadInputs, objects_of, read_inputs
+from kyvsim.api.inputs import (
+    ApplyInputs,
+    LoadResources,
+    ReadInputs,
+    objects_of,
+    old_key,
+    read_inputs,
+)
 from kyvsim.api.refused_objects import RefusedObjects, warnings_of
 from kyvsim.api.system import own_system
-from kyvsim.api.what_if import old_key
 from kyvsim.compile import CompileOptions, Model, PolicySet
 from kyvsim.engine import GivenObjects, World, creation_of, evaluate, request_of, reviewed
 from kyvsim.engine.evaluate import evaluate_payload

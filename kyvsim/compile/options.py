@@ -1,4 +1,4 @@
-"""What compiling depends on besides the policies."""
+"""What compiling depends on besides the policies, and how diagnostics about them are made."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -6,9 +6,13 @@ from typing import NamedTuple
 from kyvsim.expr import System
 from kyvsim.kube.discovery import NO_KINDS, KindTable
 from kyvsim.kube.objects import Json
+from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
 from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Binding, Policy, Rule
 from kyvsim.model.probe import NO_PROBE, Follower, Listener, PolicyPlace, Probe
+from kyvsim.model.source import Document, Path
+
+# What compiling depends on besides the policies.
 
 
 class Model(StrEnum):
@@ -59,3 +63,22 @@ class CompileOptions(NamedTuple):
             return NO_PROBE
         place = PolicyPlace(policy.document, policy.key, rule.name, rule.path)
         return Probe(place, self.listener, self.follower)
+
+
+# How a warning about a place of a document is made.
+
+
+def warn(
+    document: Document, code: str, message: str, path: Path = (), *, fix: Fix | None = None
+) -> Diagnostic:
+    """Return a warning about the node at `path` of a document, and what would put it right."""
+    return Diagnostic(code, Severity.WARNING, message, document.locate(path), fix=fix)
+
+
+def uncompiled(policy: Policy, error: Exception | str) -> Diagnostic:
+    """Return that a policy cannot be compiled, and why.
+
+    KV190: an expression or another text of the policy cannot be read.
+    """
+    message = f"policy `{policy.key}` can't be compiled: {error}"
+    return Diagnostic("KV190", Severity.ERROR, message, policy.document.locate(("spec",)))

@@ -4,11 +4,16 @@ import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
+from kyvsim.expr import System
 from kyvsim.kube.objects import Json
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import Outside
 from kyvsim.model.probe import Probe, following
+
+# What expressions of one rule evaluation see: plain values, and entries loaded when asked for.
+
 
 # Variables given by dotted names, put into the data that expressions see.
 
@@ -252,3 +257,15 @@ def _told(step: Step, found: Json, _: JSONContext) -> Step:
     if found is SKIPPED:
         return step._replace(note="nothing answers it")
     return step._replace(found=Value(found))
+
+
+# What a context loader is: the field it reads, and how an entry with that field is compiled.
+
+
+class ContextLoader(NamedTuple):
+    """One source of context entries."""
+
+    field: str
+    """The field of an entry that this loader reads, such as `configMap`."""
+    compile: Callable[[str, Json, System], EntryLoader]
+    """Takes the entry's name and what stands in its field."""

@@ -3,8 +3,7 @@
 from kyvsim.engine.evaluate import evaluate, passing, shown_passes
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.policy import open_request, run_turn
-from kyvsim.engine.requests import creation_of, request_of, reviewed
-from kyvsim.engine.world import World
+from kyvsim.engine.world import World, creation_of, request_of, reviewed
 
 __all__ = [
     "GivenObjects",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from kyvsim.compile.remark import warn
+from kyvsim.compile.options import warn
 from kyvsim.kube.discovery import is_namespaced, preferred_version, split_api_version
 from kyvsim.kube.go_time import TimeError, parse_rfc3339
 from kyvsim.kube.objects import Json, metadata, text_field

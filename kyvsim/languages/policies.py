@@ -12,7 +12,7 @@ from kyvsim.compile import (
     PolicySet,
     index_policies,
 )
-from kyvsim.compile.remark import uncompiled
+from kyvsim.compile.options import uncompiled
 from kyvsim.kube.objects import Json, text_field
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.model.diagnostic import Diagnostic

@@ -1,8 +1,7 @@
 """Validation patterns with anchors, compiled once to closures."""
 
 from kyvsim.pattern.build import compile_any_pattern, compile_pattern
-from kyvsim.pattern.checks import compile_scalar
-from kyvsim.pattern.failure_path import FailureKind, PatternFailure
+from kyvsim.pattern.checks import FailureKind, PatternFailure, compile_scalar
 
 __all__ = [
     "FailureKind",

@@ -13,26 +13,24 @@ from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.probe import NO_PROBE, Probe, following, tell, unheard
 from kyvsim.model.result import RuleStatus
 from kyvsim.pattern import anchors, checks
-from kyvsim.pattern import failure_path as paths
+from kyvsim.pattern import checks as paths
 from kyvsim.pattern.anchors import parse_anchor
 from kyvsim.pattern.checks import (
     Check,
-    Member,
-    Notes,
-    present_check,
-    scalar_check,
-    structure_mismatch,
-    type_name,
-)
-from kyvsim.pattern.failure_path import (
     FailureKind,
+    Member,
     Mismatch,
+    Notes,
     PatternFailure,
     Place,
     Weight,
     below,
     inside,
     path_text,
+    present_check,
+    scalar_check,
+    structure_mismatch,
+    type_name,
 )
 
 # Checks of patterns that tell what each part of a pattern found.

@@ -1,16 +1,139 @@
 """Checks of the parts of a pattern: scalars, lists and maps, with their anchors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from enum import Enum
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kube.go_text import sprint
 from kyvsim.kube.numbers import float_equals, int_equals
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_text_pattern, plain_alternatives
-from kyvsim.pattern import failure_path as paths
-from kyvsim.pattern.failure_path import Mismatch, Place, Weight, in_element, path_text, weigh
+
+# What did not match, and where: built only when a check fails.
+#
+# A place is known when a pattern is compiled but for the list indices in it. So a failing leaf
+# knows its place, and every list that the failure passes on its way out adds one index in front.
+#
+# upstream: pkg/engine/validate (PatternError) and pkg/engine/anchor/error.go.
+
+
+Place: TypeAlias = tuple[str, ...]
+"""Pieces of a path; a list index stands between each two: ("/spec/containers/", "/image/")."""
+Indices: TypeAlias = tuple[int, ...]
+
+ROOT: Final[Place] = ("/",)
+
+CONDITIONAL = "conditional anchor mismatch"
+GLOBAL = "global anchor mismatch"
+NEGATED = "negation anchor matched in resource"
+_COMMON = "anchor m"
+"""Part of all three phrases: most texts are cleared by looking for it alone."""
+
+
+class FailureKind(Enum):
+    """What a mismatch means for the rule."""
+
+    SKIP = "skip"
+    """A conditional or global anchor did not match: the rule does not apply."""
+    FAIL = "fail"
+    """The object breaks the pattern at `PatternFailure.path`."""
+    ERROR = "error"
+    """The object breaks the pattern, but an anchor's key never occurred: there is no path."""
+
+
+class Weight(Enum):
+    """How a mismatch acts on the anchors around it."""
+
+    PLAIN = "plain"
+    SKIP = "skip"
+    NEGATION = "negation"
+
+
+class Mismatch(NamedTuple):
+    """One failed check, on its way out of the pattern."""
+
+    weight: Weight
+    place: Place | None
+    """None where upstream reports no path."""
+    text: Callable[[Indices], str]
+    indices: Indices = ()
+    collected: bool = False
+    """Whether it stands for the mismatches of a whole map or list."""
+
+
+class PatternFailure(NamedTuple):
+    """Why an object does not match a pattern."""
+
+    kind: FailureKind
+    path: str
+    """Such as `/spec/containers/0/image/`; empty unless `kind` is FAIL."""
+    mismatch: Mismatch
+
+    @property
+    def message(self) -> str:
+        """Upstream's text of the mismatch; made when asked, since few results show it."""
+        return self.mismatch.text(self.mismatch.indices)
+
+
+def weigh(text: str) -> Weight:
+    """Return the weight of a plain error's text.
+
+    upstream: an error that lost its type is told by the words in it, even where they come from
+    the object or the pattern.
+    """
+    if _COMMON not in text:
+        return Weight.PLAIN
+    if CONDITIONAL in text or GLOBAL in text:
+        return Weight.SKIP
+    return Weight.NEGATION if NEGATED in text else Weight.PLAIN
+
+
+def below(place: Place, key: str) -> Place:
+    """Return the place of `key` in the map at `place`."""
+    return (*place[:-1], f"{place[-1]}{key}/")
+
+
+def inside(place: Place) -> Place:
+    """Return the place of the elements of the list at `place`."""
+    return (*place, "/")
+
+
+def path_text(place: Place, indices: Indices) -> str:
+    """Return the path of a place, with the list indices filled in."""
+    path = place[0]
+    for at, index in enumerate(indices, 1):
+        path += f"{index}{place[at]}"
+    return path
+
+
+def in_element(mismatch: Mismatch, index: int) -> Mismatch:
+    """Return a mismatch of a list's element as one of the list."""
+    weight, place, text, indices, collected = mismatch
+    return Mismatch(weight, place, text, (index, *indices), collected)
+
+
+def collect(mismatches: Sequence[Mismatch], place: Place) -> Mismatch:
+    """Return one skipping mismatch for several, with their texts joined."""
+    found = tuple(mismatches)
+
+    def text(indices: Indices) -> str:
+        return "; ".join(each.text(indices + each.indices) for each in found)
+
+    return Mismatch(Weight.SKIP, place, text, (), collected=True)
+
+
+def skipping(mismatch: Mismatch, prefix: str) -> Mismatch:
+    """Return a mismatch under a conditional or global anchor as that anchor's own."""
+    inner = mismatch.text
+    return Mismatch(
+        Weight.SKIP, mismatch.place, lambda indices: f"{prefix}: {inner(indices)}", mismatch.indices
+    )
+
+
+# Checks of the parts of a pattern: scalars, lists and maps, with their anchors.
+
 
 # Scalars of patterns: one pattern value to one predicate.
 #
@@ -83,7 +206,7 @@ def plain_mismatch(place: Place, form: str) -> Mismatch:
     """Return a mismatch whose text is `form`, with the path for the `%s` it may hold."""
     before, sign, after = form.partition("%s")
 
-    def text(indices: paths.Indices) -> str:
+    def text(indices: Indices) -> str:
         return f"{before}{path_text(place, indices)}{after}" if sign else form
 
     return Mismatch(weigh(form + "".join(place)), place, text)
@@ -128,7 +251,7 @@ def _scalar_mismatch(pattern: Json, place: Place) -> Callable[[Json], Mismatch]:
     usual = weigh(fixed)
 
     def mismatch(value: Json) -> Mismatch:
-        def text(indices: paths.Indices) -> str:
+        def text(indices: Indices) -> str:
             found = sprint(value)
             where = path_text(place, indices)
             return f"resource value '{found}' does not match '{wanted}' at path {where}"
@@ -195,7 +318,7 @@ def each_check(element: Check, place: Place) -> Check:
             skips = [] if skips is None else skips
             skips.append(in_element(mismatch, index))
         if skips is not None and len(skips) == len(value):
-            return paths.collect(skips, place)
+            return collect(skips, place)
         return None
 
     return check
@@ -218,7 +341,7 @@ def paired_check(elements: tuple[Check, ...], place: Place) -> Check:
                 if mismatch.weight is not Weight.SKIP:
                     return mismatch
                 skips.append(mismatch)
-        return paths.collect(skips, place) if len(skips) == len(elements) else None
+        return collect(skips, place) if len(skips) == len(elements) else None
 
     return check
 
@@ -306,7 +429,7 @@ def _check_anchors(
         elif not is_single:
             return mismatch
     if skips and (is_single or not is_applied):
-        return paths.collect(skips, place)
+        return collect(skips, place)
     return None
 
 
@@ -372,7 +495,7 @@ def structure_mismatch(place: Place) -> Callable[[Json], Mismatch]:
     weight = weigh("".join(place))
 
     def mismatch(value: Json) -> Mismatch:
-        def text(indices: paths.Indices) -> str:
+        def text(indices: Indices) -> str:
             return (
                 "pattern and resource have different structures. "
                 f"Path: {path_text(place, indices)}. "
@@ -398,25 +521,25 @@ def noting(check: Check, tracked: tuple[tuple[str, str], ...]) -> Check:
 
 def absent_condition(place: Place) -> Mismatch:
     """Return the mismatch of a condition whose key the object lacks."""
-    text = f"{paths.CONDITIONAL}: conditional anchor key doesn't exist in the resource"
+    text = f"{CONDITIONAL}: conditional anchor key doesn't exist in the resource"
     return Mismatch(Weight.SKIP, place, lambda _: text)
 
 
 def skipping_check(check: Check, prefix: str) -> Check:
     """Return the check under a condition or global anchor: its mismatch skips the rule."""
 
-    def skipping(value: Json, notes: Notes | None) -> Mismatch | None:
+    def checked(value: Json, notes: Notes | None) -> Mismatch | None:
         mismatch = check(value, notes)
-        return None if mismatch is None else paths.skipping(mismatch, prefix)
+        return None if mismatch is None else skipping(mismatch, prefix)
 
-    return skipping
+    return checked
 
 
 def negation_check(place: Place) -> Check:
     """Return the check under a negation anchor: it fails because the key is there."""
 
-    def text(indices: paths.Indices) -> str:
-        return f"{paths.NEGATED}: {path_text(place, indices)} is not allowed"
+    def text(indices: Indices) -> str:
+        return f"{NEGATED}: {path_text(place, indices)} is not allowed"
 
     mismatch = Mismatch(Weight.NEGATION, place, text)
     return lambda _value, _notes: mismatch

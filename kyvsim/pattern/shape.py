@@ -11,10 +11,9 @@ from kyvsim.kube.numbers import with_floats
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
 from kyvsim.pattern import anchors
-from kyvsim.pattern import failure_path as paths
+from kyvsim.pattern import checks as paths
 from kyvsim.pattern.anchors import parse_anchor
-from kyvsim.pattern.checks import Check, scalar_check, scalar_list_check
-from kyvsim.pattern.failure_path import Weight
+from kyvsim.pattern.checks import Check, Weight, scalar_check, scalar_list_check
 from kyvsim.proof import (
     DoubtError,
     Each,

@@ -9,8 +9,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final, cast
 
-from kyvsim.context.json_context import EntryLoader, followed_entries
-from kyvsim.context.loaders.protocol import ContextLoader
+from kyvsim.context.json_context import ContextLoader, EntryLoader, followed_entries
 from kyvsim.expr import System
 from kyvsim.kube.objects import Json
 from kyvsim.model.probe import NO_PROBE, Probe

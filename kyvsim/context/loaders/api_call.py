@@ -17,8 +17,7 @@ from kyvsim.context.cluster_api import (
     answer_get,
     parse_path,
 )
-from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
-from kyvsim.context.loaders.protocol import ContextLoader
+from kyvsim.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.expr import (
     Query,
     QueryError,

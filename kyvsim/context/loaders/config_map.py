@@ -3,8 +3,7 @@
 Source of the rules: upstream pkg/engine/context/loaders/configmap.go.
 """
 
-from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
-from kyvsim.context.loaders.protocol import ContextLoader
+from kyvsim.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.expr import QueryError, System, compile_template
 from kyvsim.kube.objects import Json, metadata
 

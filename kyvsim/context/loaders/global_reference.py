@@ -6,8 +6,7 @@ cmd/cli/kubectl-kyverno/store (gctx_resolve.go, mock.go).
 """
 
 from kyvsim.context.global_data import KEPT, global_data, search
-from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
-from kyvsim.context.loaders.protocol import ContextLoader
+from kyvsim.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.expr import QueryError, System, compile_template
 from kyvsim.kube.objects import Json
 from kyvsim.model.ports import Outside

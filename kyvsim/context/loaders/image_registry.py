@@ -8,8 +8,7 @@ Source of the rules: upstream pkg/engine/context/loaders/imagedata.go.
 
 from typing import Final
 
-from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext
-from kyvsim.context.loaders.protocol import ContextLoader
+from kyvsim.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query, compile_template
 from kyvsim.kube.image import parse_image
 from kyvsim.kube.numbers import with_floats

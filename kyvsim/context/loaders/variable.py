@@ -5,8 +5,7 @@ Source of the rules: upstream pkg/engine/context/loaders/variable.go.
 
 from collections.abc import Callable
 
-from kyvsim.context.json_context import EntryLoader, JSONContext
-from kyvsim.context.loaders.protocol import ContextLoader
+from kyvsim.context.json_context import ContextLoader, EntryLoader, JSONContext
 from kyvsim.expr import (
     Query,
     QueryError,

@@ -9,8 +9,7 @@ from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.checks import check_policy
 from kyvsim.languages.classic.doubts import doubts_about
 from kyvsim.languages.classic.lower import declare_exceptions
-from kyvsim.languages.classic.policy import lower_policy
-from kyvsim.languages.classic.read import needs_request, read
+from kyvsim.languages.classic.policy import lower_policy, needs_request, read
 from kyvsim.languages.protocol import Language
 
 LANGUAGE = Language(

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.compile.options import CompileOptions
-from kyvsim.compile.remark import uncompiled
+from kyvsim.compile.options import CompileOptions, uncompiled
 from kyvsim.expr import QuerySyntaxError
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.advice import ADVICE

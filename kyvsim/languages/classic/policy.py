@@ -1,4 +1,4 @@
-"""One policy → CompiledPolicy."""
+"""One policy: from its document to a Policy, and from there to a CompiledPolicy."""
 
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -6,17 +6,23 @@ from typing import TypeAlias
 
 from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Derivation, DerivedForms
 from kyvsim.compile.followed import compile_tell, told_by
-from kyvsim.compile.options import CompileOptions
-from kyvsim.compile.remark import uncompiled
+from kyvsim.compile.options import CompileOptions, uncompiled
 from kyvsim.expr import QuerySyntaxError
+from kyvsim.kube.objects import Json, annotations, metadata, text_field
 from kyvsim.languages.classic.autogen import CRON_JOB, POD_CONTROLLERS, ComputedRules, compute_rules
-from kyvsim.languages.classic.checks.refusal import refuse
+from kyvsim.languages.classic.checks.refusal import refuse, rules_under_check
+from kyvsim.languages.classic.checks.variables import invalid_variables, user_dependencies
+from kyvsim.languages.classic.facts import policy_facts, rule_facts
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.ports import BudgetError
 from kyvsim.model.result import Phase, Stage
+from kyvsim.model.source import Document
+
+# One policy → CompiledPolicy.
+
 
 # Rules that tell what came of them: as a whole, and in each form that autogen gave them.
 
@@ -167,3 +173,45 @@ def _forms(computed: ComputedRules, lowered: Lowered) -> DerivedForms:
 def _form_of(kind: str) -> str:
     """Return the kind itself where its objects have derived rules of their own, else ""."""
     return kind if kind == CRON_JOB or kind not in POD_CONTROLLERS else ""
+
+
+# ClusterPolicy and Policy documents to policies, and whether they need a request.
+
+
+# Documents → ClusterPolicies and Policies.
+#
+# Codes: KV023 a policy without rules.
+
+
+def read(data: Json, document: Document) -> tuple[Policy, tuple[Diagnostic, ...]]:
+    """Return a policy whose shape is right, with a remark where it has no rules."""
+    spec = data["spec"]
+    rules = tuple(
+        Rule(rule["name"], rule, ("spec", "rules", index), rule_facts(rule, spec))
+        for index, rule in enumerate(spec.get("rules", ()))
+    )
+    policy = Policy(
+        kind=data["kind"],
+        name=metadata(data)["name"],
+        namespace=text_field(metadata(data), "namespace"),
+        annotations=annotations(data),
+        spec=spec,
+        rules=rules,
+        document=document,
+        facts=policy_facts(spec, tuple(rule.facts for rule in rules)),
+    )
+    if rules:
+        return policy, ()
+    place = document.locate(("spec",))
+    return policy, (Diagnostic("KV023", Severity.WARNING, "the policy has no rules", place),)
+
+
+# What of a policy only a request tells: its user, and variables of its own.
+
+
+def needs_request(policy: Policy) -> bool:
+    """Return whether a policy cannot be looked at in the background."""
+    if any(True for _ in user_dependencies(policy)):
+        return True
+    subjects = rules_under_check(policy)
+    return any(True for one in subjects for _ in invalid_variables(one, background=True))

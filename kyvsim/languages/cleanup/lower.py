@@ -16,8 +16,7 @@ from kyvsim.compile.compiled import (
     passed,
 )
 from kyvsim.compile.followed import APPLIED, compile_tell, followed_rule, told_by
-from kyvsim.compile.options import CompileOptions
-from kyvsim.compile.remark import uncompiled
+from kyvsim.compile.options import CompileOptions, uncompiled
 from kyvsim.conditions import ConditionError, compile_exception_conditions
 from kyvsim.context import EntryLoader, JSONContext
 from kyvsim.context.loaders import compile_entries

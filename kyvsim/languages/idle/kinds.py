@@ -12,7 +12,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile.remark import warn
+from kyvsim.compile.options import warn
 from kyvsim.kube.discovery import (
     crd_kinds,
     every_kind,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.compile.remark import warn
+from kyvsim.compile.options import warn
 from kyvsim.kube.objects import Json, contains_text
 from kyvsim.kube.wildcard import matches
 from kyvsim.languages.classic.checks.variables import impossible_calls_in, unreadable_variables

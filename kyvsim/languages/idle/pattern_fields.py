@@ -7,7 +7,7 @@ Kubernetes' own kinds are known, and those of the definitions that are given.
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 
-from kyvsim.compile.remark import warn
+from kyvsim.compile.options import warn
 from kyvsim.kube.discovery import KindTable, every_kind, parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.compile.remark import warn
+from kyvsim.compile.options import warn
 from kyvsim.kube.objects import Json
 from kyvsim.languages.classic.autogen import POD_CONTROLLERS, compute_rules
 from kyvsim.model.diagnostic import Diagnostic

@@ -6,7 +6,7 @@ import pytest
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.explain import NotFoundError, Wanted, open_explanation
-from kyvsim.api.what_if import WhatIf
+from kyvsim.api.inputs import WhatIf
 from kyvsim.load.files import Source
 from kyvsim.load.values import named_user
 from kyvsim.model.explanation import StepKind, deciding, deciding_part, places

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.api.what_if import AS_GIVEN
+from kyvsim.api.inputs import AS_GIVEN
 from kyvsim.load.values import named_user
 from kyvsim.model.request import Operation
 

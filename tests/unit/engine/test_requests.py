@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.engine.requests import request_of, reviewed
+from kyvsim.engine.world import request_of, reviewed
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}

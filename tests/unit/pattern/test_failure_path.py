@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.pattern.failure_path import (
+from kyvsim.pattern.checks import (
     ROOT,
     Mismatch,
     Weight,

@@ -12,7 +12,7 @@ say nothing.
 import re
 from collections.abc import Iterator
 
-from kyvsim.compile.remark import warn
+from kyvsim.compile.options import warn
 from kyvsim.conditions import operators
 from kyvsim.conditions.operators import Operator, duration_of
 from kyvsim.expr.errors import QuerySyntaxError

@@ -6,7 +6,7 @@ upstream: pkg/engine/variables/operator/utils.go, api/kyverno/v1/common_types.go
 import re
 from collections.abc import Iterator
 
-from kyvsim.compile.remark import warn
+from kyvsim.compile.options import warn
 from kyvsim.conditions import operators
 from kyvsim.conditions.operators import Operator
 from kyvsim.kube.objects import Json

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 from types import MappingProxyType
 
-from kyvsim.compile.remark import warn
+from kyvsim.compile.options import warn
 from kyvsim.kube.discovery import parse_kind_selector
 from kyvsim.kube.objects import Json
 from kyvsim.kube.wildcard import has_wildcard, matches

@@ -8,11 +8,7 @@ from kyvsim.compile.followed import CHECKED, DENIED, Ends
 from kyvsim.conditions import ConditionError, compile_conditions
 from kyvsim.conditions.shape import is_seen_whole, refuting_shape
 from kyvsim.kube.objects import Json
-from kyvsim.languages.classic.messages import (
-    compile_deny_message,
-    has_fixed_message,
-    usual_pass,
-)
+from kyvsim.languages.classic.messages import compile_deny_message, has_fixed_message, usual_pass
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.shared import carried_check, carried_deny, never_denies
 from kyvsim.model.result import Phase
