@@ -50,13 +50,13 @@ from kyvsim.cli.streams import is_terminal, say
 from kyvsim.kube.quantities import format_duration, parse_duration
 from kyvsim.model.ending import Verdict
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.known_failures import baseline_text
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.look import Show
 from kyvsim.report.progress import waiting, with_progress
 from kyvsim.report.run import Run
 from kyvsim.report.run_ending import run_ending
-from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.style import counted, safe_line
 
 _FORMAT_NAMES = frozenset({*FORMATS, "yml", "wide", "name"})

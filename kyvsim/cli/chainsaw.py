@@ -13,8 +13,8 @@ from kyvsim.cli.parameters import PathType, argument, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
-from kyvsim.report.chainsaw_formats import FORMATS
 from kyvsim.report.chainsaw_run import chainsaw_ending
+from kyvsim.report.formats import CHAINSAW_FORMATS as FORMATS
 from kyvsim.report.suite_rows import Sight
 
 _HELP = """Run chainsaw tests on a simulated cluster, a fresh one for each.

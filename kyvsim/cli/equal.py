@@ -24,8 +24,8 @@ from kyvsim.cli.report_files import (
 )
 from kyvsim.cli.streams import is_terminal, stdin_of, write_out
 from kyvsim.evidence.manifests import manifests
-from kyvsim.report.equal_formats import FORMATS
 from kyvsim.report.equality import Equality
+from kyvsim.report.formats import EQUAL_FORMATS as FORMATS
 from kyvsim.report.progress import waiting
 
 _HELP = """Compare two sets of policies by cases made of what they mention.

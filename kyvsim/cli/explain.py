@@ -22,7 +22,7 @@ from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import write_out
 from kyvsim.cli.walking import say_left_out
 from kyvsim.model.diagnostic import Severity
-from kyvsim.report.explain_formats import FORMATS
+from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
 
 _HELP = """Show how policies come to what they say of resources, step by step.
 

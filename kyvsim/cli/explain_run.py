@@ -15,11 +15,11 @@ from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, shows_colours
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.explain_formats import FORMATS as EXPLAIN_FORMATS
 from kyvsim.report.explain_words import Page
+from kyvsim.report.formats import EXPLAIN_FORMATS
+from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.progress import waiting
 from kyvsim.report.run import Run
-from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.writing import Writing
 
 _TEXT = "text"

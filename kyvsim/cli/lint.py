@@ -31,7 +31,7 @@ from kyvsim.model.diagnostic import strictly
 from kyvsim.model.ending import Fact, Verdict
 from kyvsim.report.ending import ending_line
 from kyvsim.report.finding import Findings
-from kyvsim.report.lint_formats import FORMATS
+from kyvsim.report.formats import LINT_FORMATS as FORMATS
 from kyvsim.report.look import Look, sheet_of
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import counted, safe_line

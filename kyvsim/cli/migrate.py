@@ -24,8 +24,8 @@ from kyvsim.migrate import MADE_KINDS
 from kyvsim.model.evidence import Answer
 from kyvsim.model.migration import Migration
 from kyvsim.report.ending import ending_line
+from kyvsim.report.formats import MIGRATE_FORMATS as FORMATS
 from kyvsim.report.log_commands import YAML
-from kyvsim.report.migrate_formats import FORMATS
 from kyvsim.report.migrate_text import ending_of
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import safe_line

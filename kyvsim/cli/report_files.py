@@ -15,7 +15,7 @@ from kyvsim.cli.parameters import Decorator, Effect, PathType, bad_value, option
 from kyvsim.cli.streams import OutputError
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.diagnostic import likely
-from kyvsim.report.format import Format
+from kyvsim.report.formats import Format
 from kyvsim.report.log_commands import TEXT, LogFilter
 
 _PATIENCE = 5.0

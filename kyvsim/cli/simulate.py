@@ -36,10 +36,10 @@ from kyvsim.kube.quantities import SECOND, parse_duration
 from kyvsim.model.ports import SIMULATED
 from kyvsim.model.scenario import ScenarioSettings
 from kyvsim.model.simulation import HazardLevel, Simulation
+from kyvsim.report.formats import TIMELINE_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.progress import with_growing_progress
 from kyvsim.report.simulation_ending import NO_LEVEL, SimulationTerms, simulation_ending
-from kyvsim.report.timeline_formats import FORMATS
 from kyvsim.report.timeline_rows import TimelineLook
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")

@@ -48,8 +48,8 @@ from kyvsim.cli.suite_watch import MACHINE, check_watch, watch
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
+from kyvsim.report.formats import SUITE_FORMATS as FORMATS
 from kyvsim.report.progress import waiting, with_progress
-from kyvsim.report.suite_formats import FORMATS
 from kyvsim.report.suite_rows import (
     Sight,
     diff_text,

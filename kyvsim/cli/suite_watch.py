@@ -14,8 +14,8 @@ from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.streams import say, write_out
 from kyvsim.cli.suite_options import asks_for_coverage, asks_for_mutants
 from kyvsim.model.suite import SuiteOutcome
+from kyvsim.report.formats import SUITE_FORMATS as FORMATS
 from kyvsim.report.style import counted, safe_line
-from kyvsim.report.suite_formats import FORMATS
 from kyvsim.report.suite_rows import summary_line, unusable_manifests
 
 

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.report.format import ANNOTATIONS
+from kyvsim.report.formats import ANNOTATIONS
 from kyvsim.report.style import CONTROLS
 
 TEXT = "text/plain"

@@ -1,23 +1,11 @@
 """The table of formats by command, read from their records."""
 
 import importlib
-import re
-from pathlib import Path
 
-import kyvsim.report
-from kyvsim.report.format import Format
+from kyvsim.report.formats import FORMATS_OF
 
 FIRST = "apply"
 """The command whose formats may be written while it runs."""
-
-
-def tables_of_formats():
-    """Yield each command that has formats, and these by name."""
-    for path in Path(kyvsim.report.__file__).parent.glob("*_formats.py"):
-        module = importlib.import_module(f"kyvsim.report.{path.stem}")
-        command = re.search(r"formats of `(?:kyvsim )?(.*?)`", module.__doc__)[1]
-        named = [one for name, one in vars(module).items() if name.endswith("FORMATS")]
-        yield command, next(one for one in named if isinstance(one["text"], Format))
 
 
 def about(found):
@@ -37,7 +25,7 @@ def row(command, name, found):
 def made():
     """Return a table for each command, `apply` first, as Markdown."""
     parts = []
-    for command, formats in sorted(tables_of_formats(), key=lambda one: (one[0] != FIRST, one[0])):
+    for command, formats in sorted(FORMATS_OF.items(), key=lambda one: (one[0] != FIRST, one[0])):
         columns = ["format", "media type", "file", *(["writes"] if command == FIRST else []), ""]
         head = f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}\n".replace("|  |", "| |")
         rows = "\n".join(row(command, name, found) for name, found in formats.items())

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.look import Look
-from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.writing import render
 
 KINDS = {"any": [{"resources": {"kinds": ["Service"]}}]}

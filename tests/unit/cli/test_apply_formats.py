@@ -8,7 +8,7 @@ import pytest
 from kyvsim.cli import apply as command
 from kyvsim.kube.yaml_text import load_all
 from kyvsim.model.result import RuleStatus
-from kyvsim.report.run_formats import FORMATS
+from kyvsim.report.formats import RUN_FORMATS as FORMATS
 
 BASIC = ("apply", "p.yaml", "-r", "r.yaml")
 FILES = [name for name in FORMATS if name != "text"]

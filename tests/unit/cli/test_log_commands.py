@@ -8,17 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 import yaml
 
-from kyvsim.report import (
-    chainsaw_formats,
-    diff_formats,
-    equal_formats,
-    explain_formats,
-    lint_formats,
-    migrate_formats,
-    run_formats,
-    suite_formats,
-    timeline_formats,
-)
+from kyvsim.report.formats import FORMATS_OF
 from kyvsim.report.log_commands import has_log_command
 
 EVIL = "x ##[stop] ##vso[task.x]y ##teamcity[z] ::add-mask::w\n::error::first"
@@ -108,17 +98,17 @@ CHAINSAW = {
 MANIFEST = "r ##[f] ::f::.yaml"
 
 CALLS = {
-    "apply": (run_formats.FORMATS, ["apply", "p.yaml", "-r", MANIFEST, "--detailed-results"]),
+    "apply": (FORMATS_OF["apply"], ["apply", "p.yaml", "-r", MANIFEST, "--detailed-results"]),
     "apply-objects": ({"text": None}, ["apply", "p.yaml", "-r", MANIFEST, "--show", "objects"]),
-    "lint": (lint_formats.FORMATS, ["lint", "p.yaml", "bad.yaml"]),
-    "explain": (explain_formats.FORMATS, ["explain", "p.yaml", "-r", MANIFEST]),
-    "diff": (diff_formats.FORMATS, ["diff", "p.yaml", "o.yaml", "-r", MANIFEST]),
-    "test": (suite_formats.FORMATS, ["test", ".", "--detailed-results"]),
-    "coverage": (suite_formats.FORMATS, ["test", ".", "--coverage"]),
-    "equal": (equal_formats.FORMATS, ["equal", "p.yaml", "o.yaml", "--max-cases", "20"]),
-    "migrate": (migrate_formats.FORMATS, ["migrate", "p.yaml"]),
-    "simulate": (timeline_formats.FORMATS, ["simulate", "s.yaml"]),
-    "chainsaw": (chainsaw_formats.FORMATS, ["chainsaw", "chainsaw-test.yaml"]),
+    "lint": (FORMATS_OF["lint"], ["lint", "p.yaml", "bad.yaml"]),
+    "explain": (FORMATS_OF["explain"], ["explain", "p.yaml", "-r", MANIFEST]),
+    "diff": (FORMATS_OF["diff"], ["diff", "p.yaml", "o.yaml", "-r", MANIFEST]),
+    "test": (FORMATS_OF["test"], ["test", ".", "--detailed-results"]),
+    "coverage": (FORMATS_OF["test"], ["test", ".", "--coverage"]),
+    "equal": (FORMATS_OF["equal"], ["equal", "p.yaml", "o.yaml", "--max-cases", "20"]),
+    "migrate": (FORMATS_OF["migrate"], ["migrate", "p.yaml"]),
+    "simulate": (FORMATS_OF["simulate"], ["simulate", "s.yaml"]),
+    "chainsaw": (FORMATS_OF["chainsaw"], ["chainsaw", "chainsaw-test.yaml"]),
 }
 
 
@@ -168,7 +158,7 @@ def test_no_command_gets_out(kyvsim, name, format_):
 
 
 def test_files_hold_what_standard_output_does(folder, kyvsim):
-    for format_ in run_formats.FORMATS:
+    for format_ in FORMATS_OF["apply"]:
         target = folder / f"out.{format_}"
         kyvsim("apply", "p.yaml", "-r", MANIFEST, f"--output-format={format_}={target}")
         written = target.read_text(encoding="utf-8")

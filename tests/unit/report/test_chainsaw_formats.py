@@ -10,8 +10,8 @@ from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.model.source import Location
-from kyvsim.report.chainsaw_formats import FORMATS
 from kyvsim.report.chainsaw_run import chainsaw_ending
+from kyvsim.report.formats import CHAINSAW_FORMATS as FORMATS
 from kyvsim.report.suite_rows import Sight
 
 PLACE = Location("t/chainsaw-test.yaml", 8, 5)

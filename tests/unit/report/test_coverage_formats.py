@@ -5,7 +5,7 @@ import pytest
 
 from kyvsim.model.probe import Coverage, FileCoverage, Point, PointKind, PointOutcome, Ratio
 from kyvsim.model.source import Location
-from kyvsim.report.coverage_formats import COVERAGE_FORMATS
+from kyvsim.report.formats import COVERAGE_FORMATS
 
 NOTHING = Coverage(())
 VERDICTS = ("passed", "failed")

@@ -8,8 +8,8 @@ import pytest
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind, Value
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Location
-from kyvsim.report.explain_formats import FORMATS
 from kyvsim.report.explain_words import Page
+from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m & \"'"
 

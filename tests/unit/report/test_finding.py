@@ -12,8 +12,8 @@ import yaml
 
 from kyvsim.api import ApplyInputs, apply, explain_rows, open_application
 from kyvsim.load.files import Source
+from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.look import Look, Show
-from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.writing import render, written
 
 POLICIES = """

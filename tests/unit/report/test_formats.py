@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
+from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.look import Look, Show
-from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.summary import Summary
 from kyvsim.report.writing import render
 

@@ -5,7 +5,7 @@ import pytest
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.report.finding import Findings
-from kyvsim.report.lint_formats import FORMATS
+from kyvsim.report.formats import LINT_FORMATS as FORMATS
 from kyvsim.report.look import Look
 
 ERROR = Diagnostic("KV012", Severity.ERROR, "unknown `x`,\n50% \x1b", Location("a,b:c.yaml", 3, 5))

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 import yaml
 
-from kyvsim.report.format import ANNOTATIONS
+from kyvsim.report.formats import ANNOTATIONS
 from kyvsim.report.log_commands import (
     JSON,
     TEXT,

@@ -14,9 +14,9 @@ import xmlschema
 import yaml
 
 from kyvsim.model.source import Document, Location
+from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.look import Look
 from kyvsim.report.run import Told
-from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.writing import compile_tell, render, written
 
 ROOT = Path(__file__).parents[3]

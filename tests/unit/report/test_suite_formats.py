@@ -9,9 +9,9 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.mutants import Hole, Mutants
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
-from kyvsim.report.format import ANNOTATIONS
+from kyvsim.report.formats import ANNOTATIONS
+from kyvsim.report.formats import SUITE_FORMATS as FORMATS
 from kyvsim.report.log_commands import log_safe
-from kyvsim.report.suite_formats import FORMATS
 from kyvsim.report.suite_rows import Sight
 
 PLACE = Location("a/kyverno-test.yaml", 7, 5)

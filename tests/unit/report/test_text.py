@@ -2,8 +2,8 @@ from dataclasses import replace
 
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report import ledger
+from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.look import Look, Show
-from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.writing import render
 
 

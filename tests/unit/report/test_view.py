@@ -1,8 +1,8 @@
 """The view of `apply`: what it tells of a run that has every status."""
 
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.look import Look, Show
-from kyvsim.report.run_formats import FORMATS
 from kyvsim.report.writing import render
 
 

@@ -1,0 +1,218 @@
+"""The formats of each command, by the names that choose them."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+# What is to be known of a format before it is chosen: a line in the table of each command.
+
+
+ANNOTATIONS = "text/x-github-annotations"
+"""The media type of lines that GitHub acts on: only the texts in the commands are the user's."""
+
+
+class Format(NamedTuple):
+    """A format, by its traits. Its module is loaded when it is chosen."""
+
+    module: str
+    """The module of `kyvsim.report` that writes it."""
+    media: str
+    """Its media type."""
+    extension: str
+    """How files in it are usually called, with the dot."""
+    name: str = "begin"
+    """The function of the module that writes it."""
+    for_people: bool = False
+    """Whether it is a view for people, which tells how the run ended; else it is for programs."""
+    whole: bool = False
+    """Whether it has to see everything before it can write anything; else it streams."""
+    parted: bool = False
+    """Whether parts of a run can be told apart, by several processes."""
+    explains: bool = False
+    """Whether it shows how rules came to their verdicts, where that is known."""
+
+    @property
+    def write(self) -> Callable[..., Any]:
+        """The function that writes it; what it takes and gives is said at each table."""
+        module = import_module(f"kyvsim.report.{self.module}")
+        found: Callable[..., Any] = getattr(module, self.name)
+        return found
+
+
+# The formats of `apply`, by the name that chooses them; each begins a `Writing`.
+
+
+RUN_FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "text": Format("view", "text/plain", ".txt", for_people=True, parted=True),
+        "table": Format("table", "text/plain", ".txt", for_people=True, whole=True, parted=True),
+        "json": Format("json_document", "application/json", ".json", parted=True),
+        "yaml": Format("yaml_document", "application/yaml", ".yaml", parted=True),
+        "manifests": Format("manifests", "application/yaml", ".yaml"),
+        "policy-report": Format(
+            "policy_report", "application/yaml", ".yaml", "begin_yaml", parted=True
+        ),
+        "policy-report-json": Format(
+            "policy_report", "application/json", ".json", "begin_json", parted=True
+        ),
+        "open-report": Format(
+            "policy_report", "application/yaml", ".yaml", "begin_open_yaml", parted=True
+        ),
+        "open-report-json": Format(
+            "policy_report", "application/json", ".json", "begin_open_json", parted=True
+        ),
+        "exceptions": Format(
+            "policy_exceptions", "application/yaml", ".yaml", "begin_yaml", parted=True
+        ),
+        "exceptions-json": Format(
+            "policy_exceptions", "application/json", ".json", "begin_json", parted=True
+        ),
+        "junit": Format("run_junit", "application/xml", ".xml", parted=True),
+        "sarif": Format("run_sarif", "application/sarif+json", ".sarif"),
+        "github": Format("run_github", ANNOTATIONS, ".txt", parted=True),
+        "gitlab": Format("run_gitlab", "application/json", ".json"),
+        "markdown": Format("run_markdown", "text/markdown", ".md", parted=True),
+        "csv": Format("run_csv", "text/csv", ".csv", parted=True),
+        "html": Format("run_html", "text/html", ".html", whole=True, parted=True, explains=True),
+    }
+)
+
+
+# The formats of `test`, by the name that chooses them.
+#
+# Each writes an outcome of tests as a `Sight` shows it.
+
+
+SUITE_FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "text": Format("suite_text", "text/plain", ".txt", "render", for_people=True),
+        "table": Format("suite_table", "text/plain", ".txt", "render", for_people=True, whole=True),
+        "json": Format("suite_json", "application/json", ".json", "render"),
+        "yaml": Format("suite_yaml", "application/yaml", ".yaml", "render"),
+        "markdown": Format("suite_markdown", "text/markdown", ".md", "render"),
+        "junit": Format("suite_junit", "application/xml", ".xml", "render"),
+        "tap": Format("suite_tap", "text/x-tap", ".tap", "render"),
+        "github": Format("suite_github", ANNOTATIONS, ".txt", "render"),
+        "html": Format("suite_html", "text/html", ".html", "render"),
+    }
+)
+
+
+# The formats of `lint`, by the name that chooses them; each writes findings.
+
+
+LINT_FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "text": Format("lint_text", "text/plain", ".txt", "render", for_people=True),
+        "json": Format("lint_json", "application/json", ".json", "render"),
+        "github": Format("lint_github", ANNOTATIONS, ".txt", "render"),
+        "gitlab": Format("lint_gitlab", "application/json", ".json", "render"),
+        "sarif": Format("lint_sarif", "application/sarif+json", ".sarif", "render", whole=True),
+    }
+)
+
+
+# The formats of `diff`, by the name that chooses them; each writes a comparison.
+
+
+DIFF_FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "text": Format("diff_text", "text/plain", ".txt", "render", for_people=True),
+        "json": Format("diff_json", "application/json", ".json", "render"),
+        "markdown": Format("diff_markdown", "text/markdown", ".md", "render"),
+    }
+)
+
+
+# The formats of `kyvsim explain`, by the name that chooses them; each writes objects on a page.
+
+
+EXPLAIN_FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "text": Format("explain_text", "text/plain", ".txt", "render", for_people=True),
+        "json": Format("explain_json", "application/json", ".json", "render"),
+        "html": Format("explain_html", "text/html", ".html", "render"),
+    }
+)
+
+
+# The formats of `simulate`, by the name that chooses them.
+#
+# Each writes a simulation as a `TimelineLook` shows it.
+
+
+TIMELINE_FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "text": Format("timeline_text", "text/plain", ".txt", "render", for_people=True),
+        "json": Format("timeline_json", "application/json", ".json", "render"),
+        "html": Format("timeline_html", "text/html", ".html", "render"),
+        "mermaid": Format("timeline_mermaid", "text/plain", ".mmd", "render"),
+    }
+)
+
+
+# The formats of `equal`, by the name that chooses them; each writes what was found.
+
+
+EQUAL_FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "text": Format("equal_text", "text/plain", ".txt", "render", for_people=True),
+        "html": Format("equal_html", "text/html", ".html", "render"),
+        "json": Format("equal_json", "application/json", ".json", "render"),
+    }
+)
+
+
+# The formats of `migrate`, by the name that chooses them; each writes what became of policies.
+
+
+MIGRATE_FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "text": Format("migrate_text", "text/plain", ".txt", "render", for_people=True),
+        "html": Format("migrate_html", "text/html", ".html", "render"),
+        "json": Format("migrate_json", "application/json", ".json", "render"),
+    }
+)
+
+
+# The formats of `chainsaw`, by the name that chooses them.
+#
+# Each writes a report of tests as a `Sight` shows it.
+
+
+CHAINSAW_FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "text": Format("chainsaw_text", "text/plain", ".txt", "render", for_people=True),
+        "json": Format("chainsaw_json", "application/json", ".json", "render"),
+        "junit": Format("chainsaw_junit", "application/xml", ".xml", "render"),
+    }
+)
+
+
+# The formats of `test --coverage`, by the name that chooses them; each writes a coverage.
+
+
+COVERAGE_FORMATS: Mapping[str, Format] = MappingProxyType(
+    {
+        "text": Format("coverage_text", "text/plain", ".txt", "render", for_people=True),
+        "json": Format("coverage_json", "application/json", ".json", "render"),
+        "lcov": Format("coverage_lcov", "text/plain", ".info", "render"),
+    }
+)
+
+FORMATS_OF: Mapping[str, Mapping[str, Format]] = MappingProxyType(
+    {
+        "apply": RUN_FORMATS,
+        "test": SUITE_FORMATS,
+        "test --coverage": COVERAGE_FORMATS,
+        "lint": LINT_FORMATS,
+        "diff": DIFF_FORMATS,
+        "explain": EXPLAIN_FORMATS,
+        "simulate": TIMELINE_FORMATS,
+        "equal": EQUAL_FORMATS,
+        "migrate": MIGRATE_FORMATS,
+        "chainsaw": CHAINSAW_FORMATS,
+    }
+)
+"""The tables by the command that has them."""
