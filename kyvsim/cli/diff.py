@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from kyvsim.api.diff import open_comparison
-from kyvsim.api.inputs import ApplyInputs
-from kyvsim.api.what_if import AS_GIVEN
+from kyvsim.api.inputs import AS_GIVEN, ApplyInputs
 from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import check_inputs, input_options_of, inputs_of, stdin_for

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kyvsim.api import ApplyInputs
-from kyvsim.api.what_if import AS_GIVEN, WhatIf
+from kyvsim.api.inputs import AS_GIVEN, WhatIf
 from kyvsim.cli.options import budget_of, budget_option, list_option, refuse_urls, time_option
 from kyvsim.cli.overwriting import is_among, paths_of, read_path
 from kyvsim.cli.parameters import (
