@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kube.go_text import format_float
@@ -17,8 +18,9 @@ from kyvsim.kube.objects import Json
 _EXACT = 2.0**53
 _PLAIN_BELOW = 1e21
 _INT64 = range(-(2**63), 2**63)
-_OTHERS = frozenset({str, bool, type(None)})
-"""What is no number and holds none: most of what there is."""
+_TEXTS = frozenset({str, bool, type(None)})
+_OTHERS: Final = MappingProxyType({int: _TEXTS | {float}, float: _TEXTS | {int}})
+"""By the numbers that are looked for what is none of them and holds none: most of what there is."""
 
 
 def with_floats(value: Json) -> Json:
@@ -52,13 +54,15 @@ def _with_numbers(value: Json, numbers: type, change: Callable[[Json], Json]) ->
         return change(value)
     if kind is not dict and kind is not list:
         return value
+    others = _OTHERS[numbers]
+    if others.issuperset(map(type, value.values() if kind is dict else value)):
+        return value
     changed: dict[str | int, Json] = {}
     for key, item in value.items() if kind is dict else enumerate(value):
-        if item.__class__ in _OTHERS:
-            continue
-        new = _with_numbers(item, numbers, change)
-        if new is not item:
-            changed[key] = new
+        if item.__class__ not in others:
+            new = _with_numbers(item, numbers, change)
+            if new is not item:
+                changed[key] = new
     if not changed:
         return value
     new = value.copy()
