@@ -133,10 +133,10 @@ class RuleScope(Protocol):
 # upstream: pkg/utils/jsonpointer and `substituteVariablesIfAny` in pkg/engine/variables/vars.go.
 
 
-_PLAIN: Final = re.compile(r"[(A-Za-z_][)0-9A-Za-z_]*")
-_PART: Final = re.compile(r"(?:\\.|[^/\\])+", re.DOTALL)
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
-_SPECIAL: Final = re.compile(r'["\\/\x00-\x1f]')
+_PLAIN: Final = r"[(A-Za-z_][)0-9A-Za-z_]*"
+_PART: Final = r"(?s)(?:\\.|[^/\\])+"
+_ESCAPED: Final = r"(?s)\\(.)"
+_SPECIAL: Final = r'["\\/\x00-\x1f]'
 _NAMED_ESCAPES: Final = (
     ('"', '\\"'),
     ("\\", "\\\\"),
@@ -154,7 +154,7 @@ def current_path(path: str, start: tuple[str, ...]) -> str:
 
     Everything up to `foreach` is left out, then the first two parts (such as `validate/pattern`).
     """
-    parts = [_ESCAPED.sub(r"\1", part) for part in _PART.findall(path)]
+    parts = [re.sub(_ESCAPED, r"\1", part) for part in re.findall(_PART, path)]
     if "foreach" in parts:
         parts = parts[parts.index("foreach") + 1 :]
     return _expression([*start, *parts[2:]])
@@ -167,7 +167,7 @@ def _expression(parts: list[str]) -> str:
             written += f"[{part}]"
             continue
         written += "." if written else ""
-        written += part if _PLAIN.fullmatch(part) else f'"{_SPECIAL.sub(_escape, part)}"'
+        written += part if re.fullmatch(_PLAIN, part) else f'"{re.sub(_SPECIAL, _escape, part)}"'
     return written
 
 

@@ -133,8 +133,8 @@ def read_json(text: str, *, floats: bool = False) -> dict[str, Json] | None:
 # one column. Whether all between is items shows when they are read, each to its end.
 
 
-_YAML_ITEMS = re.compile(rb"^items:\n(?=( *)- )", re.MULTILINE)
-_JSON_ITEMS = re.compile(rb'"items": ?\[ *\n(?=( *)\{)')
+_YAML_ITEMS = rb"(?m)^items:\n(?=( *)- )"
+_JSON_ITEMS = rb'"items": ?\[ *\n(?=( *)\{)'
 _AFTER_YAML = re.compile(rb"^[^ #\n-]", re.MULTILINE)
 _AFTER_JSON = re.compile(r"[ \n]*\]")
 _ANY_JSON = json.JSONDecoder()
@@ -179,7 +179,7 @@ def frame_list(head: bytes, tail: Tail, *, floats: bool = False) -> Framed | Non
 
 
 def _in_yaml(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
-    field = _YAML_ITEMS.search(head)
+    field = re.search(_YAML_ITEMS, head)
     if field is None:
         return None
     margin = field[1]
@@ -195,7 +195,7 @@ def _in_yaml(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
 
 
 def _in_json(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
-    field = _JSON_ITEMS.search(head)
+    field = re.search(_JSON_ITEMS, head)
     if field is None:
         return None
     margin = field[1]
@@ -221,7 +221,7 @@ def _with_end(text: str) -> str:
 # The items of a list of objects that is written in JSON, each a text of its own.
 
 
-_ITEMS_FIELD = re.compile(r'"items": ?\[[ \n]*(?=\{)')
+_ITEMS_FIELD = r'"items": ?\[[ \n]*(?=\{)'
 _NEXT = re.compile(r"[ \n]*(?:(,)[ \n]*|\])")
 _AFTER_ITEM = re.compile(r"[ \n]*(?:,[ \n]*|\Z)")
 _ANY = JSONDecoder()
@@ -229,7 +229,7 @@ _ANY = JSONDecoder()
 
 def cut_json(text: str, *, floats: bool) -> CutList | None:
     """Return a JSON text cut at the items of the list that it is; raises as `json_items` does."""
-    first = _ITEMS_FIELD.search(text)
+    first = re.search(_ITEMS_FIELD, text)
     if first is None:
         return None
     items, at, start = [], first.end(), _LineStart(1, 0, 0)

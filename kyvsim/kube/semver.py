@@ -13,8 +13,8 @@ from kyvsim.kube.go_text import quote
 
 _MAX_UINT64 = (1 << 64) - 1
 _RELEASE = (1,)
-_DIGITS = re.compile("[0-9]*")
-_WORD = re.compile("[0-9A-Za-z-]*")
+_DIGITS = "[0-9]*"
+_WORD = "[0-9A-Za-z-]*"
 
 
 class Version(NamedTuple):
@@ -91,7 +91,7 @@ def read_version(text: str) -> Version:
 
 
 def _number(text: str, name: str, subject: str) -> int:
-    if not _DIGITS.fullmatch(text):
+    if not re.fullmatch(_DIGITS, text):
         raise ValueError(f"Invalid character(s) found in {name} {quote(text)}")
     if len(text) > 1 and text[0] == "0":
         raise ValueError(f"{subject} must not contain leading zeroes {quote(text)}")
@@ -104,7 +104,7 @@ def _number(text: str, name: str, subject: str) -> int:
 
 def _prerelease(text: str) -> tuple[int, int, str]:
     """Return a sort key: numbers come before words."""
-    if text and _DIGITS.fullmatch(text):
+    if text and re.fullmatch(_DIGITS, text):
         return (0, _number(text, "prerelease", "Numeric PreRelease version"), "")
     _check_word(text, "Prerelease is empty", "prerelease")
     return (1, 0, text)
@@ -113,7 +113,7 @@ def _prerelease(text: str) -> tuple[int, int, str]:
 def _check_word(text: str, empty: str, name: str) -> None:
     if not text:
         raise ValueError(empty)
-    if not _WORD.fullmatch(text):
+    if not re.fullmatch(_WORD, text):
         raise ValueError(f"Invalid character(s) found in {name} {quote(text)}")
 
 
@@ -204,7 +204,7 @@ def _next(text: str, depth: int) -> str:
         return ""
     parts = text.split(".")
     at = depth - 2
-    if not _DIGITS.fullmatch(parts[at]):
+    if not re.fullmatch(_DIGITS, parts[at]):
         return ""
     parts[at] = str(int(parts[at]) + 1)
     return ".".join(parts)

@@ -42,10 +42,6 @@ _WITH_VALUES = ("In", "NotIn")
 _WITHOUT_VALUES = ("Exists", "DoesNotExist")
 
 
-_NAME_FORM = re.compile(_NAME)
-_PREFIX_FORM = re.compile(_SUBDOMAIN)
-
-
 def selector_problem(selector: Json) -> str:
     """Return why a rule's selector is refused, or "".
 
@@ -87,13 +83,13 @@ def _key_problem(key: str) -> str:
     reason = ""
     if slash and not prefix:
         reason = "prefix part must be non-empty"
-    elif slash and not (len(prefix) <= _LONGEST_PREFIX and _PREFIX_FORM.fullmatch(prefix)):
+    elif slash and not (len(prefix) <= _LONGEST_PREFIX and re.fullmatch(_SUBDOMAIN, prefix)):
         reason = _PREFIX_TEXT
     elif not name:
         reason = "name part must be non-empty"
     elif len(name) > _LONGEST_NAME:
         reason = f"name part must be no more than {_LONGEST_NAME} bytes"
-    elif not _NAME_FORM.fullmatch(name):
+    elif not re.fullmatch(_NAME, name):
         reason = _NAME_TEXT
     return f"key: Invalid value: {quote(key)}: {reason}" if reason else ""
 
@@ -102,7 +98,7 @@ def _value_problem(index: int, key: str, value: str) -> str:
     reason = ""
     if len(value) > _LONGEST_NAME:
         reason = f"must be no more than {_LONGEST_NAME} bytes"
-    elif value and not _NAME_FORM.fullmatch(value):
+    elif value and not re.fullmatch(_NAME, value):
         reason = _VALUE_TEXT
     return f"values[{index}][{key}]: Invalid value: {quote(value)}: {reason}" if reason else ""
 
