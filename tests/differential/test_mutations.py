@@ -7,13 +7,9 @@ import pytest
 from recorded import recorded
 
 from kyvsim.kube.numbers import with_floats
-from kyvsim.patch import (
-    PatchError,
-    UnreadableObjectError,
-    apply_strategic_merge,
-    compile_json_patch,
-    read_back,
-)
+from kyvsim.patch.json_patch import compile_json_patch
+from kyvsim.patch.results import PatchError, UnreadableObjectError, read_back
+from kyvsim.patch.strategic_merge import apply_strategic_merge
 from kyvsim.pattern import compile_pattern
 
 ROWS = recorded("mutations.jsonl")

@@ -6,12 +6,11 @@ import sys
 
 import pytest
 
-from kyvsim.patch import (
+from kyvsim.patch.results import PatchError, read_back
+from kyvsim.patch.strategic_merge import (
     ElementMerges,
-    PatchError,
     apply_strategic_merge,
     compile_strategic_merge,
-    read_back,
 )
 from kyvsim.pattern import compile_pattern
 

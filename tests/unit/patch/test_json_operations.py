@@ -1,6 +1,7 @@
 import pytest
 
-from kyvsim.patch import PatchError, parse_json_patch
+from kyvsim.patch.json_patch import parse_json_patch
+from kyvsim.patch.results import PatchError
 
 
 @pytest.mark.parametrize(

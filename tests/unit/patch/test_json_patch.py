@@ -3,7 +3,8 @@ import copy
 import pytest
 
 from kyvsim.model.ports import BudgetError
-from kyvsim.patch import PatchError, apply_json_patch, compile_json_patch
+from kyvsim.patch.json_patch import apply_json_patch, compile_json_patch
+from kyvsim.patch.results import PatchError
 
 
 def document():

@@ -2,10 +2,9 @@
 
 import pytest
 
-from kyvsim.patch import PatchError
 from kyvsim.patch.json_patch import Operation, apply_operations
 from kyvsim.patch.json_pointer import KUBERNETES, parse_pointer
-from kyvsim.patch.results import FailedTestError
+from kyvsim.patch.results import FailedTestError, PatchError
 
 DOCUMENT = {"spec": {"words": ["one", "two"], "nil": None, "": {"x": 1}}}
 

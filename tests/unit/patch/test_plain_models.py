@@ -6,7 +6,9 @@ import json
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kyvsim.patch import PatchError, apply_json_patch, apply_strategic_merge
+from kyvsim.patch.json_patch import apply_json_patch
+from kyvsim.patch.results import PatchError
+from kyvsim.patch.strategic_merge import apply_strategic_merge
 
 KEYS = st.sampled_from(["a", "b", "c/d", "e~f"])
 LEAVES = st.sampled_from([None, True, 1.0, 2.5, "x", "y"])

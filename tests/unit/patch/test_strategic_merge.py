@@ -2,7 +2,8 @@ import copy
 
 import pytest
 
-from kyvsim.patch import PatchError, apply_strategic_merge
+from kyvsim.patch.results import PatchError
+from kyvsim.patch.strategic_merge import apply_strategic_merge
 
 
 def never(pattern):

@@ -5,8 +5,8 @@ import copy
 import pytest
 
 from kyvsim.kube.discovery import NO_KINDS, crd_kinds
-from kyvsim.patch import PatchError
 from kyvsim.patch.go_values import Foreign
+from kyvsim.patch.results import PatchError
 from kyvsim.patch.schema_types import type_finder
 from kyvsim.patch.structured_merge import apply_structured_merge
 

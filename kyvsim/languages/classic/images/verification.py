@@ -55,7 +55,7 @@ from kyvsim.languages.classic.images.recorded import NotRecordedError, recorded_
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus
-from kyvsim.patch import apply_json_patch
+from kyvsim.patch.json_patch import apply_json_patch
 
 _VERDICTS = MappingProxyType({RuleStatus.PASS: "pass", RuleStatus.SKIP: "skip"})
 

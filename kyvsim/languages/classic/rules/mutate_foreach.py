@@ -29,7 +29,7 @@ from kyvsim.model.policy import RuleFacts
 from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
-from kyvsim.patch import ElementMerges
+from kyvsim.patch.strategic_merge import ElementMerges
 
 _PATCHED_AT_ONCE = 10
 """Parts of an object that a JSON patch passes in a step."""

@@ -7,7 +7,9 @@ from typing import TypeAlias
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.ports import Meter
-from kyvsim.patch import PatchError, compile_json_patch, compile_strategic_merge, read_back
+from kyvsim.patch.json_patch import compile_json_patch
+from kyvsim.patch.results import PatchError, read_back
+from kyvsim.patch.strategic_merge import compile_strategic_merge
 from kyvsim.pattern import compile_pattern, compile_scalar
 
 Patcher: TypeAlias = Callable[[Json], Json]
