@@ -1,15 +1,10 @@
-"""Diagnostics of a run as JSON, as issues of GitLab, and as text with the line of the source."""
+"""Diagnostics of a run as JSON, and as text with the line of the source."""
 
-import hashlib
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
-from kyvsim.model.source import Location
-from kyvsim.report.gitlab_issue import issue, weight_word
 from kyvsim.report.look import Sheet, wrapped
 from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of
 from kyvsim.report.style import safe_line
@@ -44,26 +39,6 @@ def _fix(fix: Fix) -> Json:
         for one in fix.edits
     ]
     return {"title": fix.title, "edits": edits}
-
-
-# Remarks about input files as issues of a code quality report of GitLab.
-
-
-def diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> Iterator[Json]:
-    """Yield an issue for each remark.
-
-    Its fingerprint is made of code, file and message, so that it stays when lines move; those that
-    agree in all are counted.
-    """
-    seen: Counter[str] = Counter()
-    for entry in diagnostics:
-        place = entry.location or Location("")
-        key = json.dumps([entry.code, place.file, entry.message])
-        seen[key] += 1
-        parts = f"{key} {seen[key]}"
-        fingerprint = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        told = (entry.code, entry.message)
-        yield issue(told, weight_word(entry.severity), place, fingerprint)
 
 
 # The line of a file that a remark is about, with a mark below the part that is meant.

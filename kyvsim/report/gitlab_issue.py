@@ -1,14 +1,17 @@
-"""One issue of a code quality report of GitLab.
+"""Issues of a code quality report of GitLab: one of anything, and those of diagnostics.
 
 Source: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
 """
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kube.objects import Json
-from kyvsim.model.diagnostic import Severity
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.report.style import safe_text
 
@@ -41,3 +44,20 @@ def issue(told: tuple[str, str], weight: str, place: Location, fingerprint: str)
             "lines": {"begin": max(place.line, 1)},
         },
     }
+
+
+def diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> Iterator[Json]:
+    """Yield an issue for each remark.
+
+    Its fingerprint is made of code, file and message, so that it stays when lines move; those that
+    agree in all are counted.
+    """
+    seen: Counter[str] = Counter()
+    for entry in diagnostics:
+        place = entry.location or Location("")
+        key = json.dumps([entry.code, place.file, entry.message])
+        seen[key] += 1
+        parts = f"{key} {seen[key]}"
+        fingerprint = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        told = (entry.code, entry.message)
+        yield issue(told, weight_word(entry.severity), place, fingerprint)

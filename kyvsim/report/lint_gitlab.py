@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 
-from kyvsim.report.diagnostics import diagnostic_issues
 from kyvsim.report.finding import Findings
+from kyvsim.report.gitlab_issue import diagnostic_issues
 from kyvsim.report.look import Look
 
 

@@ -7,9 +7,8 @@ from types import MappingProxyType
 from kyvsim.kube.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.diagnostics import diagnostic_issues
 from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
-from kyvsim.report.gitlab_issue import issue, weight_word
+from kyvsim.report.gitlab_issue import diagnostic_issues, issue, weight_word
 from kyvsim.report.json_text import without_comma
 from kyvsim.report.look import Look
 from kyvsim.report.run import Run
