@@ -167,7 +167,9 @@ def test_a_signal_while_modules_are_loaded_ends_without_a_traceback(tmp_path, mo
     policy = tmp_path / "p.yaml"
     policy.write_text("# nothing\n%YAML 1.1\n---\na: &b [*b]\n")
     code = (
-        "import os, sys\n"
+        "import os, signal, sys\n"
+        # Tests that a shell runs in the background inherit an ignored SIGINT.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"def watch(event, given):\n    if event == 'import' and given[0] == {module!r}:\n"
         f"        os.kill(os.getpid(), {int(number)})\n"
         "from kyvsim.__main__ import main\n"
