@@ -4,7 +4,6 @@ import gc
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -116,6 +115,8 @@ def _run(arguments: Sequence[str]) -> int:
 def _defect(error: Exception) -> int:
     """Report a defect of kyvsim itself on one line; KYVSIM_TRACEBACK=1 asks for all of it."""
     if os.environ.get("KYVSIM_TRACEBACK"):
+        import traceback
+
         say("".join(traceback.format_exception(error)).rstrip())
         return UNUSABLE
 

@@ -6,7 +6,6 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 from kyvsim.cli.streams import OutputError, say
 from kyvsim.kube.objects import Json, metadata
@@ -37,16 +36,16 @@ class ObjectFiles:
         `taken` tells which files the run reads, or writes otherwise: these are not written.
         """
         self._taken = taken
-        self._path = Path(path)
+        self._path = path
         self._single = path.rsplit(".", 1)[-1] in {"yml", "yaml"}
-        self._folder = self._path.parent if self._single else self._path
-        self._temporary: dict[Path, Path] = {}
+        self._folder = (os.path.dirname(path) or os.curdir) if self._single else path
+        self._temporary: dict[str, str] = {}
         self._scratch = ScratchFiles()
         self._count = 0
         with _explained(self._folder):
-            if self._folder.exists() and not self._folder.is_dir():
+            if os.path.exists(self._folder) and not os.path.isdir(self._folder):
                 raise NotADirectoryError(errno.ENOTDIR, "it is no folder")
-            self._folder.mkdir(parents=True, exist_ok=True)
+            os.makedirs(self._folder, exist_ok=True)
         if self._single:
             self._open(self._path)
 
@@ -54,14 +53,15 @@ class ObjectFiles:
         """Yield `responses` as they come, their objects saved."""
         for response in responses:
             for name, obj in _objects_of(response):
-                self._append(self._path if self._single else self._folder / name, obj)
+                place = self._path if self._single else os.path.join(self._folder, name)
+                self._append(place, obj)
             yield response
 
     def commit(self) -> str:
         """Put all files in their place, each at once; return how much that is, in words."""
         for place, temporary in tuple(self._temporary.items()):
             with _explained(place):
-                temporary.replace(place)
+                os.replace(temporary, place)
             del self._temporary[place]
         self._scratch.close()
         return counted(self._count, "object")
@@ -71,22 +71,24 @@ class ObjectFiles:
         self._temporary.clear()
         self._scratch.close()
 
-    def _append(self, place: Path, obj: Json) -> None:
-        lead = "---\n" if place in self._temporary and self._temporary[place].stat().st_size else ""
+    def _append(self, place: str, obj: Json) -> None:
+        is_begun = place in self._temporary and os.path.getsize(self._temporary[place]) > 0
+        lead = "---\n" if is_begun else ""
         temporary = self._temporary.get(place) or self._open(place)
-        with _explained(place), temporary.open("a", encoding="utf-8") as stream:
+        with _explained(place), open(temporary, "a", encoding="utf-8") as stream:
             stream.write(f"{lead}{to_yaml(obj)}")
         self._count += 1
 
-    def _open(self, place: Path) -> Path:
+    def _open(self, place: str) -> str:
         """Create the temporary file for a place; a link is never written through or replaced."""
-        if place.is_symlink() or (place.exists() and not place.is_file()):
-            kind = "a symbolic link" if place.is_symlink() else "no regular file"
+        is_link = os.path.islink(place)
+        if is_link or (os.path.exists(place) and not os.path.isfile(place)):
+            kind = "a symbolic link" if is_link else "no regular file"
             raise OutputError(f"cannot write to {place}: it is {kind}")
-        if self._taken(str(place)):
+        if self._taken(place):
             raise OutputError(f"cannot write to {place}: the run has another use for it")
         with _explained(place):
-            temporary = self._temporary[place] = Path(self._scratch.file_for(str(place)))
+            temporary = self._temporary[place] = self._scratch.file_for(place)
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE))
         return temporary
 
@@ -122,7 +124,7 @@ def file_name(name: str) -> str:
 
 
 @contextlib.contextmanager
-def _explained(place: Path) -> Iterator[None]:
+def _explained(place: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -9,7 +9,6 @@ how files are stored. The user's own settings count as ever.
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -183,6 +182,8 @@ def _lines(place: _Place, *arguments: str) -> list[str]:
 
 
 def _output(place: _Place, arguments: tuple[str, ...], given: str = "") -> str:
+    import subprocess
+
     program = program_on_path("git")
     if program is None:
         raise ChangesError("git is not on the PATH")

@@ -7,7 +7,6 @@ cannot be read.
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -173,6 +172,8 @@ def _unusable(text: str, place: Location) -> Diagnostic:
 
 
 def _from_toml(file: str) -> Found:
+    import tomllib
+
     try:
         with open(file, encoding="utf-8") as opened:
             text = opened.read()
