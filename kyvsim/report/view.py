@@ -1,4 +1,7 @@
-"""The views of `apply` for people: object by object, in figures alone, or with whole objects."""
+"""The view of `apply` for people: what failed and why, what changed, which rules are broken.
+
+Options choose other ones: failures or figures alone, or whole objects.
+"""
 
 from collections.abc import Callable, Iterator
 

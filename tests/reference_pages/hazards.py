@@ -1,14 +1,14 @@
-"""The table of hazards, read from the docstrings of their files."""
+"""The table of hazards, read from their docstrings."""
 
+import inspect
 import re
-import sys
 
 from kyvsim.sim.hazards import HAZARDS
 
 
 def row(find):
-    """Return the row of a hazard: `KH001: what it is.` is how its file begins."""
-    told = " ".join(sys.modules[find.__module__].__doc__.split("\n\n")[0].split())
+    """Return the row of a hazard: `KH001: what it is.` is how its docstring begins."""
+    told = " ".join(inspect.getdoc(find).split("\n\n")[0].split())
     code, about = re.fullmatch(r"(KH\d{3}): (.*)\.", told).groups()
     return f"| {code} | {about} |"
 

@@ -9,8 +9,6 @@ from kyvsim.sim.cleanup.time_to_live import TTL_LABEL, missing_verbs
 from kyvsim.sim.hazards.facts import Facts
 from kyvsim.sim.server.metadata import is_terminating
 
-# KH023: something that a cleanup policy or a lifetime wants gone may not be deleted.
-
 _ACTOR = "cleanup"
 _ROLE = (
     "a ClusterRole with the label `rbac.kyverno.io/aggregate-to-cleanup-controller: "
@@ -20,7 +18,10 @@ _EXCLUDE = "exclude the subject `kyverno-cleanup-controller` there"
 
 
 def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
-    """Yield what the cleanup controller could not list or delete, each thing once."""
+    """KH023: something that a cleanup policy or a lifetime wants gone may not be deleted.
+
+    Yield what the cleanup controller could not list or delete, each thing once.
+    """
     told: set[tuple[object, ...]] = set()
     for event in facts.events:
         if event.actor != _ACTOR or event.action not in {"delete", "list"}:
@@ -53,11 +54,11 @@ def _hindered_cleanup_hazard(facts: Facts, event: TimelineEvent, obstacle: Obsta
     )
 
 
-# KH024: an object has a lifetime, and is of a kind that the cleanup controller may not delete.
-
-
 def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
-    """Yield the kinds with a lifetime that nobody watches, with the objects of each."""
+    """KH024: an object has a lifetime, and is of a kind that the cleanup controller may not delete.
+
+    Yield the kinds with a lifetime that nobody watches, with the objects of each.
+    """
     found: dict[tuple[str, str], list[ObjectKey]] = {}
     for obj in facts.parts.store.every():
         if TTL_LABEL in labels(obj) and not is_terminating(obj):

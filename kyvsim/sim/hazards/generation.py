@@ -21,13 +21,14 @@ from kyvsim.sim.kyverno.downstream_watch import SOURCE
 
 _LABEL = "generate.kyverno.io/"
 
-# KH001: a Pod refers to an object that nothing creates in time.
-
 _ALWAYS_THERE = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
 
 
 def unmet_reference(facts: Facts) -> Iterator[Hazard]:
-    """Yield the Pods that wait at the end, and the mutate rules that made them refer to it."""
+    """KH001: a Pod refers to an object that nothing creates in time.
+
+    Yield the Pods that wait at the end, and the mutate rules that made them refer to it.
+    """
     added = _added_by(facts)
     for pod in facts.parts.store.list("v1", "Pod", ""):
         for reference in references(pod):
@@ -79,15 +80,16 @@ def _added_by(facts: Facts) -> dict[tuple[str, str, str], tuple[str, ...]]:
     return {target: tuple(names) for target, names in found.items()}
 
 
-# KH002: a generate rule's trigger is denied by a validate rule, and generation tried in vain.
-
 _OBJECT = ("generate for an object", "no trigger", "trigger resource not found")
 _TARGETS = ("change existing objects for an object", "no trigger", "not found")
 _DELETION = ("act on a deletion", "the trigger still there", "still exists in the cluster")
 
 
 def denied_trigger(facts: Facts) -> Iterator[Hazard]:
-    """Yield triggers that were denied, with the match that would keep the generate rule out."""
+    """KH002: a generate rule's trigger is denied by a validate rule, and generation tried in vain.
+
+    Yield triggers that were denied, with the match that would keep the generate rule out.
+    """
     rules = {
         "/".join(filter(None, (policy.key, rule.name))): (policy, rule)
         for policy in facts.policies
@@ -147,13 +149,14 @@ def _plain(key: Json) -> str:
     return text[text.index("(") + 1 : -1] if text.endswith(")") and "(" in text else text
 
 
-# KH003: what a generate rule makes, or what is made from it, is a trigger of the same rule.
-
 _MOST_SHOWN = 5
 
 
 def generate_loop(facts: Facts) -> Iterator[Hazard]:
-    """Yield a rule for which generated objects lead back to it, with the longest chain seen."""
+    """KH003: what a generate rule makes, or what is made from it, is a trigger of the same rule.
+
+    Yield a rule for which generated objects lead back to it, with the longest chain seen.
+    """
     known = facts.objects_by_uid()
     longest: dict[str, list[Json]] = {}
     for obj in known.values():
@@ -219,11 +222,11 @@ def _generate_loop_rule_of(obj: Json) -> str:
     return f"{'/'.join(filter(None, (namespace, policy)))}/{rule}" if rule else ""
 
 
-# KH005: a clone rule's source is not there when the trigger comes.
-
-
 def missing_source(facts: Facts) -> Iterator[Hazard]:
-    """Yield UpdateRequests that were given up for want of a source."""
+    """KH005: a clone rule's source is not there when the trigger comes.
+
+    Yield UpdateRequests that were given up for want of a source.
+    """
     for event, obstacle in facts.hindered(Reason.SOURCE_MISSING):
         rules = rules_of(event, obstacle)
         yield Hazard(
@@ -237,8 +240,6 @@ def missing_source(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-# KH006: the name of a generated object is not valid, or is taken already.
-
 _WRITES = frozenset({"generate", "synchronize"})
 _OWNER = tuple(
     f"{_LABEL}{part}" for part in ("policy-namespace", "policy-name", "rule-name", "trigger-uid")
@@ -246,7 +247,10 @@ _OWNER = tuple(
 
 
 def downstream_name(facts: Facts) -> Iterator[Hazard]:
-    """Yield objects that could not be written, and those that others owned before."""
+    """KH006: the name of a generated object is not valid, or is taken already.
+
+    Yield objects that could not be written, and those that others owned before.
+    """
     yield from _invalid(facts)
     told: set[tuple[object, ...]] = set()
     for event in facts.events:
@@ -304,11 +308,11 @@ def _downstream_name_hazard(
     )
 
 
-# KH010: a generated object's namespace is not there: nothing is made, and nobody is told.
-
-
 def missing_namespace(facts: Facts) -> Iterator[Hazard]:
-    """Yield UpdateRequests that could write nothing for want of a namespace."""
+    """KH010: a generated object's namespace is not there: nothing is made, and nobody is told.
+
+    Yield UpdateRequests that could write nothing for want of a namespace.
+    """
     for event, obstacle in facts.hindered(Reason.NO_NAMESPACE):
         rules = rules_of(event, obstacle)
         end = (
@@ -327,14 +331,15 @@ def missing_namespace(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-# KH011: an object that a generate rule is for was there before the policy was ready.
-
 _UNSEEN = frozenset({"kube-system", "kube-public", "kube-node-lease", "kyverno"})
 _TRIGGER = "generate.kyverno.io/trigger-uid"
 
 
 def early_trigger(facts: Facts) -> Iterator[Hazard]:
-    """Yield objects that a rule would generate for, had they come later."""
+    """KH011: an object that a generate rule is for was there before the policy was ready.
+
+    Yield objects that a rule would generate for, had they come later.
+    """
     ready, created = _ready(facts), [*_created(facts)]
     served = {labels(obj).get(_TRIGGER) for obj in facts.objects_by_uid().values()}
     for policy in facts.kyverno.cache.every():
@@ -404,14 +409,15 @@ def _early_trigger_hazard(facts: Facts, name: str, event: TimelineEvent) -> Haza
     )
 
 
-# KH013: an UpdateRequest was given up before the object that it is about was stored.
-
 _TRIES = "the UpdateRequest used up its five attempts before the object was stored"
 _ONE_TRY = "its only attempt came before the object was stored"
 
 
 def lost_trigger(facts: Facts) -> Iterator[Hazard]:
-    """Yield triggers that were let in, and stored only when the attempts were used up."""
+    """KH013: an UpdateRequest was given up before the object that it is about was stored.
+
+    Yield triggers that were let in, and stored only when the attempts were used up.
+    """
     known = facts.objects_by_uid()
     for event, obstacle in facts.hindered(Reason.TRIGGER_MISSING):
         stored = facts.stored.get(obstacle.uid)
@@ -432,8 +438,6 @@ def lost_trigger(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-# KH020: what a rule writes in the background is denied.
-
 _WAY_OUT = (
     "let the object have what is asked for, or exclude it there: by the label "
     "`app.kubernetes.io/managed-by: kyverno`, which generated objects carry, or by the subject "
@@ -442,7 +446,10 @@ _WAY_OUT = (
 
 
 def denied_downstream(facts: Facts) -> Iterator[Hazard]:
-    """Yield objects of rules that other rules, or other webhooks, do not let in."""
+    """KH020: what a rule writes in the background is denied.
+
+    Yield objects of rules that other rules, or other webhooks, do not let in.
+    """
     told: set[tuple[object, ...]] = set()
     for event, obstacle in facts.hindered(Reason.DENIED):
         hazard = _denied_downstream_hazard(facts, event, obstacle)
@@ -480,11 +487,11 @@ def _denied_downstream_hazard(facts: Facts, event: TimelineEvent, obstacle: Obst
     )
 
 
-# KH021: a rule asks who made a request, and the work that restores its objects has none.
-
-
 def lost_drift(facts: Facts) -> Iterator[Hazard]:
-    """Yield work that was made by no request and failed for want of one."""
+    """KH021: a rule asks who made a request, and the work that restores its objects has none.
+
+    Yield work that was made by no request and failed for want of one.
+    """
     told: set[tuple[str, ...]] = set()
     for event, obstacle in facts.hindered(Reason.USER_UNKNOWN):
         rules = rules_of(event, obstacle)
@@ -506,11 +513,10 @@ def lost_drift(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-# KH031: an object of a rule without synchronization is deleted with those of its neighbours.
-
-
 def unsynchronized_deletion(facts: Facts) -> Iterator[Hazard]:
-    """Yield rules with `synchronize: false` whose objects the background controller deleted.
+    """KH031: an object of a rule without synchronization is deleted with those of its neighbours.
+
+    Yield rules with `synchronize: false` whose objects the background controller deleted.
 
     It looks for what to delete by policy, trigger and kind, and not by rule
     (`kyvsim/sim/background/generate.py`), so it also finds what neighbours made.
@@ -557,11 +563,10 @@ def _find(facts: Facts, named: str) -> tuple[Policy | None, Rule | None]:
     return None, None
 
 
-# KH032: a generated object that was made again is not followed any more.
-
-
 def unfollowed_copy(facts: Facts) -> Iterator[Hazard]:
-    """Yield what GeneratingPolicies restored after a deletion and do not know since.
+    """KH032: a generated object that was made again is not followed any more.
+
+    Yield what GeneratingPolicies restored after a deletion and do not know since.
 
     The controller keeps an object under the uid that it had
     (upstream: pkg/background/gpol/dynamic_watcher.go), and what it makes in its place has another.

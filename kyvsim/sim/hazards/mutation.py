@@ -24,8 +24,6 @@ from kyvsim.sim.kyverno.cel_admission import WEBHOOKS
 from kyvsim.sim.kyverno.configuration import ADMISSION
 from kyvsim.sim.kyverno.policies import place_of
 
-# KH004: a mutation that is not idempotent, or is overwritten by another policy.
-
 _SERVER = "the API server"
 
 
@@ -42,7 +40,9 @@ class _Change(NamedTuple):
 
 
 def unstable_mutation(facts: Facts) -> Iterator[Hazard]:
-    """Yield policies that change an object again when they see what became of it.
+    """KH004: a mutation that is not idempotent, or is overwritten by another policy.
+
+    Yield policies that change an object again when they see what became of it.
 
     The API server asks a webhook again where another one has changed the object since, and rules
     see an object again with every update of it. Policies of all kinds that mutate are compared:
@@ -177,11 +177,11 @@ def _named(rules: Iterable[str]) -> str:
     return " and ".join(f"`{one}`" for one in rules)
 
 
-# KH009: a mutate rule reads a name that an object with generateName does not have yet.
-
-
 def nameless_mutation(facts: Facts) -> Iterator[Hazard]:
-    """Yield mutate rules that read the name of an object before the API server has made it."""
+    """KH009: a mutate rule reads a name that an object with generateName does not have yet.
+
+    Yield mutate rules that read the name of an object before the API server has made it.
+    """
     told: set[str] = set()
     for admission in facts.admissions:
         meta = metadata(admission.review.object)
@@ -222,8 +222,6 @@ def _nameless_mutation_hazard(facts: Facts, admission: Admission, name: str) -> 
     )
 
 
-# KH022: rules that mutate what exists set each other off, again and again.
-
 _ACTION = "mutate existing"
 _ROUNDS = 5
 _LAST = 1.0
@@ -238,7 +236,10 @@ class _Round(NamedTuple):
 
 
 def mutation_loop(facts: Facts) -> Iterator[Hazard]:
-    """Yield the rules of rounds that have not come to an end when the run does."""
+    """KH022: rules that mutate what exists set each other off, again and again.
+
+    Yield the rules of rounds that have not come to an end when the run does.
+    """
     told: set[frozenset[str]] = set()
     rounds: dict[int, _Round] = {}
     for event in facts.events:
@@ -287,8 +288,6 @@ def _mutation_loop_hazard(facts: Facts, one: _Round) -> Hazard:
     )
 
 
-# KH028: a MutatingPolicy finds no existing object to change, or nobody asks it to.
-
 _NOT_ASKED = (
     "it names targets, so the objects of requests stay as they are, and without "
     "`evaluation: {mutateExisting: {enabled: true}}` nobody looks for the targets"
@@ -300,7 +299,10 @@ _NONE_NAMED = (
 
 
 def idle_mutation(facts: Facts) -> Iterator[Hazard]:
-    """Yield policies that find nothing to change, whatever there is."""
+    """KH028: a MutatingPolicy finds no existing object to change, or nobody asks it to.
+
+    Yield policies that find nothing to change, whatever there is.
+    """
     for policy in facts.policies:
         why = _why_idle(policy, facts) if mutates(policy.kind) else ""
         if why:
@@ -322,11 +324,11 @@ def _why_idle(policy: Policy, facts: Facts) -> str:
     return _NONE_NAMED
 
 
-# KH029: what a policy makes for controllers of Pods changes existing objects once more.
-
-
 def repeated_mutation(facts: Facts) -> Iterator[Hazard]:
-    """Yield the policies whose variants changed targets, each with the first of them."""
+    """KH029: what a policy makes for controllers of Pods changes existing objects once more.
+
+    Yield the policies whose variants changed targets, each with the first of them.
+    """
     told: set[tuple[str, ...]] = set()
     for event, obstacle in facts.hindered(Reason.CHANGED_AGAIN):
         policies = rules_of(event, obstacle)

@@ -17,8 +17,6 @@ from kyvsim.sim.kyverno.cel_admission import not_done
 from kyvsim.sim.kyverno.policies import CEL_KINDS, POLICY_KINDS
 from kyvsim.sim.policy_admission.permissions import lacking_needs, roles_for
 
-# KH007: the background controller may not do what a rule needs.
-
 _HINT = (
     "a ClusterRole with the label `rbac.kyverno.io/aggregate-to-background-controller: "
     '"true"` gives it the right'
@@ -26,7 +24,10 @@ _HINT = (
 
 
 def missing_permission(facts: Facts) -> Iterator[Hazard]:
-    """Yield UpdateRequests that were given up for want of a permission."""
+    """KH007: the background controller may not do what a rule needs.
+
+    Yield UpdateRequests that were given up for want of a permission.
+    """
     for event, obstacle in facts.hindered(Reason.NO_RIGHT):
         rules = rules_of(event, obstacle)
         yield Hazard(
@@ -39,8 +40,6 @@ def missing_permission(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-# KH008: `background: false` beside rules that work in the background.
-
 _RIGHT = "`background: true` is right under both"
 _REFUSED = (
     "`background: true` would be refused, since the policy asks who makes a request: rules that do "
@@ -49,7 +48,10 @@ _REFUSED = (
 
 
 def background_off(facts: Facts) -> Iterator[Hazard]:
-    """Yield policies whose switch people read in two ways, and what each reading makes of it."""
+    """KH008: `background: false` beside rules that work in the background.
+
+    Yield policies whose switch people read in two ways, and what each reading makes of it.
+    """
     gates = facts.parts.settings.model is Model.BACKGROUND_GATES_GENERATE
     for policy in facts.policies:
         rules = [one for one in policy.rules if one.generates or one.mutates_existing]
@@ -78,11 +80,11 @@ def background_off(facts: Facts) -> Iterator[Hazard]:
         )
 
 
-# KH015: a policy is refused, since Kyverno's controllers have not the rights that it needs.
-
-
 def refused_policy(facts: Facts) -> Iterator[Hazard]:
-    """Yield policies whose last request was refused and whose rules need more than there is."""
+    """KH015: a policy is refused, since Kyverno's controllers have not the rights that it needs.
+
+    Yield policies whose last request was refused and whose rules need more than there is.
+    """
     last = {
         event.object: event
         for event in facts.events
@@ -122,8 +124,6 @@ def _hazards(facts: Facts, policy: Policy, event: TimelineEvent) -> Iterator[Haz
     )
 
 
-# KH016: objects are there that would decide about others in a cluster, and do not here.
-
 _ADMISSION = "admissionregistration.k8s.io"
 _HEEDED = frozenset((*CEL_KINDS, "PolicyException"))
 _KINDS = MappingProxyType(
@@ -139,7 +139,10 @@ _KINDS = MappingProxyType(
 
 
 def unenforced_kinds(facts: Facts) -> Iterator[Hazard]:
-    """Yield each kind of which the simulation takes objects without doing what they say."""
+    """KH016: objects are there that would decide about others in a cluster, and do not here.
+
+    Yield each kind of which the simulation takes objects without doing what they say.
+    """
     found: dict[tuple[str, str], dict[ObjectKey, int]] = {}
     for event in facts.events:
         group = split_api_version(event.object.api_version)[0]
@@ -179,8 +182,6 @@ def _in_part(facts: Facts) -> Iterator[Hazard]:
                 )
 
 
-# KH025: a rule that works in the background cannot be evaluated for its trigger.
-
 _REASONS = (Reason.LIST_FAILED, Reason.NO_VALUE, Reason.RULE_FAILED)
 
 
@@ -195,7 +196,10 @@ _IN_CEL = (
 
 
 def failing_rule(facts: Facts) -> Iterator[Hazard]:
-    """Yield rules that end in an error where nobody waits for them, each error once."""
+    """KH025: a rule that works in the background cannot be evaluated for its trigger.
+
+    Yield rules that end in an error where nobody waits for them, each error once.
+    """
     told: set[tuple[object, ...]] = set()
     for event, obstacle in facts.hindered(*_REASONS):
         rules = rules_of(event, obstacle)
@@ -222,8 +226,6 @@ def _hint(rules: tuple[str, ...], facts: Facts) -> str:
     return _IN_CEL if any(named) else _WITH_RULES
 
 
-# KH027: a rule that checks or changes what comes, or what is there, cannot be evaluated.
-
 _DENIED = "the request is denied for that"
 _LET_IN = "what came is let in, and the rule has done nothing about it"
 _SCANNED = "reports have an error, which says nothing of the object"
@@ -234,7 +236,9 @@ _BY_ACTION = MappingProxyType({"scan": _SCANNED, "give up scan": _GIVEN_UP, "eva
 
 
 def unevaluated_rule(facts: Facts) -> Iterator[Hazard]:
-    """Yield rules that end in an error, each error once.
+    """KH027: a rule that checks or changes what comes, or what is there, cannot be evaluated.
+
+    Yield rules that end in an error, each error once.
 
     That is an error where something is let in, or is to be cleaned up; a warning where a request
     is denied for it, or nobody waits.
@@ -261,11 +265,11 @@ def _end(event: TimelineEvent, rule: str) -> str:
     return _BY_ACTION.get(event.action) or (_DENIED if denies else _LET_IN)
 
 
-# KH030: the API server evaluates a policy on Pods, and nobody what is derived from it.
-
-
 def underived_twin(facts: Facts) -> Iterator[Hazard]:
-    """Yield policies that are left to the API server, with rules that autogen derives of them."""
+    """KH030: the API server evaluates a policy on Pods, and nobody what is derived from it.
+
+    Yield policies that are left to the API server, with rules that autogen derives of them.
+    """
     for policy in facts.policies:
         kinds = _derived_kinds(policy)
         if kinds and facts.kyverno.cache.is_left_to_the_server(policy):

@@ -12,14 +12,15 @@ from kyvsim.sim.kyverno.admission import Admission
 from kyvsim.sim.kyverno.denial import enforces
 from kyvsim.sim.server import Store
 
-# KH017: a workload is let in, and its Pods are denied.
-
 _DENYING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _POD = ("v1", "Pod")
 
 
 def denied_pods(facts: Facts) -> Iterator[Hazard]:
-    """Yield the workloads whose last try to make a Pod was denied."""
+    """KH017: a workload is let in, and its Pods are denied.
+
+    Yield the workloads whose last try to make a Pod was denied.
+    """
     objects = facts.objects_by_uid()
     last: dict[str, Admission] = {}
     for admission in facts.admissions:
@@ -98,11 +99,11 @@ def _denied_pods_hazard(
     )
 
 
-# KH014: the run was stopped before its end.
-
-
 def cut_run(facts: Facts) -> Iterator[Hazard]:
-    """Yield that a run was stopped, with the first step that was not played to its end."""
+    """KH014: the run was stopped before its end.
+
+    Yield that a run was stopped, with the first step that was not played to its end.
+    """
     if facts.cut is None:
         return
     left = len(facts.cut.steps)
@@ -116,8 +117,6 @@ def cut_run(facts: Facts) -> Iterator[Hazard]:
         location=facts.cut.steps[0] if left else None,
     )
 
-
-# KH026: an UpdateRequest was given up for a reason that no other hazard tells of.
 
 _LOST = (
     Reason.CONFLICT,
@@ -133,7 +132,10 @@ _NOTHING_LOST = "nothing is lost, the controller's log has errors that are none"
 
 
 def given_up(facts: Facts) -> Iterator[Hazard]:
-    """Yield what was given up: an error where something is wanting, an info where nothing is."""
+    """KH026: an UpdateRequest was given up for a reason that no other hazard tells of.
+
+    Yield what was given up: an error where something is wanting, an info where nothing is.
+    """
     for event, obstacle in facts.hindered(*_LOST):
         if event.given_up:
             text = f"an UpdateRequest was given up after five attempts: {obstacle.message}"
