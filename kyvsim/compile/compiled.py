@@ -234,7 +234,7 @@ class Derivation(NamedTuple):
     """Kinds whose objects may meet them."""
     is_open: bool
     """Whether objects of other kinds may, too."""
-    kept: tuple[CompiledRule, ...]
+    retained: tuple[CompiledRule, ...]
     """The written rules that stand beside them, in all phases; each derived one is of these."""
     derived_count: int
     """How many there are."""
@@ -277,7 +277,7 @@ class CompiledPolicy(NamedTuple):
     @property
     def written(self) -> tuple[CompiledRule, ...]:
         """Those of `rules` that are not derived; there is one for each phase that `rules` have."""
-        return self.plain if self.derivation is None else self.derivation.kept
+        return self.plain if self.derivation is None else self.derivation.retained
 
     def of_kind(self, kind: str) -> Iterator[CompiledRule]:
         """Yield the rules that can match objects of a kind, in the order of each stage."""

@@ -46,15 +46,3 @@ class Mention(NamedTuple):
     """As they are written: texts may be patterns, with operators and wildcards."""
     sizes: tuple[int, ...] = ()
     """How many elements or characters it asks for."""
-
-
-def way_text(way: Way) -> str:
-    """Return a way as people write it: `spec.containers[].image`."""
-    text = ""
-    for step in way:
-        if step is Hole.ELEMENT:
-            text += "[]"
-        else:
-            name = "*" if isinstance(step, Hole) else step
-            text += f".{name}" if text else name
-    return text

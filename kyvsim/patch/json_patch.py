@@ -57,16 +57,6 @@ class Operation(NamedTuple):
     """Whether a value is given; otherwise it is a null."""
 
 
-def parse_json_patch(text: str) -> list[Json]:
-    """Return the operations that a patch text lists: JSON if it begins with `[`, else YAML.
-
-    Raises PatchError for a text that cannot be read, and for operations that lack what they need.
-    """
-    operations = read_patch_text(text)
-    prepare_operations(operations)
-    return operations or []
-
-
 def read_patch_text(text: str) -> Json:
     """Return the data of a patch text, unchecked; raises PatchError for a text that is none."""
     if text[:1] != "[":

@@ -188,7 +188,7 @@ class _Map:
                     if key in fields:
                         shadowed[key] = fields[key]
                     fields[key] = below
-            found = self.kept(there, _Map(fields, self.compile, shadowed))
+            found = self.remember(there, _Map(fields, self.compile, shadowed))
         return found
 
     def exchanged(self, name: str, part: _Part) -> "_Map":
@@ -203,10 +203,10 @@ class _Map:
             found.checks = self.checks if name in self.entered else {}
             found.begin()
             if found.lasting:
-                self.kept((name, part), found)
+                self.remember((name, part), found)
         return found
 
-    def kept(self, about: object, state: "_Map") -> "_Map":
+    def remember(self, about: object, state: "_Map") -> "_Map":
         if len(self.states) == _MOST_STATES:
             self.states.clear()
         self.states[about] = state

@@ -75,7 +75,7 @@ class ComputedRules(NamedTuple):
     """
 
     @property
-    def kept(self) -> tuple[Rule, ...]:
+    def retained(self) -> tuple[Rule, ...]:
         """The written rules that stand beside derived ones."""
         if not self.derived:
             return self.written
@@ -84,7 +84,7 @@ class ComputedRules(NamedTuple):
     @property
     def every(self) -> tuple[Rule, ...]:
         """All rules, as the mutate and generate phases take them."""
-        return self.kept + tuple(one.rule for one in self.derived)
+        return self.retained + tuple(one.rule for one in self.derived)
 
     def for_kind(self, kind: str) -> tuple[Rule, ...]:
         """Return the rules that the validate phase takes for objects of a kind."""
@@ -93,7 +93,7 @@ class ComputedRules(NamedTuple):
         derived = self.of_other_kinds.get(kind)
         if derived is None:
             derived = tuple(one for one in self.derived if one.for_cron_jobs == (kind == CRON_JOB))
-        return self.kept + tuple(one.rule for one in derived) if derived else self.written
+        return self.retained + tuple(one.rule for one in derived) if derived else self.written
 
 
 def compute_rules(policy: Policy) -> ComputedRules:

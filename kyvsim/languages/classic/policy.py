@@ -134,7 +134,7 @@ def _plain(computed: ComputedRules, lowered: Lowered) -> tuple[CompiledRule, ...
     if not computed.derived:
         return written
     return (
-        *(one for one in _of(computed.kept, lowered) if one.stage is not Stage.VALIDATE),
+        *(one for one in _of(computed.retained, lowered) if one.stage is not Stage.VALIDATE),
         *(one for one in written if one.stage is Stage.VALIDATE),
     )
 
@@ -153,8 +153,8 @@ def _derivation(
     if not computed.controllers <= POD_CONTROLLERS:  # an annotation may name anything
         named = [one.kinds for one in forms().rules]
         kinds, is_open = computed.controllers.union(*filter(None, named)), None in named
-    kept = _of(computed.kept, lowered)
-    return Derivation(kinds, is_open, kept, len(computed.derived), forms)
+    retained = _of(computed.retained, lowered)
+    return Derivation(kinds, is_open, retained, len(computed.derived), forms)
 
 
 def _forms(computed: ComputedRules, lowered: Lowered) -> DerivedForms:

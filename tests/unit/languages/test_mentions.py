@@ -2,12 +2,13 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from ways import way_text
 
 from kyvsim.api.inputs import ApplyInputs, read_inputs
 from kyvsim.api.system import own_system
 from kyvsim.languages import mentions_of
 from kyvsim.load.files import Source
-from kyvsim.model.mention import About, way_text
+from kyvsim.model.mention import About
 
 SYSTEM = own_system(datetime(2026, 1, 1, tzinfo=UTC))
 

@@ -1,11 +1,11 @@
 """Controls of Pod security become expressions that deny the same Pods."""
 
 import pytest
+from ways import way_text
 
 from kyvsim.languages.classic.pod_security import CONTROLS, active_checks
 from kyvsim.languages.classic.pod_security.mentions import mentioned
 from kyvsim.migrate.pod_security import CONTROLS as EMITTED
-from kyvsim.model.mention import way_text
 from kyvsim.model.migration import Outcome
 
 APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/a"

@@ -1,7 +1,13 @@
 import pytest
 
-from kyvsim.patch.json_patch import parse_json_patch
+from kyvsim.patch.json_patch import prepare_operations, read_patch_text
 from kyvsim.patch.results import PatchError
+
+
+def operations_of(text):
+    operations = read_patch_text(text)
+    prepare_operations(operations)
+    return operations or []
 
 
 @pytest.mark.parametrize(
@@ -20,7 +26,7 @@ from kyvsim.patch.results import PatchError
     ],
 )
 def test_texts(text, expected):
-    assert parse_json_patch(text) == expected
+    assert operations_of(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -47,7 +53,7 @@ def test_texts(text, expected):
 )
 def test_texts_that_are_no_patch(text, message):
     with pytest.raises(PatchError) as caught:
-        parse_json_patch(text)
+        operations_of(text)
     assert message in caught.value.message
 
 
@@ -60,11 +66,11 @@ def test_texts_that_are_no_patch(text, message):
 )
 def test_nothing_is_said_behind_the_message(text, message):
     with pytest.raises(PatchError) as caught:
-        parse_json_patch(text)
+        operations_of(text)
     assert caught.value.message == f"failed to decode patches: {message}"
 
 
 def test_numbers_beyond_int64_are_floats():
     text = '[{"op":"add","path":"/a","value":[9223372036854775807,9223372036854775808]}]'
-    (operation,) = parse_json_patch(text)
+    (operation,) = operations_of(text)
     assert [type(number) for number in operation["value"]] == [int, float]
