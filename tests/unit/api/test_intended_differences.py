@@ -77,6 +77,26 @@ def test_sort_by_does_not_sort_what_is_mutated(run):
     assert [one["name"] for one in changed["object"]["spec"]["ports"]] == ["b", "a"]
 
 
+def merging(name, value):
+    patch = {"metadata": {"labels": {name: value}}}
+    return {"name": name, "match": KINDS, "mutate": {"patchStrategicMerge": patch}}
+
+
+def test_rules_after_an_error_of_a_mutation_see_the_object_as_it_was(run):
+    """Kyverno's command line goes on with an empty object: the last two have no result there."""
+    broken = merging("broken", "{{ request.object.spec.absent }}")
+    pattern = {"metadata": {"labels": {"label": "a", "X(broken)": "null"}}, "spec": {"type": "?*"}}
+    checked = {"name": "checked", "match": KINDS, "validate": {"message": "m", "pattern": pattern}}
+    _, found = run([policy(broken, merging("label", "a"), checked)], [SERVICE])
+    assert [(one["rule"], one["result"]) for one in found["results"]] == [
+        ("broken", "error"),
+        ("label", "pass"),
+        ("checked", "fail"),
+    ]
+    (changed,) = found["mutated"]
+    assert changed["object"]["metadata"]["labels"] == {"label": "a"}
+
+
 def generating(name, api_version, kind):
     target = {"apiVersion": api_version, "kind": kind, "name": "deny", "namespace": "shop"}
     body = {**target, "synchronize": False, "data": {"spec": {}}}
