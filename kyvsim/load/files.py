@@ -218,6 +218,10 @@ def _error(code: str, message: str, location: Location) -> Diagnostic:
 
 
 def _read_path(path: str, walking: Walking) -> Iterator[Source | Diagnostic]:
+    if "\0" in path:  # what Python says of it differs between its versions
+        text = "cannot be read: a path cannot have a null character"
+        yield _error("KV003", text, Location(path))
+        return
     try:
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -296,7 +300,7 @@ def _read_found(path: str) -> Iterator[Source | Diagnostic]:
     """Yield the text of a file in a folder; a link to nowhere is told as such."""
     try:
         mode = os.stat(path).st_mode
-    except OSError as error:
+    except (OSError, ValueError) as error:
         yield unreadable(path, error)
     else:
         yield from _read_existing(path, mode, USUAL)

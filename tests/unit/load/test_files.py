@@ -152,7 +152,7 @@ def test_a_byte_order_mark_is_dropped():
         ("*.txt", "KV002", "no YAML or JSON file among what the pattern finds"),
         ("empty", "KV002", "no YAML or JSON file in this folder"),
         ("pipe", "KV004", "neither a file nor a folder: devices, pipes and sockets are not read"),
-        ("x\0", "KV003", "cannot be read: embedded null byte"),
+        ("x\0", "KV003", "cannot be read: a path cannot have a null character"),
     ],
 )
 def test_what_cannot_be_read(folder, name, code, text):
