@@ -212,6 +212,15 @@ class CompiledRule(NamedTuple):
     """Compiles what shows how it ends; None where its match block looks at more than kind and
     operation, or anything else than an object's shape can make a difference."""
 
+    def matches_again(self, facts: MatchFacts) -> bool:
+        """Return whether it applies, asked beside its evaluation.
+
+        What that took does not count: what an evaluation could afford can be found out again.
+        """
+        if self.meter is not None:
+            self.meter.begin_resource()
+        return self.matches(facts)
+
     @property
     def phase(self) -> Phase:
         """The phase that reports name."""

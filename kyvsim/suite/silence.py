@@ -40,7 +40,7 @@ def why_silent(policy: Policy, rules: Iterable[CompiledRule], answers: Answers) 
         return NOTHING_TO_CHECK
     excluded = False
     for rule in rules:
-        if rule.matches(opened.facts):
+        if rule.matches_again(opened.facts):
             return NOTHING_TO_CHECK
         if rule.included is not None and not excluded:
             excluded = rule.included()(opened.facts)

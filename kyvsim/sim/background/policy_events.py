@@ -83,7 +83,7 @@ def _restoring(
         if one.rule.name == marks.get(f"{LABEL}rule-name")
         and (generation := one.rule.facts.generation) is not None
         and generation.synchronizes
-        and not one.matches(facts)  # else it is the trigger as well
+        and not one.matches_again(facts)  # else it is the trigger as well
     )
     if contexts:
         yield Work(GENERATE, policy.policy.key, contexts)

@@ -2,6 +2,11 @@
 
 import pytest
 
+from kyvsim.compile import CompileOptions
+from kyvsim.languages import compile_policies
+from kyvsim.match import match_facts
+from kyvsim.model.ports import Budget, BudgetError, Meter
+from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Stage
 
 DENY = {"validate": {"message": "no", "deny": {}}}
@@ -50,3 +55,19 @@ def test_the_steps_of_a_kind(indexed, stage, kind, found):
 
 def test_no_policies_have_no_steps(compiled):
     assert compiled().turns(Stage.VALIDATE, "Pod") == ()
+
+
+def test_what_an_evaluation_could_afford_is_found_out_again(system, policy, pod):
+    """Tests look a second time at why a rule has no result; its wildcards count each time."""
+    labels = {f"label-{n}": "v" for n in range(40)}
+    wildcards = [{f"*z{n}": "?*"} for n in range(20)]
+    filters = [{"resources": {"kinds": ["Pod"], "annotations": one}} for one in wildcards]
+    rule = {"match": {"any": filters}, "validate": {"message": "no", "deny": {}}}
+    options = CompileOptions(system._replace(meter=Meter(Budget(rule=1000, resource=1000))))
+    found = compile_policies([policy(rule)], options)[0].policies[0].rules[0]
+    obj = {**pod(), "metadata": {"name": "a", "annotations": labels}}
+    facts = match_facts(AdmissionRequest(Operation.CREATE, obj), obj, {})
+    assert not found.matches(facts)
+    with pytest.raises(BudgetError):
+        found.matches(facts)
+    assert [found.matches_again(facts) for _ in range(5)] == [False] * 5
