@@ -196,7 +196,9 @@ class Source(NamedTuple):
 
 
 def read_sources(
-    paths: Iterable[str | Source], stdin: bytes | None = None, walking: Walking = USUAL
+    paths: Iterable[str | os.PathLike[str] | Source],
+    stdin: bytes | None = None,
+    walking: Walking = USUAL,
 ) -> Iterator[Source | Diagnostic]:
     """Yield the texts that `paths` lead to, and a diagnostic for each that cannot be read.
 
@@ -210,7 +212,7 @@ def read_sources(
         elif path == STDIN:
             yield decode(STDIN_NAME, stdin or b"")
         else:
-            yield from _read_path(path, walking)
+            yield from _read_path(os.fspath(path), walking)
 
 
 def _error(code: str, message: str, location: Location) -> Diagnostic:

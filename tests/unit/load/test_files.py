@@ -164,6 +164,12 @@ def test_what_cannot_be_read(folder, name, code, text):
     assert (found.code, found.message, found.location.file) == (code, text.format(folder), path)
 
 
+def test_paths_may_be_path_objects(folder):
+    found = read_sources([folder / "b.yaml", folder / "sub"])
+    assert names(found, folder) == ["b.yaml", "sub/d.yaml"]
+    assert problem(folder / "absent.yaml").location.file == f"{folder}/absent.yaml"
+
+
 def test_a_file_without_permission(folder, monkeypatch):
     def refuse(path, *_, **_options):
         raise PermissionError(13, "Permission denied", path)
