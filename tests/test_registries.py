@@ -16,21 +16,21 @@ from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import KINDS as CEL_KINDS
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.cli.commands import COMMANDS, module_of
-from kyvsim.conditions.operators import OPERATORS, operators
-from kyvsim.context.json_context import ContextLoader
-from kyvsim.context.loaders import FIELDS as CONTEXT_FIELDS
-from kyvsim.context.loaders import loader_of
-from kyvsim.expr.functions.record import Function
-from kyvsim.expr.functions.table import FAMILIES, family, functions
+from kyvsim.engine.conditions.operators import OPERATORS, operators
+from kyvsim.engine.context.json_context import ContextLoader
+from kyvsim.engine.context.loaders import FIELDS as CONTEXT_FIELDS
+from kyvsim.engine.context.loaders import loader_of
+from kyvsim.jmespath.functions.record import Function
+from kyvsim.jmespath.functions.table import FAMILIES, family, functions
 from kyvsim.languages import LANGUAGES
 from kyvsim.languages.classic import doubts
 from kyvsim.languages.classic.advice import ADVICE
 from kyvsim.languages.classic.rule_type import RuleType
 from kyvsim.languages.classic.rules import rule_types, rule_types_of
-from kyvsim.mutants.change import Kind
-from kyvsim.mutants.changes import KINDS as KINDS_OF_CHANGES
+from kyvsim.mutation.change import Kind
+from kyvsim.mutation.changes import KINDS as KINDS_OF_CHANGES
 from kyvsim.report.formats import FORMATS_OF, RUN_FORMATS
-from kyvsim.sim.hazards import HAZARDS, find_hazards
+from kyvsim.simulator.hazards import HAZARDS, find_hazards
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "kyvsim"
@@ -81,14 +81,14 @@ def test_every_rule_type_is_registered():
 def test_every_context_loader_is_registered():
     """Every loader stands in a line, under its field."""
     known = [loader_of(field) for field in CONTEXT_FIELDS]
-    for name, module in modules("context/loaders").items():
+    for name, module in modules("engine/context/loaders").items():
         missing = [one.field for one in values(module, ContextLoader) if one not in known]
         assert not missing, name
     assert [one.field for one in known] == [*CONTEXT_FIELDS]
 
 
 def test_every_kind_of_change_is_registered():
-    for name, module in modules("mutants/changes").items():
+    for name, module in modules("mutation/changes").items():
         assert [one for one in values(module, Kind) if one in KINDS_OF_CHANGES], name
     assert not only_once(one.name for one in KINDS_OF_CHANGES)
 
@@ -104,7 +104,7 @@ def test_context_loaders_cover_every_source_of_an_entry():
 
 
 def test_every_family_of_functions_is_registered():
-    for name, module in modules("expr/functions").items():
+    for name, module in modules("jmespath/functions").items():
         own = [one for one in values(module, Function) if one not in functions().values()]
         replaced = [one for one in own if one.name in functions()]
         assert own == replaced, name
@@ -122,7 +122,7 @@ def test_functions_say_what_they_do():
 def test_every_operator_is_registered():
     """A function of key and value beside the operators is what one of OPERATORS does."""
     held = {one.holds for one in OPERATORS}
-    module = modules("conditions")["operators"]
+    module = modules("engine/conditions")["operators"]
     offered = [
         function
         for function in vars(module).values()
@@ -145,7 +145,7 @@ def test_successors_of_operators_are_operators():
 
 
 def test_every_operator_is_tested():
-    texts = (UNIT / "conditions/test_operators.py").read_text(encoding="utf-8")
+    texts = (UNIT / "engine/conditions/test_operators.py").read_text(encoding="utf-8")
     rows = (ROOT / "tests/differential/conditions.jsonl").read_text(encoding="utf-8")
     assert not [name for name in operators if f'"{name}"' not in texts + rows]
 
@@ -242,7 +242,7 @@ def test_every_format_of_apply_has_a_golden_case_on_the_menagerie(name):
 def test_every_hazard_is_registered():
     finders = {
         one
-        for module in modules("sim/hazards").values()
+        for module in modules("simulator/hazards").values()
         for name, one in inspect.getmembers(module, inspect.isfunction)
         if not name.startswith("_")
         and one.__module__ == module.__name__
@@ -253,13 +253,13 @@ def test_every_hazard_is_registered():
 
 
 def test_hazards_have_codes_of_their_own_that_are_described_and_tested():
-    folder = PACKAGE / "sim/hazards"
+    folder = PACKAGE / "simulator/hazards"
     written = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
     codes = re.findall(r'"(KH\d{3})"', written)
     assert len(set(codes)) == len(HAZARDS)
     described = (ROOT / "docs/hazards.md").read_text(encoding="utf-8")
     assert not [code for code in codes if code not in described]
-    tests = [*(UNIT / "sim").rglob("*.py"), *(ROOT / "tests/golden").rglob("stdout")]
+    tests = [*(UNIT / "simulator").rglob("*.py"), *(ROOT / "tests/golden").rglob("stdout")]
     told = "".join(path.read_text(encoding="utf-8") for path in tests)
     assert not [code for code in codes if code not in told]
 
@@ -339,8 +339,8 @@ def test_every_command_is_listed():
 
 FOLDERS = (
     "languages/classic/rules",
-    "context/loaders",
-    "expr/functions",
+    "engine/context/loaders",
+    "jmespath/functions",
     "languages/classic/checks",
     "languages/classic/advice",
     "report",
@@ -367,9 +367,9 @@ def plugins():
     for name, module in modules("languages/classic/rules").items():
         if values(module, RuleType):
             yield "languages/classic/rules", name
-    for name, module in modules("context/loaders").items():
+    for name, module in modules("engine/context/loaders").items():
         if values(module, ContextLoader):
-            yield "context/loaders", name
+            yield "engine/context/loaders", name
 
 
 @pytest.mark.parametrize(("folder", "name"), sorted(plugins()))
@@ -380,7 +380,7 @@ def test_plugins_have_a_unit_test(folder, name):
 def test_every_function_is_called_by_a_test():
     texts = "".join(
         path.read_text(encoding="utf-8")
-        for folder in ("unit/expr", "differential")
+        for folder in ("unit/jmespath", "differential")
         for path in (ROOT / "tests" / folder).rglob("*")
         if path.suffix in {".py", ".jsonl"}
     )

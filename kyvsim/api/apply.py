@@ -15,12 +15,13 @@ from kyvsim.api.inputs import (
 )
 from kyvsim.api.refused_objects import RefusedObjects, warnings_of
 from kyvsim.api.system import own_system
-from kyvsim.compile import CompileOptions, Model, PolicySet
-from kyvsim.engine import GivenObjects, World, creation_of, evaluate, request_of, reviewed
-from kyvsim.engine.evaluate import evaluate_payload
-from kyvsim.kube.cron import next_times
-from kyvsim.kube.discovery import crd_kinds
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile import CompileOptions, Model, PolicySet
+from kyvsim.engine.evaluate import evaluate, evaluate_payload
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World, creation_of, request_of, reviewed
+from kyvsim.kubernetes.cron import next_times
+from kyvsim.kubernetes.discovery import crd_kinds
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies, derived_rules, unknown_resources
 from kyvsim.languages.idle.runs import (
     Given,

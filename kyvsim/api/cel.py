@@ -16,15 +16,15 @@ from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment, ordered
 from kyvsim.cel.kyverno.json import readable_json
 from kyvsim.cel.values import type_name
-from kyvsim.context.cel_access import (
+from kyvsim.engine.context.cel_access import (
     constants,
     global_access,
     http_access,
     image_access,
     resource_access,
 )
-from kyvsim.engine import GivenObjects
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages import cel_request
 from kyvsim.languages.cel.values import request_value
 from kyvsim.load.files import Source

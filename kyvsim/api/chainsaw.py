@@ -10,7 +10,7 @@ from kyvsim.api.processes import each_in_processes
 from kyvsim.api.simulation import readers
 from kyvsim.api.system import processors
 from kyvsim.chainsaw.runner import run_test
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.load.chainsaw import find_tests, named_files, read_tests
 from kyvsim.load.chainsaw_configuration import find_configuration, read_configuration
 from kyvsim.load.chainsaw_files import ReachableFiles, project_of
@@ -25,8 +25,8 @@ from kyvsim.model.chainsaw import (
 )
 from kyvsim.model.diagnostic import Diagnostic, without_left_out
 from kyvsim.model.installation import BY_NAME, CI, Installation
-from kyvsim.sim.cluster import open_cluster
-from kyvsim.sim.parts import Settings
+from kyvsim.simulator.cluster import open_cluster
+from kyvsim.simulator.parts import Settings
 
 _DEFAULT_NAME = "chainsaw-test"
 _FEW = 8

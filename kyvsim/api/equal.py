@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from kyvsim.api.equal_sides import ground_of, why
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, read_inputs
-from kyvsim.evidence.case import Case
-from kyvsim.evidence.search import Budget, Search
-from kyvsim.evidence.verdict import Bench, evidence_of
+from kyvsim.equivalence.case import Case
+from kyvsim.equivalence.search import Budget, Search
+from kyvsim.equivalence.verdict import Bench, evidence_of
 from kyvsim.languages import compile_policies
 from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed

@@ -8,18 +8,19 @@ from kyvsim.api.explain import explanation_of
 from kyvsim.api.explain_record import Recorder
 from kyvsim.api.inputs import ReadInputs, objects_of
 from kyvsim.api.system import still_system
-from kyvsim.compile import CompileOptions
-from kyvsim.engine import GivenObjects, World
-from kyvsim.evidence.case import STRANGER, Case
-from kyvsim.evidence.existing import missing_targets
-from kyvsim.evidence.pair import Pair
-from kyvsim.evidence.side import Marks, Side, Surroundings
-from kyvsim.evidence.space import Space, space_of
-from kyvsim.evidence.subresources import with_option_types
-from kyvsim.evidence.values import is_pattern
-from kyvsim.evidence.verdict import Why
-from kyvsim.kube.discovery import crd_kinds
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile import CompileOptions
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World
+from kyvsim.equivalence.case import STRANGER, Case
+from kyvsim.equivalence.existing import missing_targets
+from kyvsim.equivalence.pair import Pair
+from kyvsim.equivalence.side import Marks, Side, Surroundings
+from kyvsim.equivalence.space import Space, space_of
+from kyvsim.equivalence.subresources import with_option_types
+from kyvsim.equivalence.values import is_pattern
+from kyvsim.equivalence.verdict import Why
+from kyvsim.kubernetes.discovery import crd_kinds
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies, mentions_of, mentions_of_exception
 from kyvsim.model.evidence import Limit
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation

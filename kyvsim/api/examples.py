@@ -4,8 +4,8 @@ import time
 
 from kyvsim.api.equal_sides import Ground, ground_of
 from kyvsim.api.inputs import ApplyInputs, read_inputs
-from kyvsim.evidence.examples import doings, examples
-from kyvsim.evidence.search import Budget, Search
+from kyvsim.equivalence.examples import doings, examples
+from kyvsim.equivalence.search import Budget, Search
 from kyvsim.languages import compile_policies
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.examples import Example, Examples, Missing

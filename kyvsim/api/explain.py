@@ -14,8 +14,8 @@ from kyvsim.api.apply import (
 from kyvsim.api.explain_places import with_places
 from kyvsim.api.explain_record import Recorder, explained_rules
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs
-from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
-from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.engine.compile import CompiledPolicy, CompiledRule, PolicySet
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.model.diagnostic import Diagnostic, likely
 from kyvsim.model.explanation import (
     FollowedRule,

@@ -5,7 +5,7 @@ A loop asks so for each of its elements: an object is gone through once for all 
 
 from collections.abc import Callable, Hashable
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.source import Path
 
 Numbers = dict[object, int]

@@ -3,7 +3,7 @@
 from operator import is_
 
 from kyvsim.api.explain_parts import Numbers, Parts, number_of
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import ObjectExplanation, Step, StepKind
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document, Path

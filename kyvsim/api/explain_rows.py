@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 from kyvsim.api.explain_places import Placing, object_states
 from kyvsim.api.explain_record import Recorder, explained_rules
-from kyvsim.compile import CompileOptions, PolicySet
-from kyvsim.engine import World, evaluate
-from kyvsim.engine.evaluate import STAGES, evaluate_payload
+from kyvsim.engine.compile import CompileOptions, PolicySet
+from kyvsim.engine.evaluate import STAGES, evaluate, evaluate_payload
 from kyvsim.engine.policy import RuleInput, open_request
-from kyvsim.kube.objects import Json
+from kyvsim.engine.world import World
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies
 from kyvsim.model.explanation import RuleExplanation
 from kyvsim.model.policy import Policy, Rule

@@ -6,8 +6,8 @@ from types import MappingProxyType
 from kyvsim.api.explain import NotFoundError, explanation_of, object_names
 from kyvsim.api.explain_places import with_places
 from kyvsim.api.explain_record import Recorder
-from kyvsim.compile import PolicySet, index_policies
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.engine.compile import PolicySet, index_policies
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.diagnostic import likely
 from kyvsim.model.explanation import FollowedRule, StepKind
 from kyvsim.model.inquiry import Inquiry
@@ -16,7 +16,7 @@ from kyvsim.model.result import EngineResponse, Stage
 from kyvsim.model.scenario import Scenario
 from kyvsim.model.simulation import Simulation
 from kyvsim.model.source import Document
-from kyvsim.sim.inquirer import Asked, Inquirer
+from kyvsim.simulator.inquirer import Asked, Inquirer
 
 _Written = Mapping[tuple[str, str, str], tuple[Document, ...]]
 

@@ -10,9 +10,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from kyvsim.kube.discovery import split_api_version
-from kyvsim.kube.objects import Json, object_key
-from kyvsim.kube.wildcard import matches
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import READERS, is_cel_policy, usable_payloads
 from kyvsim.load.baseline import KIND, load_baseline
 from kyvsim.load.documents import (
@@ -221,7 +221,7 @@ class ApplyInputs(NamedTuple):
     context_file: str | Source = ""
     crd_paths: tuple[str | Source, ...] = ()
     model: str = "kyverno-1.19"
-    """Which reading of `spec.background` to follow; a value of `kyvsim.compile.Model`."""
+    """Which reading of `spec.background` to follow; a value of `kyvsim.engine.compile.Model`."""
     exceptions_with_resources: bool = False
     exceptions_within_policies: bool = False
     audit_warn: bool = False

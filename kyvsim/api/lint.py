@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from kyvsim.api.fixes import FixedFile, fixed_files, with_edits_told
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import own_system
-from kyvsim.compile import CompileOptions
-from kyvsim.kube.discovery import crd_kinds
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile import CompileOptions
+from kyvsim.kubernetes.discovery import crd_kinds
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import (
     READERS,
     derived_rules,

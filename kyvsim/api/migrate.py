@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from kyvsim.api.system import own_system
-from kyvsim.compile import CompileOptions
-from kyvsim.kube.discovery import KindTable, crd_kinds
+from kyvsim.engine.compile import CompileOptions
+from kyvsim.kubernetes.discovery import KindTable, crd_kinds
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.files import Source, read_sources

@@ -11,11 +11,12 @@ from kyvsim.api.mutant_rows import Mutant, PolicyKey, key_of, mutants, open_test
 from kyvsim.api.suite import Reading
 from kyvsim.api.suite_inputs import ManifestInputs
 from kyvsim.api.system import still_system
-from kyvsim.engine import GivenObjects, World
-from kyvsim.evidence.case import STRANGER
-from kyvsim.evidence.search import Budget, Search
-from kyvsim.evidence.side import Surroundings
-from kyvsim.evidence.verdict import Bench, answer_of, first_counterexample
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World
+from kyvsim.equivalence.case import STRANGER
+from kyvsim.equivalence.search import Budget, Search
+from kyvsim.equivalence.side import Surroundings
+from kyvsim.equivalence.verdict import Bench, answer_of, first_counterexample
 from kyvsim.model.evidence import Answer, Counterexample
 from kyvsim.model.mutants import Hole
 from kyvsim.model.policy import Policy

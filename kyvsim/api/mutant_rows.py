@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from kyvsim.api.suite import Reading, bench_of, chosen_rows
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
-from kyvsim.compile import PolicySet
-from kyvsim.compile.policy_set import index_policies
+from kyvsim.engine.compile import PolicySet
+from kyvsim.engine.compile.policy_set import index_policies
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
 from kyvsim.load.suite_manifest import read_manifests
@@ -17,7 +17,7 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 from kyvsim.model.suite import ExpectedRow, Manifest
-from kyvsim.mutants import Change, Kind, mutants_of
+from kyvsim.mutation import Change, Kind, mutants_of
 from kyvsim.suite.check import check_rows
 
 

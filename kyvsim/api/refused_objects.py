@@ -18,11 +18,11 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.go.base64 import Base64Error, decode_padded
-from kyvsim.kube.go_time import TimeError, parse_rfc3339
-from kyvsim.kube.objects import Json, metadata, object_key
-from kyvsim.kube.quantities import parse_quantity
-from kyvsim.kube.validation import metadata_problems, problems_of, required_problems
+from kyvsim.kubernetes.go_base64 import Base64Error, decode_padded
+from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
+from kyvsim.kubernetes.objects import Json, metadata, object_key
+from kyvsim.kubernetes.quantities import parse_quantity
+from kyvsim.kubernetes.validation import metadata_problems, problems_of, required_problems
 from kyvsim.load.recognise import is_beside_kustomization
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Refusal

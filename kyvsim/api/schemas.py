@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from kyvsim.kube.discovery import split_api_version
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json
 from kyvsim.load.baseline import KIND, VERSION, baseline_schema
 from kyvsim.load.chainsaw_blocks import chainsaw_schemas
 from kyvsim.load.json_schema import json_schema

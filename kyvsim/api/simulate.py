@@ -14,9 +14,9 @@ from kyvsim.api.inputs import name_of
 from kyvsim.api.simulate_orders import player
 from kyvsim.api.simulation import SIMULATED_READERS, readers
 from kyvsim.api.system import own_system, processors
-from kyvsim.compile import CompileOptions
-from kyvsim.kube.discovery import KindTable, crd_kinds, split_api_version
-from kyvsim.kube.objects import Json, metadata, text_field
+from kyvsim.engine.compile import CompileOptions
+from kyvsim.kubernetes.discovery import KindTable, crd_kinds, split_api_version
+from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.files import Source
@@ -40,8 +40,8 @@ from kyvsim.model.scenario import Scenario, ScenarioSettings, ScenarioStep, Verb
 from kyvsim.model.simulation import Simulation
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.kinds import NATIVE_GROUP, native_kinds
-from kyvsim.sim.exploration import Order, explore, interleavings_of, with_interleavings
-from kyvsim.sim.scenario import play
+from kyvsim.simulator.exploration import Order, explore, interleavings_of, with_interleavings
+from kyvsim.simulator.scenario import play
 
 _FILE_READERS: PolicyReaders = MappingProxyType(
     {

@@ -13,9 +13,9 @@ from functools import lru_cache
 from kyvsim.api.processes import process_pool
 from kyvsim.api.simulation import readers
 from kyvsim.model.scenario import Scenario
-from kyvsim.sim.exploration import Directions, Played, Player, play_directed
-from kyvsim.sim.parts import Readers
-from kyvsim.sim.scenario import play
+from kyvsim.simulator.exploration import Directions, Played, Player, play_directed
+from kyvsim.simulator.parts import Readers
+from kyvsim.simulator.scenario import play
 
 _AHEAD = 2
 """So many orders are begun for each process, that none waits for the others."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import TypeVar
 
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.languages import READERS
 from kyvsim.load.policy import load_exceptions, load_policies
 from kyvsim.model.diagnostic import Diagnostic
@@ -12,8 +12,8 @@ from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.policy import Policy, PolicyReaders
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.facts import RULES_GROUP
-from kyvsim.sim.kyverno.policies import CEL_KINDS
-from kyvsim.sim.parts import Readers
+from kyvsim.simulator.kyverno.policies import CEL_KINDS
+from kyvsim.simulator.parts import Readers
 
 SIMULATED_READERS: PolicyReaders = MappingProxyType(
     {

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.suite_inputs import read_test
 from kyvsim.api.suite_update import FileText
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity

@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeVar
 from kyvsim.api.inputs import objects_of, payloads_of, read_one, shared_data_apart
 from kyvsim.api.refused_objects import refused_objects
 from kyvsim.api.system import own_system
-from kyvsim.compile import CompileOptions, PolicySet
-from kyvsim.kube.discovery import crd_kinds
-from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.engine.compile import CompileOptions, PolicySet
+from kyvsim.kubernetes.discovery import crd_kinds
+from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
 from kyvsim.languages import (
     READERS,
     compile_policies,

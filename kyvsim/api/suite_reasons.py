@@ -5,7 +5,7 @@ Each is evaluated once more, alone; rows that pass cost nothing.
 
 from kyvsim.api.explain_rows import compile_explain
 from kyvsim.api.suite_inputs import ManifestInputs
-from kyvsim.kube.objects import object_key
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.model.result import (
     EngineResponse,
     Phase,

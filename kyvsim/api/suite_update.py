@@ -4,14 +4,14 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
-from kyvsim.kube.yaml_text import Chunk, load_first, split_chunks
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.suite import Golden, ManifestOutcome, SuiteOutcome
 from kyvsim.report.object_yaml import to_yaml
 from kyvsim.report.subject import title
 from kyvsim.suite.golden import Wanted, same, wanted_by_file
+from kyvsim.yaml.text import Chunk, load_first, split_chunks
 
 _GLOB = frozenset("*?[{")
 

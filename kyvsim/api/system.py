@@ -5,7 +5,7 @@ import random
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from kyvsim.expr import System
+from kyvsim.jmespath import System
 from kyvsim.model.ports import UNCHANGED, Budget, Meter
 
 

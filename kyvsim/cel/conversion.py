@@ -13,10 +13,10 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.text import show_double, show_seconds, show_timestamp
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, UInt, runtime_type
-from kyvsim.kube.go_text import quote
-from kyvsim.kube.go_time import TimeError, parse_rfc3339
-from kyvsim.kube.numbers import parse_float
-from kyvsim.kube.quantities import parse_duration
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
+from kyvsim.kubernetes.numbers import parse_float
+from kyvsim.kubernetes.quantities import parse_duration
 
 _INT = re.compile(r"[+-]?[0-9]+")
 _UINT = re.compile(r"[0-9]+")

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from kyvsim.cel.errors import BudgetError, CelError
 from kyvsim.cel.program import Program
 from kyvsim.cel.types import CelType
-from kyvsim.kube.go_text import quote
+from kyvsim.kubernetes.go_text import quote
 
 _Known = TypeVar("_Known")
 Evaluate: TypeAlias = Callable[[str, _Known, Sequence[Any]], Any]

@@ -14,7 +14,7 @@ from kyvsim.cel.format_checks import check_formats
 from kyvsim.cel.nodes import Call, ListLiteral, Literal, MapLiteral, Node, children
 from kyvsim.cel.types import CelType, show
 from kyvsim.cel.unify import same_shape
-from kyvsim.kube.regexes import RegexError, compile_regex
+from kyvsim.kubernetes.regexes import RegexError, compile_regex
 
 
 def _timestamp(value: str | int) -> object:

@@ -46,7 +46,7 @@ from kyvsim.cel.nodes import (
 from kyvsim.cel.steps import CONVERSIONS, comparison_steps, end_steps, round_steps, steps
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import MadeList
-from kyvsim.kube.regexes import RegexError
+from kyvsim.kubernetes.regexes import RegexError
 
 
 class Code(NamedTuple):

@@ -13,7 +13,7 @@ from kyvsim.cel.parse import ExpressionSyntaxError, parse
 from kyvsim.cel.source import describe
 from kyvsim.cel.types import DYN, CelType
 from kyvsim.cel.values import plain
-from kyvsim.kube.regexes import RegexError
+from kyvsim.kubernetes.regexes import RegexError
 from kyvsim.model.ports import CEL_STEPS, Meter
 
 _MANY = 10_000

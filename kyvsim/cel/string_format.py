@@ -13,7 +13,7 @@ from kyvsim.cel.conversion import text_to_double, to_text
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, UInt, runtime_type, type_name
-from kyvsim.kube.go_text import quote
+from kyvsim.kubernetes.go_text import quote
 
 _DEFAULT_PRECISION = 6
 _MAX_PRECISION_DIGITS = 5

@@ -14,7 +14,7 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.string_format import fill
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, UInt, type_name
-from kyvsim.kube.go_text import format_float
+from kyvsim.kubernetes.go_text import format_float
 
 _DEFAULT_PRECISION = 6
 _INTS = frozenset({int, UInt})

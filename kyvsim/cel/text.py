@@ -18,9 +18,9 @@ from kyvsim.cel.values import (
     UInt,
     type_name,
 )
-from kyvsim.kube.go_text import format_float
-from kyvsim.kube.go_time import Time
-from kyvsim.kube.quantities import format_duration
+from kyvsim.kubernetes.go_text import format_float
+from kyvsim.kubernetes.go_time import Time
+from kyvsim.kubernetes.quantities import format_duration
 
 
 def show_double(number: float) -> str:

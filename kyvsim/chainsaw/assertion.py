@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError
 from kyvsim.chainsaw.expressions import Ask, Bindings, Expression, ask_expression, parse_expression
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 _NUMBERS = (int, float)
 

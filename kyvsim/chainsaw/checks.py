@@ -6,7 +6,7 @@ from kyvsim.chainsaw.assertion import Mismatch, check_tree
 from kyvsim.chainsaw.ending import FailedError
 from kyvsim.chainsaw.expressions import fill
 from kyvsim.chainsaw.session import Situation
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, text_field
 
 
 def judge(

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from kyvsim.chainsaw.ending import HardError
 from kyvsim.chainsaw.session import Situation
-from kyvsim.kube.objects import Json
-from kyvsim.kube.quantities import SECOND, parse_duration
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import SECOND, parse_duration
 
 
 def seconds_of(text: Json) -> float:

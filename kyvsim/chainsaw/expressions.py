@@ -10,12 +10,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
-from kyvsim.expr import QueryError, QuerySyntaxError, System
-from kyvsim.expr.bound import bound_queries
-from kyvsim.expr.functions.record import ANY, ARRAY, NUMBER, STRING, Function
-from kyvsim.expr.functions.texts import parse_json
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import matches
+from kyvsim.jmespath import QueryError, QuerySyntaxError, System
+from kyvsim.jmespath.bound import bound_queries
+from kyvsim.jmespath.functions.record import ANY, ARRAY, NUMBER, STRING, Function
+from kyvsim.jmespath.functions.texts import parse_json
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.ports import BudgetError
 
 # The JMESPath functions that chainsaw adds to Kyverno's; `FUNCTIONS` has them by name.

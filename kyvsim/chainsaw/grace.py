@@ -6,7 +6,7 @@ Source of the kinds: chainsaw's documentation, "Termination grace period".
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, object_key
 
 _TEMPLATE = ("spec", "template", "spec")
 _PLACES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(

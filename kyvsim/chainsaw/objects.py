@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from kyvsim.chainsaw.ending import HardError
 from kyvsim.chainsaw.session import Situation
 from kyvsim.chainsaw.unsupported import is_served, require_simulated, require_written
-from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.chainsaw import UnreachableError
 
 _REACH = "run `kyvsim chainsaw` on a folder that holds the test and the files that it names"

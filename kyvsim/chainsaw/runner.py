@@ -13,11 +13,11 @@ from kyvsim.chainsaw.operations.asserting import ASSERT
 from kyvsim.chainsaw.operations.writing import delete_one
 from kyvsim.chainsaw.session import Files, Session, Situation
 from kyvsim.chainsaw.standing import deleted_too_soon
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
 from kyvsim.model.source import Location
 from kyvsim.patch.merge_patch import merge_patch
-from kyvsim.sim.cluster import Cluster
+from kyvsim.simulator.cluster import Cluster
 
 _LONGEST_REASON = 4_000
 _NAMESPACE = ("v1", "Namespace", "")

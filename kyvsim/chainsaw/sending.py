@@ -9,9 +9,9 @@ from kyvsim.chainsaw.ending import FailedError
 from kyvsim.chainsaw.grace import with_grace_period
 from kyvsim.chainsaw.objects import in_namespace, require_usable, written_objects
 from kyvsim.chainsaw.session import Situation
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.obstacle import Reason
-from kyvsim.sim.server import ApiResponse
+from kyvsim.simulator.server import ApiResponse
 
 
 class Sent(NamedTuple):

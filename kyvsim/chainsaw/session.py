@@ -8,15 +8,15 @@ from kyvsim.chainsaw.expressions import Ask, Bindings, asker, fill
 from kyvsim.chainsaw.standing import Found
 from kyvsim.chainsaw.unsupported import watch_pods, watch_policies, watch_responses
 from kyvsim.chainsaw.usage import Usage
-from kyvsim.expr import System
-from kyvsim.kube.discovery import lies_in_namespace, split_api_version
-from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.jmespath import System
+from kyvsim.kubernetes.discovery import lies_in_namespace, split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
 from kyvsim.model.ports import SIMULATED, Meter
-from kyvsim.sim.cluster import Cluster
-from kyvsim.sim.latency import Crowd, Idleness
-from kyvsim.sim.server import Client
-from kyvsim.sim.server.client import ADMIN
+from kyvsim.simulator.cluster import Cluster
+from kyvsim.simulator.latency import Crowd, Idleness
+from kyvsim.simulator.server import Client
+from kyvsim.simulator.server.client import ADMIN
 
 POLL = 0.05
 """Seconds from an operation's beginning to its first attempt."""

@@ -8,8 +8,8 @@ looked at until its time is up, so what passes here passes there, however late s
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
-from kyvsim.sim.parts import Parts
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.simulator.parts import Parts
 
 
 class Found(NamedTuple):

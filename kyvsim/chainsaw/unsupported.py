@@ -6,14 +6,14 @@ from types import MappingProxyType
 
 from kyvsim.chainsaw.assertion import Mismatch
 from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.kube.discovery import is_builtin, is_mature, served_versions, split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, labels, object_key, text_field
+from kyvsim.kubernetes.discovery import is_builtin, is_mature, served_versions, split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
 from kyvsim.schema.facts import CEL_GROUP
-from kyvsim.sim.kyverno.cel_admission import not_done
-from kyvsim.sim.kyverno.policies import CEL_KINDS
-from kyvsim.sim.server import ApiRequest, ApiResponse, Store
+from kyvsim.simulator.kyverno.cel_admission import not_done
+from kyvsim.simulator.kyverno.policies import CEL_KINDS
+from kyvsim.simulator.server import ApiRequest, ApiResponse, Store
 
 # What a test came upon that no simulation can answer, whatever it expected.
 #

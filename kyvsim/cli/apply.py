@@ -47,7 +47,7 @@ from kyvsim.cli.parameters import Effect, PathType, bad_value, option, safe_opti
 from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_files
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
-from kyvsim.kube.quantities import format_duration, parse_duration
+from kyvsim.kubernetes.quantities import format_duration, parse_duration
 from kyvsim.model.ending import Verdict
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.formats import RUN_FORMATS as FORMATS

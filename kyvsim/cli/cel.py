@@ -25,7 +25,7 @@ from kyvsim.cli.jp import read_lines, read_text
 from kyvsim.cli.options import time_option
 from kyvsim.cli.parameters import argument, offering, safe_option
 from kyvsim.cli.streams import say, write_out
-from kyvsim.kube.go_text import to_json
+from kyvsim.kubernetes.go_text import to_json
 from kyvsim.model.diagnostic import Severity, likely
 from kyvsim.report.log_commands import JSON, log_safe
 from kyvsim.report.style import safe_text

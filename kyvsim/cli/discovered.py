@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.cli.parameters import Effect, PathType, Settable, is_flag
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.load.configuration import Configuration
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.diagnostic import Diagnostic, Severity

@@ -9,7 +9,7 @@ from kyvsim.api.suite_create import Creation, create_test
 from kyvsim.api.suite_update import FileText, Updates
 from kyvsim.cli.overwriting import refuse_read
 from kyvsim.cli.streams import OutputError, say
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.report.object_yaml import to_yaml
 from kyvsim.report.style import counted, safe_line

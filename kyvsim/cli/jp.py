@@ -16,19 +16,19 @@ from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import list_option
 from kyvsim.cli.parameters import Effect, argument, offering, safe_option
 from kyvsim.cli.streams import read_stdin, say, write_out
-from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
-from kyvsim.expr.functions.record import Function
-from kyvsim.expr.functions.table import functions
-from kyvsim.expr.show_tree import show_tree
-from kyvsim.kube.go_text import to_json
-from kyvsim.kube.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep
-from kyvsim.kube.yaml_document import YamlError
-from kyvsim.kube.yaml_text import load_one
+from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
+from kyvsim.jmespath.functions.record import Function
+from kyvsim.jmespath.functions.table import functions
+from kyvsim.jmespath.show_tree import show_tree
+from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep
 from kyvsim.load.files import TOO_LARGE, read_bytes
 from kyvsim.model.diagnostic import likely
 from kyvsim.model.ports import BudgetError
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import safe_line, safe_text
+from kyvsim.yaml.document import YamlError
+from kyvsim.yaml.text import load_one
 
 _ODD: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 """What JSON may hold as it stands, and a terminal must not be given."""

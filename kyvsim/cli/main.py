@@ -16,8 +16,8 @@ from kyvsim.cli.streams import abandon_stdout, say
 from kyvsim.report.style import safe_line, safe_text
 
 _CALLS = 10_000
-"""How deep calls may nest: fifty for each level of what is read (`kyvsim/kube/objects.py`). The
-stack of a thread has room for more than twice as many."""
+"""How deep calls may nest: fifty for each level of what is read
+(`kyvsim/kubernetes/objects.py`). The stack of a thread has room for more than twice as many."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 
 from kyvsim.cli.streams import OutputError, say
-from kyvsim.kube.objects import Json, metadata
+from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, patched_targets

@@ -30,7 +30,7 @@ from kyvsim.cli.parameters import (
     settable,
     takes_several,
 )
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.load.configuration import (
     Configuration,
     ConfigurationFiles,

@@ -32,7 +32,7 @@ from kyvsim.cli.parameters import Effect, PathType, argument, bad_value, safe_op
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import is_terminal, shows_colours, stdin_of, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
-from kyvsim.kube.quantities import SECOND, parse_duration
+from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.ports import SIMULATED
 from kyvsim.model.scenario import ScenarioSettings
 from kyvsim.model.simulation import HazardLevel, Simulation

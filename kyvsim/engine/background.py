@@ -3,13 +3,13 @@
 Source of the rules: upstream pkg/engine/background.go, pkg/background/common/context.go.
 """
 
-from kyvsim.compile import CompiledRule
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
-from kyvsim.context import request_context
+from kyvsim.engine.compile import CompiledRule
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
+from kyvsim.engine.context import request_context
+from kyvsim.engine.match import MatchFacts, match_facts
 from kyvsim.engine.policy import RuleInput, confined, evaluate_rule
 from kyvsim.engine.world import World
-from kyvsim.kube.objects import Json, object_key
-from kyvsim.match import MatchFacts, match_facts
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import RuleStatus, Stage

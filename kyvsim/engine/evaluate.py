@@ -4,10 +4,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from kyvsim.compile import CompiledRule, KindTurns, OpenTurn, PolicySet, Prospect, Recalled, Turn
-from kyvsim.compile.compiled import CompiledPolicy
-from kyvsim.compile.policy_set import Plan
-from kyvsim.context import request_context
+from kyvsim.engine.compile import (
+    CompiledRule,
+    KindTurns,
+    OpenTurn,
+    PolicySet,
+    Prospect,
+    Recalled,
+    Turn,
+)
+from kyvsim.engine.compile.compiled import CompiledPolicy
+from kyvsim.engine.compile.policy_set import Plan
+from kyvsim.engine.context import request_context
+from kyvsim.engine.match import match_facts
 from kyvsim.engine.policy import (
     RuleInput,
     evaluate_rule,
@@ -20,8 +29,7 @@ from kyvsim.engine.policy import (
     within_request,
 )
 from kyvsim.engine.world import World
-from kyvsim.kube.objects import Json, object_key, text_field
-from kyvsim.match import match_facts
+from kyvsim.kubernetes.objects import Json, object_key, text_field
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import AdmissionRequest, Operation, Payload
 from kyvsim.model.result import (

@@ -5,7 +5,7 @@ from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
 
-from kyvsim.kube.discovery import (
+from kyvsim.kubernetes.discovery import (
     KindTable,
     crd_kinds,
     guessed_kind,
@@ -15,7 +15,7 @@ from kyvsim.kube.discovery import (
     plural,
     split_api_version,
 )
-from kyvsim.kube.objects import Json, in_version, labels, object_key, text_field
+from kyvsim.kubernetes.objects import Json, in_version, labels, object_key, text_field
 from kyvsim.model.ports import ClusterView
 
 # The objects given to a command, as the cluster that rules may read.

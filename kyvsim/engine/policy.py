@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from kyvsim.compile import CompiledRule, Properties, Turn
-from kyvsim.compile.compiled import Evaluation, MatchedException, Outcome, errored, skipped
-from kyvsim.conditions import ConditionError
-from kyvsim.context import JSONContext, request_context, with_variables
+from kyvsim.engine.compile import CompiledRule, Properties, Turn
+from kyvsim.engine.compile.compiled import Evaluation, MatchedException, Outcome, errored, skipped
+from kyvsim.engine.conditions import ConditionError
+from kyvsim.engine.context import JSONContext, request_context, with_variables
+from kyvsim.engine.match import MatchFacts, facts_after_change, match_facts
 from kyvsim.engine.world import World
-from kyvsim.expr import QueryError, SubstitutionError
-from kyvsim.kube.discovery import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, object_key, text_field
-from kyvsim.match import MatchFacts, facts_after_change, match_facts
+from kyvsim.jmespath import QueryError, SubstitutionError
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.model.fault import fault_text
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import BudgetError

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kyvsim.engine.given_objects import GivenObjects
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 ALL_KINDS: Final = ""
 """Stands among what was asked for where the answer depends on what kinds there are."""

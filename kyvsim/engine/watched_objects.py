@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from kyvsim.kube.discovery import split_api_version
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import ClusterView
 
 

@@ -5,8 +5,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.engine.given_objects import ClusterBefore
-from kyvsim.kube.discovery import guessed_kind, kind_of_plural, split_api_version
-from kyvsim.kube.objects import Json, object_key, text_field
+from kyvsim.kubernetes.discovery import guessed_kind, kind_of_plural, split_api_version
+from kyvsim.kubernetes.objects import Json, object_key, text_field
 from kyvsim.model.ports import ClusterView, Outside
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.values import NO_MOCKS, KindKey, Mocks, Values

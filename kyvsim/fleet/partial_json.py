@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Count, Head, Refusal
 from kyvsim.model.source import Location

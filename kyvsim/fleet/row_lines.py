@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.partial import ToldRow
 from kyvsim.model.result import Excerpt, ToldReason
 from kyvsim.model.source import Location

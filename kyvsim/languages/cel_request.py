@@ -10,9 +10,9 @@ from types import MappingProxyType
 
 from kyvsim.cel.kubernetes import authorizer_values
 from kyvsim.cel.libraries.authorizer import Answer, Asked, Authorizer, ResourceCheck
-from kyvsim.context.access_review import can_review, review
-from kyvsim.kube.discovery import split_api_version
-from kyvsim.kube.objects import Json, metadata, object_key, text_field
+from kyvsim.engine.context.access_review import can_review, review
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
 from kyvsim.model.ports import ClusterView, Outside
 from kyvsim.model.request import AdmissionRequest, UserInfo
 

@@ -22,8 +22,8 @@ from kyvsim.cel import (
 from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environment
 from kyvsim.cel.lazy_variables import composited
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
-from kyvsim.kube.go_text import quote
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import Meter
 from kyvsim.model.source import Path
 

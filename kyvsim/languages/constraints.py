@@ -7,12 +7,12 @@ pkg/admission/plugin/webhook/predicates. Equivalent versions are not looked for.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
-from kyvsim.kube.labels import compile_selector, selector_fault
-from kyvsim.kube.objects import Json
+from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
+from kyvsim.engine.match.block import followed_filter
+from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
+from kyvsim.kubernetes.labels import compile_selector, selector_fault
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.followed_constraints import followed_constraints, followed_parts
-from kyvsim.match import KindIndexEntry, MatchFacts, Predicate
-from kyvsim.match.block import followed_filter
 from kyvsim.model.probe import NO_PROBE, Probe
 
 _Parts: TypeAlias = list[tuple[str, Predicate]]

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json
-from kyvsim.match import MatchFacts, Predicate
-from kyvsim.match.block import followed_block, kind_text
+from kyvsim.engine.match import MatchFacts, Predicate
+from kyvsim.engine.match.block import followed_block, kind_text
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.probe import Probe, following
 from kyvsim.model.source import Path

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kube.discovery import guessed_kind, kind_of_plural
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.discovery import guessed_kind, kind_of_plural
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.mentioned import Notebook
 from kyvsim.model.mention import About
 

@@ -18,7 +18,7 @@ from kyvsim.cel.nodes import (
     children,
 )
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either, endings, looked_up
 from kyvsim.model.mention import About, Hole
 

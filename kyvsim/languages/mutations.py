@@ -24,9 +24,9 @@ from kyvsim.cel.values import (
     UInt,
     type_name,
 )
-from kyvsim.go.json import json_kind
-from kyvsim.kube.go_text import quote, to_json
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.go_json import json_kind
+from kyvsim.kubernetes.go_text import quote, to_json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.patch.go_values import Foreign
 from kyvsim.patch.json_patch import Operation, apply_operations
 from kyvsim.patch.json_pointer import KUBERNETES, parse_pointer

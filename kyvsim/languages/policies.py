@@ -6,14 +6,14 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from kyvsim.compile import (
+from kyvsim.engine.compile import (
     CompiledPolicy,
     CompileOptions,
     PolicySet,
     index_policies,
 )
-from kyvsim.compile.options import uncompiled
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.engine.compile.options import uncompiled
+from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.exception import PolicyException

@@ -6,7 +6,7 @@ Everything behind knows compiled policies and facts (`kyvsim.model.policy`), and
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.compile import CompiledPolicy, CompileOptions
+from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, PolicyReader, Rule
 from kyvsim.model.request import Payload

@@ -6,8 +6,8 @@ take it. What is written there selects nothing, and is told.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kyvsim.kube.labels import selector_fault
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.labels import selector_fault
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Path
 

@@ -1,6 +1,6 @@
 """Documents → policies without rules: their whole `spec` is what their one rule says."""
 
-from kyvsim.kube.objects import Json, annotations, metadata, text_field
+from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
 from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.source import Document
 

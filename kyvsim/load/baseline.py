@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json, ObjectKey, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, text_field
 from kyvsim.load.recognise import what_it_is
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.baseline import Baseline, Entry, Failure

@@ -2,10 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from kyvsim.kube.discovery import KindTable
-from kyvsim.kube.list_items import Frame, read_items
-from kyvsim.kube.yaml_lines import Unusual
-from kyvsim.kube.yaml_text import normal_text
+from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.load.cut_files import Block, source_of
 from kyvsim.load.documents import AS_RESOURCES, PlaceFinder, holds_others, parse_documents, typed
 from kyvsim.load.files import Source
@@ -13,6 +10,9 @@ from kyvsim.load.recognise import helm_template
 from kyvsim.load.resources import LoadedText, resources_among
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document
+from kyvsim.yaml.lines import Unusual
+from kyvsim.yaml.list_items import Frame, read_items
+from kyvsim.yaml.text import normal_text
 
 
 class Indivisible(Exception):  # noqa: N818 — no error: it says how to go on

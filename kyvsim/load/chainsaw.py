@@ -8,7 +8,7 @@ Source of the shapes: chainsaw's `chainsaw.kyverno.io/v1alpha1` Test and StepTem
 import os
 from collections.abc import Iterator, Mapping
 
-from kyvsim.kube.objects import Json, metadata, text_field
+from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.load.chainsaw_blocks import (
     STEP_TEMPLATE,
     TEST,

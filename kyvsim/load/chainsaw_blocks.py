@@ -9,8 +9,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, text_field
-from kyvsim.kube.quantities import SECOND, parse_duration
+from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.load.policy import sniff
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawOperation

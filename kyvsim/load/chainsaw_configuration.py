@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
 
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.load.chainsaw_blocks import (
     GROUP,
     Reading,

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.load.documents import parse_documents, read_documents
 from kyvsim.load.files import Source, decode, read_bytes
 from kyvsim.load.folders import is_manifest_name

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.objects import MAX_DEPTH, TOO_DEEP, Json
+from kyvsim.kubernetes.objects import MAX_DEPTH, TOO_DEEP, Json
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location, Path

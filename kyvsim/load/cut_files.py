@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from kyvsim.kube.list_items import Frame
-from kyvsim.kube.yaml_cuts import Reader, Span, cut_bytes
 from kyvsim.load.documents import is_list
 from kyvsim.load.files import LARGEST, STDIN, STDIN_NAME, TOO_LARGE, Source, decode, without_waiting
+from kyvsim.yaml.cuts import Reader, Span, cut_bytes
+from kyvsim.yaml.list_items import Frame
 
 
 class Origin(NamedTuple):

@@ -11,11 +11,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import is_builtin, kind_of_plural, plural, split_api_version
-from kyvsim.kube.list_items import cut_list, read_text
-from kyvsim.kube.objects import Json, metadata, text_field
-from kyvsim.kube.yaml_document import Keys, YamlError
-from kyvsim.kube.yaml_text import Chunk, Excerpt, find_position, load_first, split_chunks
+from kyvsim.kubernetes.discovery import is_builtin, kind_of_plural, plural, split_api_version
+from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.load.files import STDIN_NAME, Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.recognise import helm_template, templated_path, without_comments, wrong_text
@@ -23,6 +20,9 @@ from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
 from kyvsim.schema.node import Node
+from kyvsim.yaml.document import Keys, YamlError
+from kyvsim.yaml.list_items import cut_list, read_text
+from kyvsim.yaml.text import Chunk, Excerpt, find_position, load_first, split_chunks
 
 # AdmissionReviews: what an API server sends to a webhook.
 #

@@ -7,7 +7,7 @@ simulated.
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.installation import BY_NAME, Installation

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.schema.node import Node, SchemaRef
 
 DIALECT: Final = "http://json-schema.org/draft-07/schema#"

@@ -6,7 +6,7 @@ upstream: cmd/cli/kubectl-kyverno/fix/test.go, and the fields of rows until 1.11
 import json
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.load.recognise import OLD_TEST_GROUP
 from kyvsim.model.diagnostic import Change, Diagnostic, Fix, Severity, Way, change
 from kyvsim.model.source import Document, Path

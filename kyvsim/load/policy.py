@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from kyvsim.kube.discovery import is_builtin, lies_in_namespace, split_api_version
-from kyvsim.kube.go_time import parse_rfc3339
-from kyvsim.kube.objects import Json, labels, metadata, text_field
-from kyvsim.kube.quantities import SECOND
+from kyvsim.kubernetes.discovery import is_builtin, lies_in_namespace, split_api_version
+from kyvsim.kubernetes.go_time import parse_rfc3339
+from kyvsim.kubernetes.objects import Json, labels, metadata, text_field
+from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.load.recognise import is_related, may_mean_policy_group, way_out
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely

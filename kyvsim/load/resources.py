@@ -7,9 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import KindTable, crd_kinds, is_builtin, is_namespaced, split_api_version
-from kyvsim.kube.objects import MAP_FIELDS, Json, text_field
-from kyvsim.kube.yaml_document import copy_tree
+from kyvsim.kubernetes.discovery import (
+    KindTable,
+    crd_kinds,
+    is_builtin,
+    is_namespaced,
+    split_api_version,
+)
+from kyvsim.kubernetes.objects import MAP_FIELDS, Json, text_field
 from kyvsim.load.documents import (
     AS_RESOURCES,
     AS_WRITTEN,
@@ -34,6 +39,7 @@ from kyvsim.load.recognise import (
 from kyvsim.model.diagnostic import Diagnostic, Severity, left_out
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document, Location, Path
+from kyvsim.yaml.document import copy_tree
 
 # Documents found in folders, sorted into those that are wanted and those that are left out.
 #

@@ -9,8 +9,8 @@ from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, ObjectKey, text_field
-from kyvsim.kube.quantities import SECOND, parse_duration
+from kyvsim.kubernetes.objects import Json, ObjectKey, text_field
+from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.load.documents import AS_WRITTEN, STRICT, Typing, read_documents
 from kyvsim.load.installation import load_installation
 from kyvsim.load.policy import sniff

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.load.policy import sniff
 from kyvsim.load.structure import Problem, check, diagnostics, not_one_of, show_path
 from kyvsim.model.diagnostic import Diagnostic

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.package_data import read_table
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.package_data import read_table
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.source import Document, Path
 from kyvsim.schema.findings import Finding, duplicates, findings_as_written

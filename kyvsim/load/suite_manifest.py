@@ -8,7 +8,7 @@ upstream: cmd/cli/kubectl-kyverno/test/load.go, apis/v1alpha1/test.go
 import os
 from collections.abc import Iterator, Mapping
 
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.load.documents import STRICT_FLOATS, parse_documents, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking, walk

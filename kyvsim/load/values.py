@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT_FLOATS, read_documents
 from kyvsim.load.files import Source
 from kyvsim.load.recognise import way_out, what_it_is

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from kyvsim.api.cel import EXPRESSION_KINDS, signatures, variables
-from kyvsim.expr.functions.table import functions
+from kyvsim.jmespath.functions.table import functions
 from kyvsim.lsp.fields import Offer
 from kyvsim.lsp.texts import Text
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.api.schemas import known_schemas
-from kyvsim.conditions.operators import OPERATORS
+from kyvsim.engine.conditions.operators import OPERATORS
 from kyvsim.lsp.texts import Cursor, Text
 from kyvsim.model.source import Path
 from kyvsim.schema.node import Node

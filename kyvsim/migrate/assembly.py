@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import laid_out

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.entries import with_entries

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.migrate.assembly import Whole, Written, policies_of

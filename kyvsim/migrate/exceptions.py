@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import matches
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.autogen import CRON_JOB, ComputedRules, compute_rules
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.desk import Desk

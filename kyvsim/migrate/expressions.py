@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 # Tests in CEL as small trees, so that they can be turned round, joined and laid out.
 #

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.exceptions import Excepted
 from kyvsim.migrate.matching import Matching
 from kyvsim.migrate.rules import Entry

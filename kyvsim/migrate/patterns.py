@@ -9,8 +9,16 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.engine.pattern.anchors import (
+    CONDITION,
+    EQUALITY,
+    EXISTENCE,
+    GLOBAL,
+    NEGATION,
+    parse_anchor,
+)
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.migrate.container_loops import joined_loops
 from kyvsim.migrate.desk import Desk, name_for_element
 from kyvsim.migrate.expressions import TRUE, Each, Relation, Test, every, opposite, some
@@ -19,14 +27,6 @@ from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.scalars import fits_null, like, scalar_test
 from kyvsim.migrate.values import Value
 from kyvsim.model.migration import Condition
-from kyvsim.pattern.anchors import (
-    CONDITION,
-    EQUALITY,
-    EXISTENCE,
-    GLOBAL,
-    NEGATION,
-    parse_anchor,
-)
 
 _KEYS: Final = Condition(
     "wildcard keys",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.migrate.desk import Desk
 from kyvsim.model.migration import Note, Outcome, RuleOutcome
 from kyvsim.model.source import Document, Path

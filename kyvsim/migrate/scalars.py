@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.quantities import parse_duration, parse_quantity
-from kyvsim.kube.wildcard import has_wildcard, range_ends, split_operator
+from kyvsim.engine.pattern.checks import compile_scalar
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import parse_duration, parse_quantity
+from kyvsim.kubernetes.wildcard import has_wildcard, range_ends, split_operator
 from kyvsim.migrate.expressions import (
     FALSE,
     TRUE,
@@ -30,7 +31,6 @@ from kyvsim.migrate.known_types import (
     is_text,
 )
 from kyvsim.migrate.values import Value
-from kyvsim.pattern.checks import compile_scalar
 
 # Wildcard texts → tests of texts.
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kube.discovery import plural
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.discovery import plural
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import FALSE, TRUE, Test, every, opposite, some

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.known_types import field_of
 from kyvsim.migrate.matching import Matching

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.model.source import Location

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.probe import Point, Ratio
 from kyvsim.model.source import Location

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Location
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.source import Document
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Location, Path

@@ -4,7 +4,7 @@ Where something of a user's is worked on (a policy, a rule, an object) a fault b
 error, with these words, and the run goes on. Nothing with a fault counts as passed.
 """
 
-from kyvsim.kube.objects import MAX_DEPTH
+from kyvsim.kubernetes.objects import MAX_DEPTH
 from kyvsim.model.ports import BudgetError
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 
 class Installation(NamedTuple):

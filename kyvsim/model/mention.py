@@ -6,7 +6,7 @@ Languages tell it, so that others can make objects on which a policy has somethi
 from enum import Enum, StrEnum
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 
 class Hole(Enum):

@@ -5,7 +5,7 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.evidence import Evidence
 from kyvsim.model.exception import PolicyException

@@ -9,7 +9,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document, Path

@@ -5,8 +5,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from kyvsim.kube.numbers import with_floats
-from kyvsim.kube.objects import MAX_DEPTH, Json, held_by, labels
+from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.objects import MAX_DEPTH, Json, held_by, labels
 from kyvsim.model.request import UserInfo
 from kyvsim.model.values import NO_MOCKS, Mocks
 

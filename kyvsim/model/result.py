@@ -6,7 +6,7 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.source import Document, Location

@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.installation import Installation
 from kyvsim.model.ports import SIMULATED, Budget
 from kyvsim.model.request import UserInfo

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.inquiry import Inquiry
 from kyvsim.model.obstacle import Obstacle

@@ -5,7 +5,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, TypeAlias
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 # Where loaded data came from: documents, and positions inside them.
 

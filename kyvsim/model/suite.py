@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.mutants import Mutants
 from kyvsim.model.probe import Coverage, Point

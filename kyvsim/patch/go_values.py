@@ -7,8 +7,8 @@ type refuses with its text.
 
 from typing import NamedTuple
 
-from kyvsim.kube.go_text import quote, sprint
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.go_text import quote, sprint
+from kyvsim.kubernetes.objects import Json
 
 
 class Foreign(NamedTuple):

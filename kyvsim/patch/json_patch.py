@@ -11,11 +11,9 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.go.json import json_kind
-from kyvsim.kube.go_text import to_json
-from kyvsim.kube.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep
-from kyvsim.kube.yaml_document import YamlError
-from kyvsim.kube.yaml_text import load_one
+from kyvsim.kubernetes.go_json import json_kind
+from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep
 from kyvsim.model.ports import FEW, Meter
 from kyvsim.patch.json_pointer import (
     KYVERNO,
@@ -35,6 +33,8 @@ from kyvsim.patch.json_pointer import (
 )
 from kyvsim.patch.nodes import same
 from kyvsim.patch.results import FailedTestError, PatchError
+from kyvsim.yaml.document import YamlError
+from kyvsim.yaml.text import load_one
 
 # The operations of a JSON patch, read from its text and taken apart.
 #

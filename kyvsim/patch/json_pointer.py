@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from kyvsim.kube.go_text import quote
-from kyvsim.kube.objects import MAX_DEPTH, Json
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.objects import MAX_DEPTH, Json
 from kyvsim.model.ports import Meter
 from kyvsim.patch.results import PatchError
 

@@ -9,8 +9,8 @@ from operator import is_
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.package_data import read_table
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.package_data import read_table
 from kyvsim.patch.nodes import ABSENT, field_of, is_empty, is_named, text, texts_at, wrong_kind
 
 # Lists whose elements are named by keys, and sets of scalars: how two of them become one.

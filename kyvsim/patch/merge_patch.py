@@ -1,6 +1,6 @@
 """JSON merge patches (RFC 7386)."""
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 
 def merge_patch(target: Json, patch: Json) -> Json:

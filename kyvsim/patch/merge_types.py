@@ -12,8 +12,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.package_data import read_table
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.package_data import read_table
 
 STRING, NUMERIC, BOOLEAN, UNTYPED = "string", "numeric", "boolean", "untyped"
 _SCALARS: Mapping[str, str] = MappingProxyType(

@@ -6,8 +6,8 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from kyvsim.kube.go_text import to_json
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.patch.results import PatchError
 
 # Values as the reference's YAML nodes show them while it merges: text, kind, sameness.

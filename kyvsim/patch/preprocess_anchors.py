@@ -16,9 +16,9 @@ from itertools import compress
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from kyvsim.kube.numbers import with_floats
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import fits_itself_only
+from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import fits_itself_only
 from kyvsim.patch.nodes import (
     ABSENT,
     ADDITION,

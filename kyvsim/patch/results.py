@@ -1,8 +1,8 @@
 """What comes of a patch: an error, or the object, read back."""
 
-from kyvsim.kube.go_text import to_json
-from kyvsim.kube.numbers import with_whole_numbers
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.numbers import with_whole_numbers
+from kyvsim.kubernetes.objects import Json, text_field
 
 # What patching raises.
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import KindTable, split_api_version
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.discovery import KindTable, split_api_version
+from kyvsim.kubernetes.objects import Json
 from kyvsim.patch.merge_types import (
     FindType,
     NoTypesError,

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
-from kyvsim.kube.go_text import quote
-from kyvsim.kube.numbers import with_whole_numbers
-from kyvsim.kube.objects import Json, text_field
-from kyvsim.kube.wildcard import fits_itself_only
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.numbers import with_whole_numbers
+from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.wildcard import fits_itself_only
 from kyvsim.patch.keyed_lists import NOTHING_MERGES, Field, Joined, find_type, merge_keyed
 from kyvsim.patch.nodes import (
     ABSENT,

@@ -10,8 +10,8 @@ k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go.
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from kyvsim.kube.numbers import with_whole_numbers
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.numbers import with_whole_numbers
+from kyvsim.kubernetes.objects import Json
 from kyvsim.patch.merge_types import FindType, ListType, NoTypesError, Type, TypeRef, resolve
 from kyvsim.patch.results import PatchError
 from kyvsim.patch.typed_values import Misfit, element_name, misfits

@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.go_text import quote, sprint
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.go_text import quote, sprint
+from kyvsim.kubernetes.objects import Json
 from kyvsim.patch.go_values import Foreign, go_type, literal
 from kyvsim.patch.merge_types import (
     BOOLEAN,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.report.chainsaw_run import chainsaw_ending, chainsaw_tally, shown
 from kyvsim.report.diagnostics import diagnostic_json

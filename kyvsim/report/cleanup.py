@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Schedule
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
 from kyvsim.report.style import Paint, safe_line

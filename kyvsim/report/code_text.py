@@ -6,7 +6,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kube.package_data import read_text
+from kyvsim.kubernetes.package_data import read_text
 from kyvsim.report.look import Sheet, wrapped
 
 # What the codes of remarks mean: the one place where it is written, for people and for pages.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated
 from kyvsim.report.json_text import to_json

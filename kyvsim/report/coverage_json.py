@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.probe import Coverage, FileCoverage, Point, Ratio
 from kyvsim.report.coverage_text import path_text
 from kyvsim.report.json_text import to_json

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
 from kyvsim.report.look import Sheet, wrapped
 from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of

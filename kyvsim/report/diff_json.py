@@ -6,7 +6,7 @@ document holds, says docs/diff.schema.json.
 
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.difference import (
     Effect,
     ObjectDifference,

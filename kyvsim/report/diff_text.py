@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 from typing import Final
 
-from kyvsim.kube.objects import ObjectKey
+from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.diagnostic import Severity, listed
 from kyvsim.model.difference import (
     Author,

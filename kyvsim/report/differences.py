@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import TypeAlias
 
-from kyvsim.kube.numbers import deep_equal
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.numbers import deep_equal
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.difference import (
     Author,
     Effect,

@@ -6,7 +6,7 @@ The words stand here, so that every command says the same thing in the same way.
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.report.look import Sheet

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.evidence import Account, Counterexample, Evidence, SideReached
 from kyvsim.model.source import Location
 from kyvsim.report.coverage_json import point_json, ratio_json

@@ -7,7 +7,7 @@ it, and the tree of its `steps`. Values that are found or wanted are there whole
 import json
 from collections.abc import Iterable, Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind, Value
 from kyvsim.model.source import Location
 from kyvsim.report.explain_words import Page, answer_word, decision, verdict_word

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.changes import passed_rules
 from kyvsim.report.object_diff import hunks, marked_yaml

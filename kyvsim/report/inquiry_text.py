@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.kube.objects import object_key
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, StepKind
 from kyvsim.model.inquiry import Inquiry
 from kyvsim.model.result import RuleStatus

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.report.changes import generated, mutations, passed_rules, patched_targets

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 _LARGEST_WHOLE = 1e21
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.baseline import Baseline, Failure
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.pods import Reference, Target, injected_references, met_by, target_of
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.pods import Reference, Target, injected_references, met_by, target_of
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
 from kyvsim.report.changes import generated
 

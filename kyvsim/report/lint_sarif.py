@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from kyvsim import __version__
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Location
 from kyvsim.report.finding import Findings

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.evidence import Evidence
 from kyvsim.model.migration import Conversion, Migration, RuleOutcome
 from kyvsim.report.diagnostics import diagnostic_json

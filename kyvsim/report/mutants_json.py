@@ -1,6 +1,6 @@
 """What tests notice of changed policies as data, for programs."""
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.mutants import Hole, Mutants
 from kyvsim.report.coverage_json import ratio_json
 from kyvsim.report.equal_json import example_json

@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise, zip_longest
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.report.object_yaml import leaf, scalar, yaml_lines
 
 # Differences between two texts, line by line.

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.yaml_scalars import resolve
+from kyvsim.kubernetes.objects import Json
 from kyvsim.report.json_text import whole_numbers
 from kyvsim.report.log_commands import JSON, has_log_command, log_safe
+from kyvsim.yaml.scalars import resolve
 
 # Objects as YAML text in Kubernetes' style: sorted keys, two spaces, lists level with their key.
 #

@@ -12,8 +12,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kube.discovery import split_api_version
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
 from kyvsim.report.look import Look
 from kyvsim.report.object_yaml import to_yaml

@@ -16,7 +16,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, report_process, report_properties, report_source
 from kyvsim.report.look import Look

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.report.log_commands import has_log_command
 from kyvsim.report.object_yaml import scalar, yaml_lines
 

@@ -7,7 +7,7 @@ alternatives the nearest one, of conditions all that held, of Pod security each 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.model.explanation import (
     RuleExplanation,
     Step,

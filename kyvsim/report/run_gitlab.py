@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim import __version__
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ending import Verdict
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints

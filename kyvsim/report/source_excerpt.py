@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.result import EngineResponse, Excerpt
 from kyvsim.model.source import Document, Location
 from kyvsim.report.style import safe_line

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.policy import SEVERITIES, Policy
 
 _DOCUMENTATION = frozenset({"documentation", "documentation-url", "docs", "url"})

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.source import Location
 from kyvsim.model.suite import RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostics import diagnostic_json

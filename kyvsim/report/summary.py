@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from kyvsim.kube.labels import SelectorError, compile_selector
-from kyvsim.kube.objects import Json, object_key
-from kyvsim.kube.wildcard import matches
+from kyvsim.kubernetes.labels import SelectorError, compile_selector
+from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import Override, Policy, RuleFacts
 from kyvsim.model.result import (
     EngineResponse,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from kyvsim.kube.objects import object_key
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.model.partial import Count
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.result import EngineResponse, PolicyResponse
 from kyvsim.model.source import Location
 from kyvsim.report.changes import Change, generated, mutations, passed_rules, patched_targets

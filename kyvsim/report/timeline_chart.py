@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kube.objects import Json, metadata
+from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.object_diff import Marked, hunks, marked_yaml
 from kyvsim.report.object_yaml import yaml_lines

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kyvsim.kube.objects import ObjectKey, object_key
+from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.endings import differences, orders_text
 from kyvsim.report.explain_nodes import ExplainedRule, explained_rule

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.simulation import Expectation, Hazard, Interleavings, Simulation, TimelineEvent
 from kyvsim.model.source import Location

@@ -5,8 +5,8 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import NamedTuple
 
-from kyvsim.kube.lasting import lasting
-from kyvsim.kube.objects import Json, metadata, text_field
+from kyvsim.kubernetes.lasting import lasting
+from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.object_diff import Marked
 from kyvsim.report.timeline_chart import difference

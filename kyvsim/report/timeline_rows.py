@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.simulation import Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.report.style import counted
 

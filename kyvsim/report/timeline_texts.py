@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.simulation import Hazard, HazardLevel
 from kyvsim.report.object_yaml import to_yaml
 from kyvsim.report.timeline_chart import LANE

@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.partial import ToldRow
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location

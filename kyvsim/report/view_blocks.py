@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus
 from kyvsim.report.changes import Change, generated, has_changes, mutations, patched_targets

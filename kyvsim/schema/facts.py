@@ -7,9 +7,9 @@ CustomResourceDefinitions by tests/package_data/make_kyverno_facts.py.
 from collections.abc import Mapping
 from functools import lru_cache
 
-from kyvsim.kube.discovery import split_api_version
-from kyvsim.kube.objects import Json
-from kyvsim.kube.package_data import read_table
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.package_data import read_table
 from kyvsim.schema.node import NamedSchemas, Node, SchemaRef
 from kyvsim.schema.object_meta import OBJECT_META
 

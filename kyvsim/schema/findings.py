@@ -11,10 +11,10 @@ from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.go_time import TimeError, parse_rfc3339
-from kyvsim.kube.objects import Json
-from kyvsim.kube.quantities import parse_duration
-from kyvsim.kube.regexes import RegexError, compile_regex
+from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import parse_duration
+from kyvsim.kubernetes.regexes import RegexError, compile_regex
 from kyvsim.model.source import Path
 from kyvsim.schema.node import Node
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 
-from kyvsim.kube.discovery import (
+from kyvsim.kubernetes.discovery import (
     NO_KINDS,
     GivenSchema,
     KindFacts,
@@ -13,7 +13,7 @@ from kyvsim.kube.discovery import (
     lies_in_namespace,
     split_api_version,
 )
-from kyvsim.kube.package_data import read_table
+from kyvsim.kubernetes.package_data import read_table
 from kyvsim.schema.facts import POLICY_GROUPS, kyverno_facts
 from kyvsim.schema.node import NamedSchemas, Node, schemas_of
 

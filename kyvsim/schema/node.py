@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.kube.objects import Json, texts_in
+from kyvsim.kubernetes.objects import Json, texts_in
 
 SchemaRef: TypeAlias = str | Mapping[str, Json]
 """A schema as it is written, or a name for it."""

@@ -7,7 +7,7 @@ pkg/api/validation/objectmeta.go.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 _LABEL_VALUE = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression, environment
 from kyvsim.cel.libraries import KUBERNETES
 from kyvsim.cel.types import DYN
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.model.source import Path
 from kyvsim.schema.node import Node
 

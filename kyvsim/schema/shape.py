@@ -5,7 +5,7 @@ Source of the rules: k8s.io/apiextensions-apiserver pkg/apiserver/schema (prunin
 
 from operator import is_
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.schema.node import Node
 
 _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})

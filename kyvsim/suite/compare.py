@@ -6,8 +6,8 @@ upstream: cmd/cli/kubectl-kyverno/resource (labels.go, tidy.go, compare.go)
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.numbers import deep_equal, with_floats
-from kyvsim.kube.objects import Json, labels, metadata, object_key
+from kyvsim.kubernetes.numbers import deep_equal, with_floats
+from kyvsim.kubernetes.objects import Json, labels, metadata, object_key
 from kyvsim.model.suite import Difference
 
 _GENERATE_LABEL = "generate.kyverno.io/"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import ObjectKey, object_key
+from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.probe import (
     Coverage,
     FileCoverage,

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.numbers import deep_equal, with_floats
-from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key
+from kyvsim.kubernetes.numbers import deep_equal, with_floats
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key
 from kyvsim.model.suite import Golden
 from kyvsim.suite.compare import comparable
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.objects import ObjectKey, object_key
+from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, RowOutcome
 from kyvsim.suite.meaning import (

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from kyvsim.compile import CompiledPolicy, CompiledRule, PolicySet
-from kyvsim.kube.objects import ObjectKey
+from kyvsim.engine.compile import CompiledPolicy, CompiledRule, PolicySet
+from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.policy import Policy
 from kyvsim.model.suite import ExpectedRow, ResourceSpec

@@ -9,10 +9,11 @@ from posixpath import join, normpath
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.compile import PolicySet
-from kyvsim.engine import GivenObjects, World, creation_of, evaluate
-from kyvsim.engine.evaluate import STAGES, evaluate_payload
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.engine.compile import PolicySet
+from kyvsim.engine.evaluate import STAGES, evaluate, evaluate_payload
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World, creation_of
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView, ContextData
 from kyvsim.model.request import AdmissionRequest, Operation, Payload, UserInfo

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow
 from kyvsim.suite.compare import Files

@@ -8,7 +8,7 @@ upstream: cmd/cli/kubectl-kyverno/commands/test/output.go
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json, ObjectKey, metadata, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, text_field
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, ToldReason
 from kyvsim.model.suite import ExpectedRow, ResourceSpec, RowOutcome
 from kyvsim.suite.compare import Files

@@ -5,7 +5,7 @@ upstream: cmd/cli/kubectl-kyverno/test/filter
 
 from typing import NamedTuple
 
-from kyvsim.kube.wildcard import matches
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.suite import ExpectedRow
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from kyvsim.compile import CompiledRule
+from kyvsim.engine.compile import CompiledRule
 from kyvsim.engine.policy import open_for
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleResult

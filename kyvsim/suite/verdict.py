@@ -5,7 +5,7 @@ upstream: cmd/cli/kubectl-kyverno/commands/test/command.go
 
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import RuleResult, RuleStatus
 from kyvsim.model.suite import Difference, ExpectedRow, Golden

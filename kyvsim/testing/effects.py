@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.changes import generated, mutations, patched_targets

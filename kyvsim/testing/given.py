@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from kyvsim.api import Source
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 Given: TypeAlias = str | os.PathLike[str] | Mapping[str, Json] | Iterable["Given"]
 """A path, a text of several lines (YAML), an object, or any number of these."""

@@ -10,7 +10,7 @@ from timeit import repeat
 
 import jmespath
 
-from kyvsim.expr import System, compile_query
+from kyvsim.jmespath import System, compile_query
 from kyvsim.model.ports import Meter
 
 BAR = 5.0

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kyvsim.kube.yaml_text import load_all
+from kyvsim.yaml.text import load_all
 
 FILE = Path(__file__).with_name("cel_kinds.jsonl")
 PACK = json.loads(Path(__file__).with_name("cel_kinds_pack.json").read_text("utf-8"))

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kyvsim.kube.yaml_text import load_all
+from kyvsim.yaml.text import load_all
 
 FILE = Path(__file__).with_name("generate.jsonl")
 TRIGGER = {

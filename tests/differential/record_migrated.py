@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 from kyvsim.api.migrate import migrate
-from kyvsim.kube.yaml_text import load_all
 from kyvsim.load.files import Source
+from kyvsim.yaml.text import load_all
 
 FILE = Path(__file__).with_name("migrated.jsonl")
 OWN_LABELS = ("app.kubernetes.io/managed-by", "generate.kyverno.io/", "generating-policy")

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kyvsim.kube.yaml_text import load_one
+from kyvsim.yaml.text import load_one
 
 AT_ONCE = 50
 DATA = Path(__file__).with_name("mutations.jsonl")

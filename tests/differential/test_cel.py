@@ -9,10 +9,11 @@ import record_cel as recorder
 from recorded import recorded
 
 from kyvsim.api.system import own_system
-from kyvsim.compile.compiled import Evaluation
-from kyvsim.context import request_context
-from kyvsim.engine import GivenObjects, World
-from kyvsim.kube.numbers import with_floats
+from kyvsim.engine.compile.compiled import Evaluation
+from kyvsim.engine.context import request_context
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World
+from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.validate_cel import RULE_TYPE
 from kyvsim.model.policy import Rule, RuleFacts

@@ -5,9 +5,9 @@
 
 from recorded import recorded
 
-from kyvsim.conditions import compile_conditions, operators
-from kyvsim.expr import System
-from kyvsim.kube.numbers import with_floats
+from kyvsim.engine.conditions import compile_conditions, operators
+from kyvsim.jmespath import System
+from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.model.ports import Meter
 
 ROWS = recorded("conditions.jsonl")

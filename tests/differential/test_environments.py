@@ -10,7 +10,7 @@ import record_environments as recorder
 from recorded import recorded
 
 from kyvsim.api.system import own_system
-from kyvsim.compile import CompileOptions
+from kyvsim.engine.compile import CompileOptions
 from kyvsim.languages import READERS
 from kyvsim.languages.cel.compile import problems_of
 from kyvsim.load.documents import STRICT, read_documents

@@ -4,9 +4,9 @@ import json
 
 from recorded import recorded
 
-from kyvsim.expr import QueryError, System, compile_query
-from kyvsim.kube.go_text import to_json
-from kyvsim.kube.numbers import with_floats
+from kyvsim.jmespath import QueryError, System, compile_query
+from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.model.ports import Meter
 
 ROWS = recorded("jp_functions.jsonl")

@@ -6,11 +6,11 @@
 import pytest
 from recorded import recorded
 
-from kyvsim.kube.numbers import with_floats
+from kyvsim.engine.pattern import compile_pattern
+from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.patch.json_patch import compile_json_patch
 from kyvsim.patch.results import PatchError, UnreadableObjectError, read_back
 from kyvsim.patch.strategic_merge import apply_strategic_merge
-from kyvsim.pattern import compile_pattern
 
 ROWS = recorded("mutations.jsonl")
 UNREADABLE = "failed to unmarshal patched resource: "

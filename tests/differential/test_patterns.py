@@ -6,8 +6,8 @@ Both stand under `spec`; `path` is recorded for failures, `message` for skips an
 import pytest
 from recorded import recorded
 
-from kyvsim.kube.numbers import with_floats
-from kyvsim.pattern import compile_pattern
+from kyvsim.engine.pattern import compile_pattern
+from kyvsim.kubernetes.numbers import with_floats
 
 ROWS = recorded("patterns.jsonl")
 

@@ -6,8 +6,8 @@
 import pytest
 from recorded import recorded
 
-from kyvsim.compile.compiled import Evaluation, MatchedException
-from kyvsim.kube.numbers import with_floats
+from kyvsim.engine.compile.compiled import Evaluation, MatchedException
+from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.languages.classic.pod_security import CONTROLS
 from kyvsim.languages.classic.pod_security.exclusions import compile_exclusions
 from kyvsim.languages.classic.rule_type import RuleContext

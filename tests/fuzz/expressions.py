@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from kyvsim.api.cel import EXPRESSION_KINDS, signatures
-from kyvsim.expr.functions.record import ANY, ARRAY, Function
-from kyvsim.expr.functions.table import functions
+from kyvsim.jmespath.functions.record import ANY, ARRAY, Function
+from kyvsim.jmespath.functions.table import functions
 
 Kinds = tuple[str, ...]
 """Types of JMESPath, any of them."""

@@ -31,8 +31,8 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 from mutants import Mutant, mutants, mutated  # noqa: E402 — beside this file
 
 ELSEWHERE = {
-    "conditions": ("differential/test_conditions.py",),
-    "pattern": ("differential/test_patterns.py",),
+    "engine/conditions": ("differential/test_conditions.py",),
+    "engine/pattern": ("differential/test_patterns.py",),
     "patch": ("differential/test_mutations.py",),
     "cel": (
         "differential/test_cel.py",
@@ -45,12 +45,12 @@ ELSEWHERE = {
         "unit/cli/test_cel.py",
         "unit/languages/cel",
     ),
-    "match": (),
+    "engine/match": (),
     "engine": (
         "differential/test_runs.py",
         "differential/test_requests.py",
         "differential/test_generate.py",
-        "unit/compile/test_plan.py",
+        "unit/engine/compile/test_plan.py",
         "unit/api/test_apply.py",
         "unit/languages/cel",
         "unit/languages/cleanup/test_lower.py",

@@ -1,10 +1,11 @@
-"""Make `kyvsim/sim/installation.json`: what is in a cluster once Kyverno is installed.
+"""Make `kyvsim/simulator/installation.json`: what is in a cluster once Kyverno is installed.
 
-    python tests/package_data/make_installation.py CHART ROLES > kyvsim/sim/installation.json
+    python tests/package_data/make_installation.py CHART ROLES > kyvsim/simulator/installation.json
 
 CHART is what `helm template kyverno charts/kyverno --namespace kyverno` prints with the chart's own
-values (`kyvsim/sim/installation.py` adds what others change); ROLES is the folder of Kubernetes'
-own roles (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata of k8s.io/kubernetes).
+values (`kyvsim/simulator/installation.py` adds what others change); ROLES is the folder of
+Kubernetes' own roles: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata of
+k8s.io/kubernetes.
 """
 
 import json

@@ -3,7 +3,7 @@
 import inspect
 import re
 
-from kyvsim.sim.hazards import HAZARDS
+from kyvsim.simulator.hazards import HAZARDS
 
 
 def row(find):

@@ -1,6 +1,6 @@
 """The table of operators of conditions, read from their records."""
 
-from kyvsim.conditions.operators import OPERATORS
+from kyvsim.engine.conditions.operators import OPERATORS
 
 
 def meaning(operator):

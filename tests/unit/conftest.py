@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.compile import CompileOptions
-from kyvsim.engine import GivenObjects, World, evaluate
-from kyvsim.expr import System
-from kyvsim.kube.numbers import with_floats
+from kyvsim.engine.compile import CompileOptions
+from kyvsim.engine.evaluate import evaluate
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World
+from kyvsim.jmespath import System
+from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_exceptions, load_policies
 from kyvsim.model.ports import Meter

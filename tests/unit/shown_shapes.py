@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from kyvsim.compile.policy_set import Recall
-from kyvsim.proof import compile_walk
+from kyvsim.engine.compile.policy_set import Recall
+from kyvsim.engine.prefilter import compile_walk
 
 
 def compile_unseen(shapes):

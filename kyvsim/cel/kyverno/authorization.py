@@ -25,7 +25,7 @@ from kyvsim.cel.libraries.regex_groups import REGEX_GROUPS
 from kyvsim.cel.libraries.strings import LATEST_STRINGS
 from kyvsim.cel.types import INT, CelType, opaque
 from kyvsim.cel.values import Message
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import Clock
 from kyvsim.model.request import PayloadMode
 

@@ -18,7 +18,7 @@ from kyvsim.cel.kyverno.messages import MessageError, MessageTypes
 from kyvsim.cel.signature import function
 from kyvsim.cel.types import CelType, list_of, map_of, struct
 from kyvsim.cel.values import Message
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.source import Path
 
 REQUEST = struct("http.CheckRequest")

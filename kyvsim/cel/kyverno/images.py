@@ -12,7 +12,7 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
-from kyvsim.kube.go_url import UrlError, parse_url
+from kyvsim.kubernetes.go_url import UrlError, parse_url
 
 _TYPE = opaque("kyverno.image")
 _DOCKER = "index.docker.io"

@@ -31,8 +31,8 @@ from kyvsim.cel.values import (
     plain,
     type_name,
 )
-from kyvsim.go.json import JsonError, parse_json
-from kyvsim.kube.go_text import to_json
+from kyvsim.kubernetes.go_json import JsonError, parse_json
+from kyvsim.kubernetes.go_text import to_json
 
 _TYPE = opaque("json.Json")
 

@@ -26,10 +26,10 @@ from kyvsim.cel.types import (
     struct,
 )
 from kyvsim.cel.values import Message
-from kyvsim.go.json import JsonError, json_kind, parse_json
-from kyvsim.kube.go_text import to_json
-from kyvsim.kube.numbers import parse_float, parse_int, to_int64
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.go_json import JsonError, json_kind, parse_json
+from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.numbers import parse_float, parse_int, to_int64
+from kyvsim.kubernetes.objects import Json
 
 _TYPE = opaque("mcp.MCP")
 REQUEST = struct("mcp.MCPRequest")

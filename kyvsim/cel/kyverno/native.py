@@ -24,7 +24,7 @@ from kyvsim.cel.values import (
     UInt,
     type_name,
 )
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 _SAFE = 1 << 53
 

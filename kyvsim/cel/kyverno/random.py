@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
-from kyvsim.go.random_text import Chance, make_random
-from kyvsim.kube.regexes import RegexError
+from kyvsim.kubernetes.go_random_text import Chance, make_random
+from kyvsim.kubernetes.regexes import RegexError
 from kyvsim.model.ports import Entropy, Meter
 
 _ANY = "[0-9a-z]{8}"

@@ -18,12 +18,12 @@ from kyvsim.cel.kyverno.messages import MessageTypes
 from kyvsim.cel.signature import function
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType, map_of, opaque, struct
 from kyvsim.cel.values import Message
-from kyvsim.go.base64 import Base64Error, decode_unpadded
-from kyvsim.go.json import JsonError, json_kind, parse_json
-from kyvsim.kube.go_text import quote
-from kyvsim.kube.go_time import TimeError, parse_rfc3339
-from kyvsim.kube.numbers import parse_int
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.go_base64 import Base64Error, decode_unpadded
+from kyvsim.kubernetes.go_json import JsonError, json_kind, parse_json
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
+from kyvsim.kubernetes.numbers import parse_int
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import Clock
 
 TOKEN = struct("jwt.Token")

@@ -9,7 +9,7 @@ from typing import Any
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
-from kyvsim.go.x509 import CertificateError, decode_pem
+from kyvsim.kubernetes.x509 import CertificateError, decode_pem
 
 _FIELDS = frozenset(
     """

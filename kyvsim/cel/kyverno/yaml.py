@@ -10,8 +10,8 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
-from kyvsim.kube.yaml_document import YamlError
-from kyvsim.kube.yaml_text import load_one
+from kyvsim.yaml.document import YamlError
+from kyvsim.yaml.text import load_one
 
 _TYPE = opaque("yaml.Yaml")
 

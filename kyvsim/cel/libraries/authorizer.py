@@ -12,7 +12,7 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
-from kyvsim.kube.formats import is_label, is_subdomain
+from kyvsim.kubernetes.formats import is_label, is_subdomain
 
 AUTHORIZER = struct("kubernetes.authorization.Authorizer")
 PATH_CHECK = struct("kubernetes.authorization.PathCheck")

@@ -8,7 +8,7 @@ import base64
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
-from kyvsim.go.base64 import Base64Error, decode_padded, decode_unpadded
+from kyvsim.kubernetes.go_base64 import Base64Error, decode_padded, decode_unpadded
 
 
 def _decode(text: str) -> bytes:

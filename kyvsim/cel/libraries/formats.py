@@ -13,10 +13,10 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import NONE, Optional
-from kyvsim.kube.formats import CHECKS as NAME_CHECKS
-from kyvsim.kube.formats import Check
-from kyvsim.kube.go_time import TimeError, parse_time
-from kyvsim.kube.go_url import UrlError, parse_request_uri
+from kyvsim.kubernetes.formats import CHECKS as NAME_CHECKS
+from kyvsim.kubernetes.formats import Check
+from kyvsim.kubernetes.go_time import TimeError, parse_time
+from kyvsim.kubernetes.go_url import UrlError, parse_request_uri
 
 _TYPE = struct("kubernetes.NamedFormat")
 

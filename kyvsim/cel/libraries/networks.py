@@ -11,7 +11,7 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
-from kyvsim.kube.go_text import quote
+from kyvsim.kubernetes.go_text import quote
 
 _Address: TypeAlias = IPv4Address | IPv6Address
 _IP = opaque("net.IP")

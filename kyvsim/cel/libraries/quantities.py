@@ -10,8 +10,8 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
-from kyvsim.kube import quantities as kube
-from kyvsim.kube.quantities import parse_quantity, quantity_problem
+from kyvsim.kubernetes import quantities as kube
+from kyvsim.kubernetes.quantities import parse_quantity, quantity_problem
 
 _TYPE = struct("kubernetes.Quantity")
 _MAX_INT = (1 << 63) - 1

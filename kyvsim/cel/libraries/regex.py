@@ -12,7 +12,7 @@ from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.values import TextList
-from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match
+from kyvsim.kubernetes.regexes import RegexError, as_bytes, compile_regex, each_match
 
 
 def _compile(pattern: str) -> Any:

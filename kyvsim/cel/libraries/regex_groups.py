@@ -11,8 +11,8 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.values import NONE, Optional, TextList
-from kyvsim.kube.go_text import quote
-from kyvsim.kube.regexes import RegexError, as_bytes, compile_regex, each_match
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.regexes import RegexError, as_bytes, compile_regex, each_match
 
 
 def _compile(pattern: str) -> Any:

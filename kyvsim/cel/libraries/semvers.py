@@ -9,7 +9,7 @@ from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
-from kyvsim.kube.semver import Version, read_version
+from kyvsim.kubernetes.semver import Version, read_version
 
 _TYPE = struct("kubernetes.Semver")
 

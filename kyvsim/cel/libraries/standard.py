@@ -13,7 +13,7 @@ from kyvsim.cel.loops import Run
 from kyvsim.cel.signature import function, member_and_global, way
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, runtime_type
-from kyvsim.kube.regexes import RegexError, compile_regex, is_found
+from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 
 
 def _size(value: Any) -> int:

@@ -14,8 +14,8 @@ from kyvsim.cel.environment import Function, Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import way
 from kyvsim.cel.values import Duration, Timestamp
-from kyvsim.kube.go_text import quote
-from kyvsim.kube.go_time import Time, from_clock
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.go_time import Time, from_clock
 
 _SECOND = 1_000_000_000
 _FIRST, _LAST = -62_135_510_400, 253_402_214_400

@@ -10,7 +10,7 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import TextList
-from kyvsim.kube.go_url import GoUrl, UrlError, parse_request_uri, parse_url
+from kyvsim.kubernetes.go_url import GoUrl, UrlError, parse_request_uri, parse_url
 
 _TYPE = struct("kubernetes.URL")
 

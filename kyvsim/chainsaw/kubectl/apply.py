@@ -10,11 +10,11 @@ from kyvsim.chainsaw.kubectl.call import Call, answer, together
 from kyvsim.chainsaw.kubectl.files import from_files
 from kyvsim.chainsaw.kubectl.kinds import shown_kind
 from kyvsim.chainsaw.streams import STDOUT, Printed, Result
-from kyvsim.kube.discovery import plural, split_api_version
-from kyvsim.kube.objects import Json, annotations, metadata, object_key
+from kyvsim.kubernetes.discovery import plural, split_api_version
+from kyvsim.kubernetes.objects import Json, annotations, metadata, object_key
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_patch import merge_patch
-from kyvsim.sim.server import ApiRequest
+from kyvsim.simulator.server import ApiRequest
 
 _LAST = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -10,11 +10,11 @@ from kyvsim.chainsaw.kubectl.kinds import NamedKind, kind_named
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
 from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.chainsaw.unsupported import require_simulated, require_written
-from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
-from kyvsim.kube.quantities import SECOND, parse_duration
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.request import UserInfo
-from kyvsim.sim.server import ApiError, ApiResponse, Client, Store
-from kyvsim.sim.server.client import ADMIN
+from kyvsim.simulator.server import ApiError, ApiResponse, Client, Store
+from kyvsim.simulator.server.client import ADMIN
 
 # kubectl's arguments: words, and flags by their long names.
 #

@@ -8,7 +8,7 @@ from kyvsim.chainsaw.kubectl.call import Call, KubectlError, answer, together
 from kyvsim.chainsaw.kubectl.files import from_files
 from kyvsim.chainsaw.kubectl.kinds import shown_kind
 from kyvsim.chainsaw.streams import Result
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, object_key
 
 _ALIASES = MappingProxyType(
     {"ns": "namespace", "cm": "configmap", "deploy": "deployment", "cj": "cronjob"}

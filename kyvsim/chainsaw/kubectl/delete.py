@@ -6,8 +6,8 @@ from kyvsim.chainsaw.kubectl.kinds import shown_kind
 from kyvsim.chainsaw.kubectl.pods import restarted
 from kyvsim.chainsaw.kubectl.selecting import chosen
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
-from kyvsim.kube.objects import ObjectKey, metadata, object_key
-from kyvsim.sim.server import errors
+from kyvsim.kubernetes.objects import ObjectKey, metadata, object_key
+from kyvsim.simulator.server import errors
 
 _LONGEST = "10m"
 _PROPAGATION = (("orphan", "Orphan"), ("foreground", "Foreground"))

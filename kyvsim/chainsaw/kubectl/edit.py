@@ -12,14 +12,14 @@ from kyvsim.chainsaw.kubectl.call import (
 from kyvsim.chainsaw.kubectl.kinds import shown_kind
 from kyvsim.chainsaw.kubectl.selecting import chosen
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
-from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.request import Operation
 from kyvsim.patch.json_patch import apply_json_patch
 from kyvsim.patch.merge_patch import merge_patch
 from kyvsim.patch.results import PatchError
 from kyvsim.patch.strategic_merge import apply_strategic_merge
-from kyvsim.sim.server import ApiRequest, ApiResponse, errors
-from kyvsim.sim.server.subresources import scale_request
+from kyvsim.simulator.server import ApiRequest, ApiResponse, errors
+from kyvsim.simulator.server.subresources import scale_request
 
 # `kubectl label` and `kubectl annotate`: one or more marks set, or taken away.
 

@@ -4,7 +4,7 @@ import json
 
 from kyvsim.chainsaw.kubectl.call import Call, KubectlError
 from kyvsim.chainsaw.unsupported import require_simulated
-from kyvsim.kube.objects import Json, object_key, text_field
+from kyvsim.kubernetes.objects import Json, object_key, text_field
 
 _SHOWN = 1_000
 

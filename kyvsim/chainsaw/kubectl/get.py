@@ -9,9 +9,9 @@ from kyvsim.chainsaw.kubectl.kinds import NamedKind, shown_kind
 from kyvsim.chainsaw.kubectl.selecting import chosen
 from kyvsim.chainsaw.kubectl.tables import print_table
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
-from kyvsim.kube.objects import Json, object_key
-from kyvsim.kube.yaml_block import folded_yaml
-from kyvsim.sim.server import errors
+from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.simulator.server import errors
+from kyvsim.yaml.block import folded_yaml
 
 
 def run(call: Call) -> Result:

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 _STEP = re.compile(
     r"""\.\.|\.?(?P<name>(?:\\.|[^\s.\[\]{}'"])+)|\.?\[(?P<inner>(?:[^\[\]'"]|'[^']*'|"[^"]*")*)\]|\.""",

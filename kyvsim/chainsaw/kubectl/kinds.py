@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import kinds_named, plural, preferred_version, split_api_version
-from kyvsim.sim.server import Store
+from kyvsim.kubernetes.discovery import kinds_named, plural, preferred_version, split_api_version
+from kyvsim.simulator.server import Store
 
 
 class NamedKind(NamedTuple):

@@ -4,7 +4,7 @@ from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import Call
 from kyvsim.chainsaw.kubectl.kinds import NamedKind
 from kyvsim.chainsaw.unsupported import require_written
-from kyvsim.kube.objects import Json, ObjectKey, labels
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels
 
 
 def chosen(call: Call, kind: NamedKind) -> list[Json]:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl.jsonpath import find
-from kyvsim.kube.discovery import is_builtin, split_api_version
-from kyvsim.kube.objects import Json, metadata, object_key, text_field
-from kyvsim.sim.server import Store
+from kyvsim.kubernetes.discovery import is_builtin, split_api_version
+from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
+from kyvsim.simulator.server import Store
 
 # Times as kubectl shows them: how long ago, in one or two units.
 #

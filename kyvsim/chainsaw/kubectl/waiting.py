@@ -9,8 +9,8 @@ from kyvsim.chainsaw.kubectl.kinds import shown_kind
 from kyvsim.chainsaw.kubectl.pods import awaited
 from kyvsim.chainsaw.kubectl.selecting import chosen
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
-from kyvsim.kube.objects import Json, ObjectKey, object_key
-from kyvsim.sim.server import errors
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.simulator.server import errors
 
 _DEFAULT = "30s"
 _LONGEST_PATH = 1_000

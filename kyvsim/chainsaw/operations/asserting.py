@@ -18,7 +18,7 @@ from kyvsim.chainsaw.unsupported import (
     require_release,
     require_written,
 )
-from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 
 _IDENTITY = ("apiVersion", "kind")
 _REFERENCE = ("name", "namespace", "labels")

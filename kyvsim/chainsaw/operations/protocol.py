@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from kyvsim.chainsaw.session import Situation
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 
 
 class Operation(NamedTuple):

@@ -13,7 +13,7 @@ from kyvsim.chainsaw.shell.syntax import AndOr, Pipeline, Script, Simple, Text
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Result
 from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.chainsaw.usage import Usage
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.kubernetes.objects import Json, text_field
 
 _KILLED = -1
 """Stands for the exit status of a program that was killed, which has none."""

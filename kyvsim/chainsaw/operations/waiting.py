@@ -10,7 +10,7 @@ from kyvsim.chainsaw.objects import candidates, in_namespace
 from kyvsim.chainsaw.operations.protocol import Operation
 from kyvsim.chainsaw.session import Situation
 from kyvsim.chainsaw.unsupported import is_elsewhere
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, object_key
 
 # `sleep`: virtual time passes.
 

@@ -10,9 +10,9 @@ from kyvsim.chainsaw.objects import referred
 from kyvsim.chainsaw.operations.protocol import Operation
 from kyvsim.chainsaw.sending import Sent, answered, create, send_all
 from kyvsim.chainsaw.session import REQUEST, Situation
-from kyvsim.kube.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.request import Operation as Verb
-from kyvsim.sim.server import ApiRequest
+from kyvsim.simulator.server import ApiRequest
 
 # `create`: an object is created; it must not be there.
 

@@ -10,7 +10,7 @@ from typing import Any
 import re2
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
-from kyvsim.kube.regexes import as_bytes
+from kyvsim.kubernetes.regexes import as_bytes
 
 _MAX_MEMORY = 16 << 20
 _MOST_CHARACTERS = 4_000

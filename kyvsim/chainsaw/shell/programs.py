@@ -16,7 +16,7 @@ from kyvsim.chainsaw.shell.patterns import PatternError, compile_pattern
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint, out
 from kyvsim.chainsaw.surroundings import Surroundings
 from kyvsim.chainsaw.usage import KUBECTL_STEPS, Usage
-from kyvsim.kube.regexes import as_bytes
+from kyvsim.kubernetes.regexes import as_bytes
 
 _ESCAPES = MappingProxyType(
     {"\\": "\\", "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}

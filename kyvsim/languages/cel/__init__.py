@@ -1,8 +1,8 @@
 """Kyverno's CEL policy kinds: one file for each kind, and what they share."""
 
-from kyvsim.compile import CompiledPolicy, CompileOptions
-from kyvsim.kube.discovery import NO_KINDS, KindTable
-from kyvsim.kube.objects import Json, metadata
+from kyvsim.engine.compile import CompiledPolicy, CompileOptions
+from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
+from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.compile import (
     compile_cel_policy,

@@ -17,8 +17,15 @@ from kyvsim.cel.kyverno.environments import VARIABLES_TYPE, ordered
 from kyvsim.cel.kyverno.messages import MessageError
 from kyvsim.cel.lazy_variables import LazyVariables, plainly
 from kyvsim.cel.types import CelType
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed, skipped
-from kyvsim.context.cel_access import http_access, resource_access
+from kyvsim.engine.compile.compiled import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    failed,
+    passed,
+    skipped,
+)
+from kyvsim.engine.context.cel_access import http_access, resource_access
 from kyvsim.languages.cel.expressions import (
     Compiler,
     EvaluationError,

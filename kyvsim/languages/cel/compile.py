@@ -9,10 +9,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
-from kyvsim.compile import CompiledPolicy, CompileOptions
-from kyvsim.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome, failed
-from kyvsim.compile.followed import compile_tell, followed_rule, told_by
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile import CompiledPolicy, CompileOptions
+from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome, failed
+from kyvsim.engine.compile.followed import compile_tell, followed_rule, told_by
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel import (
     deleting_policy,
     generating_policy,

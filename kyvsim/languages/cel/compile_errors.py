@@ -5,7 +5,7 @@ Source of the form: k8s.io/apimachinery pkg/util/validation/field (Error), util/
 
 from collections.abc import Mapping, Sequence
 
-from kyvsim.kube.go_text import quote
+from kyvsim.kubernetes.go_text import quote
 from kyvsim.languages.cel.expressions import ExpressionProblem
 from kyvsim.model.source import Path
 

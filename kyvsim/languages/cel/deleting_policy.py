@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.cel import Program
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
-from kyvsim.kube.objects import Json, labels, object_key
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
+from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.languages.cel.exceptions import CompiledExceptions, compile_exceptions, noted
 from kyvsim.languages.cel.expressions import EvaluationError, all_hold
 from kyvsim.languages.cel.kind import CelKind, PolicyPart

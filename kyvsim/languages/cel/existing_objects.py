@@ -10,8 +10,8 @@ compiler/policy.go).
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kyvsim.compile.compiled import Evaluation, Outcome, skipped
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import Evaluation, Outcome, skipped
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.exceptions import Matched, excepted
 from kyvsim.languages.cel.expressions import EvaluationError, all_hold
 from kyvsim.languages.cel.mutating_policy import (

@@ -10,7 +10,7 @@ from kyvsim.cel import BudgetError, CelError, CompileError, Environment, Program
 from kyvsim.cel.kyverno.environments import VARIABLES
 from kyvsim.cel.kyverno.native import native_text
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.probed_expressions import told_program
 from kyvsim.model.ports import Meter
 from kyvsim.model.probe import NO_PROBE, Probe

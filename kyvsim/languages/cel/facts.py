@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import FailureAction, Policy, PolicyFacts, RuleFacts
 from kyvsim.model.request import PayloadMode
 from kyvsim.schema.facts import CEL_GROUP

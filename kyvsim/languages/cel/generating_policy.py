@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.generator import Generator
 from kyvsim.cel.types import BOOL
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome
-from kyvsim.kube.discovery import KindTable
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
+from kyvsim.kubernetes.discovery import KindTable
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.expressions import (
     Compiler,
     EvaluationError,

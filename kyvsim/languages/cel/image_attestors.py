@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 from kyvsim.cel import BudgetError, CelError, Program
 from kyvsim.cel.kyverno.image_verification import Attestor
 from kyvsim.cel.kyverno.native import native_text
-from kyvsim.kube.go_text import to_json
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.expressions import Compiler
 from kyvsim.model.source import Path
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from kyvsim.cel import CelError
 from kyvsim.cel.kyverno.image_verification import unanswered
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome
-from kyvsim.context.json_context import SKIPPED
-from kyvsim.context.request import ImageError, load_images
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
+from kyvsim.engine.context.json_context import SKIPPED
+from kyvsim.engine.context.request import ImageError, load_images
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.expressions import EvaluationError
 from kyvsim.languages.cel.image_validating_policy import (
     KIND,

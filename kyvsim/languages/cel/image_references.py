@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.kyverno.environments import image_reference_environment
 from kyvsim.cel.types import BOOL
-from kyvsim.kube.globs import GlobError, compile_glob
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.globs import GlobError, compile_glob
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.expressions import ExpressionProblem
 from kyvsim.model.source import Path
 

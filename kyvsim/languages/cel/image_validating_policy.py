@@ -17,10 +17,10 @@ from kyvsim.cel import CelError, Program
 from kyvsim.cel.kyverno.image_verification import ImageFacts, image_verification, unfetched
 from kyvsim.cel.kyverno.images import parse_image
 from kyvsim.cel.kyverno.native import native_texts
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
-from kyvsim.compile.followed import CHECKED
-from kyvsim.kube.discovery import KindTable, plural, split_api_version
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
+from kyvsim.engine.compile.followed import CHECKED
+from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.compile_errors import listed
 from kyvsim.languages.cel.exceptions import (

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.compile.compiled import CompiledBody, Outcome
-from kyvsim.compile.followed import APPLIED, Ends
-from kyvsim.compile.options import CompileOptions
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import CompiledBody, Outcome
+from kyvsim.engine.compile.followed import APPLIED, Ends
+from kyvsim.engine.compile.options import CompileOptions
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.expressions import Compiler
 from kyvsim.model.policy import Policy

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
-from kyvsim.compile import CompileOptions
+from kyvsim.engine.compile import CompileOptions
 from kyvsim.languages.cel.advice import CEL_ADVICE
 from kyvsim.languages.cel.autogen import is_about_pods, variants
 from kyvsim.languages.cel.compile import compile_cel_policy, idle_parts

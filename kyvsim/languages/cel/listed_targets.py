@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import (
+from kyvsim.kubernetes.discovery import (
     KindTable,
     kind_of_plural,
     plural,
     served_versions,
     split_api_version,
 )
-from kyvsim.kube.labels import SelectorError, compile_selector
-from kyvsim.kube.objects import Json, ObjectKey, labels, object_key
-from kyvsim.kube.wildcard import matches
+from kyvsim.kubernetes.labels import SelectorError, compile_selector
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
 

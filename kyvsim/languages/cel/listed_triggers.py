@@ -6,9 +6,14 @@ Source of the rules: upstream pkg/policy/gpol.go (getGpolTriggers, triggerMatche
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from kyvsim.kube.discovery import KindTable, kind_of_plural, preferred_version, served_versions
-from kyvsim.kube.labels import SelectorError, compile_selector
-from kyvsim.kube.objects import Json, labels, object_key
+from kyvsim.kubernetes.discovery import (
+    KindTable,
+    kind_of_plural,
+    preferred_version,
+    served_versions,
+)
+from kyvsim.kubernetes.labels import SelectorError, compile_selector
+from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 from kyvsim.cel import Program
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
-from kyvsim.kube.numbers import with_floats_where_exact, with_whole_numbers
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
+from kyvsim.kubernetes.numbers import with_floats_where_exact, with_whole_numbers
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.exceptions import (
     CompiledExceptions,
     Matched,

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.cel.types import ANY, STRING, map_of
-from kyvsim.compile.compiled import Evaluation
-from kyvsim.kube.discovery import split_api_version
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.engine.compile.compiled import Evaluation
+from kyvsim.engine.match import match_facts
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.expressions import EvaluationError, all_hold, evaluate
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.constraints import Constraints, compile_constraints
-from kyvsim.match import match_facts
 from kyvsim.model.request import AdmissionRequest, Operation
 
 _SPEC = ("spec",)

@@ -9,7 +9,7 @@ Source of the rules: upstream pkg/cel/policies/mpol/autogen.
 import re
 from collections.abc import Iterator, Mapping
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.autogen import variants as derive
 

@@ -15,11 +15,11 @@ from kyvsim.cel import CelError, CompileError, Program
 from kyvsim.cel.kyverno.native import struct_value
 from kyvsim.cel.text import show_double
 from kyvsim.cel.values import UInt
-from kyvsim.kube.go_text import quote
-from kyvsim.kube.objects import Json
-from kyvsim.kube.yaml_document import YamlError
-from kyvsim.kube.yaml_nodes import MappingNode, Node, ScalarNode, parse_nodes, plain_data
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError, evaluate
+from kyvsim.yaml.document import YamlError
+from kyvsim.yaml.nodes import MappingNode, Node, ScalarNode, parse_nodes, plain_data
 
 _INT_MAX = (1 << 63) - 1
 _OPEN, _CLOSE, _ESCAPED = "((", "))", "\\(("

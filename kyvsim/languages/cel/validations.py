@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.cel.types import BOOL
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError, evaluate
 from kyvsim.model.source import Path
 

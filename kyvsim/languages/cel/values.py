@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.environments import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables, plainly
-from kyvsim.compile.compiled import Evaluation
-from kyvsim.context.cel_access import (
+from kyvsim.engine.compile.compiled import Evaluation
+from kyvsim.engine.context.cel_access import (
     constants,
     global_access,
     http_access,
@@ -24,8 +24,8 @@ from kyvsim.context.cel_access import (
     registry_access,
     resource_access,
 )
-from kyvsim.kube.discovery import NO_KINDS, KindTable, plural, split_api_version
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, plural, split_api_version
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel_request import review_request
 from kyvsim.model.request import AdmissionRequest, Operation

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from kyvsim.cel import CompileError, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
-from kyvsim.kube.discovery import NO_KINDS, KindTable, kind_of_plural
-from kyvsim.kube.objects import Json
+from kyvsim.engine.match import Predicate
+from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, kind_of_plural
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.autogen import Variant, is_about_pods
 from kyvsim.languages.cel.facts import generates, generating_facts
 from kyvsim.languages.constraints import compile_constraints
-from kyvsim.match import Predicate
 from kyvsim.model.policy import Policy
 
 _NAMES = ("apiGroups", "apiVersions", "resources")

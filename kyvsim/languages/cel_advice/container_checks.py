@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.cel.nodes import Call, Loop, Node, Select, children, dotted_name
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel_advice.matched_kinds import matched_kinds
 from kyvsim.languages.cel_advice.written import VALIDATING, Expression, Written, is_name
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from kyvsim.compile.options import warn
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.options import warn
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
 

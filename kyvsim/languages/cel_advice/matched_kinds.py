@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import kind_of_plural
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.discovery import kind_of_plural
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel_advice.written import MUTATING, Written
 from kyvsim.patch.merge_types import ListType, MapType, NoTypesError, Type, find_type, resolve
 

@@ -19,7 +19,7 @@ from kyvsim.cel.nodes import (
     dotted_name,
 )
 from kyvsim.cel.parse import ExpressionSyntaxError, parse
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 

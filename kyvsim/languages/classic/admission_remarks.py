@@ -5,12 +5,12 @@ Source of the texts: upstream pkg/validation/policy/validate.go, pkg/deprecation
 
 from collections.abc import Iterator
 
-from kyvsim.conditions import operators
-from kyvsim.kube.discovery import parse_kind_selector
-from kyvsim.kube.go_text import quote, to_json
-from kyvsim.kube.objects import Json
+from kyvsim.engine.conditions import operators
+from kyvsim.engine.match.criteria import filters
+from kyvsim.kubernetes.discovery import parse_kind_selector
+from kyvsim.kubernetes.go_text import quote, to_json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.checks.refusal import has
-from kyvsim.match.criteria import filters
 from kyvsim.model.policy import Policy, Rule
 
 _ACTIONS = "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."

@@ -11,8 +11,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import parse_kind_selector
-from kyvsim.kube.objects import Json, contains_text
+from kyvsim.kubernetes.discovery import parse_kind_selector
+from kyvsim.kubernetes.objects import Json, contains_text
 from kyvsim.languages.classic.facts import with_facts
 from kyvsim.languages.classic.rule_type import PodTemplate
 from kyvsim.languages.classic.rules import rule_types_of

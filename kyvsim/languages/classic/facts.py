@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kyvsim.kube.objects import Json
+from kyvsim.engine.match.criteria import filters, kinds_of_block
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.match.criteria import filters, kinds_of_block
 from kyvsim.model.policy import FailureAction, Override, PolicyFacts, Rule, RuleFacts
 
 

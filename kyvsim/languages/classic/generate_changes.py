@@ -5,8 +5,8 @@ Source of the rules and texts: upstream pkg/validation/policy/generate.go.
 
 from collections.abc import Iterator
 
-from kyvsim.kube.go_text import to_json
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.checks.refusal import has
 from kyvsim.languages.classic.checks.rule_bodies import CEL_ONLY
 from kyvsim.model.policy import Policy, Rule

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from kyvsim.compile.options import CompileOptions, uncompiled
-from kyvsim.expr import QuerySyntaxError
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.options import CompileOptions, uncompiled
+from kyvsim.jmespath import QuerySyntaxError
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.advice import ADVICE
 from kyvsim.languages.classic.checks import check_policy
 from kyvsim.languages.classic.checks.refusal import nodes, refuse

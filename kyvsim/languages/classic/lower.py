@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias, TypeVar
 
-from kyvsim.compile.compiled import (
+from kyvsim.engine.compile.compiled import (
     CompiledBody,
     CompiledConditions,
     CompiledException,
@@ -15,30 +15,34 @@ from kyvsim.compile.compiled import (
     index_exceptions,
     skipped,
 )
-from kyvsim.compile.followed import followed_exception, followed_rule
-from kyvsim.compile.options import CompileOptions, Model
-from kyvsim.conditions import ConditionsResult, compile_conditions, compile_exception_conditions
-from kyvsim.conditions.shape import asks_only, confirming_shape
-from kyvsim.context import JSONContext
-from kyvsim.context.loaders import compile_entries
-from kyvsim.expr import System, compile_template
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import matches
-from kyvsim.languages.classic.rule_type import RuleContext, RuleType
-from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.match import (
+from kyvsim.engine.compile.followed import followed_exception, followed_rule
+from kyvsim.engine.compile.options import CompileOptions, Model
+from kyvsim.engine.conditions import (
+    ConditionsResult,
+    compile_conditions,
+    compile_exception_conditions,
+)
+from kyvsim.engine.conditions.shape import asks_only, confirming_shape
+from kyvsim.engine.context import JSONContext
+from kyvsim.engine.context.loaders import compile_entries
+from kyvsim.engine.match import (
     MatchFacts,
     Predicate,
     compile_exception_match,
     compile_rule_match,
     matches_by_kind,
 )
+from kyvsim.engine.prefilter import together
+from kyvsim.jmespath import System, compile_template
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import matches
+from kyvsim.languages.classic.rule_type import RuleContext, RuleType
+from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.probe import PointKind, PolicyPlace, Probe
 from kyvsim.model.result import Phase, Stage
 from kyvsim.model.source import Path
-from kyvsim.proof import together
 
 # Policy exceptions, attached to the rules that they name.
 #

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import ClassVar
 
-from kyvsim.expr import QuerySyntaxError
-from kyvsim.expr.parse import Tree, parse
-from kyvsim.expr.variables import find_variables
+from kyvsim.jmespath import QuerySyntaxError
+from kyvsim.jmespath.parse import Tree, parse
+from kyvsim.jmespath.variables import find_variables
 from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either, endings
 from kyvsim.model.mention import Hole
 

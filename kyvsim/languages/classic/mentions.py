@@ -8,9 +8,11 @@ from typing import ClassVar
 from urllib.parse import unquote
 
 from kyvsim.cel.kubernetes import kubernetes_environment
-from kyvsim.kube.discovery import parse_kind_selector
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.engine.match.criteria import filters
+from kyvsim.engine.pattern.anchors import parse_anchor
+from kyvsim.kubernetes.discovery import parse_kind_selector
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.mentioned_queries import Queries
 from kyvsim.languages.classic.pod_security.mentions import mentioned
 from kyvsim.languages.mentioned import (
@@ -23,12 +25,10 @@ from kyvsim.languages.mentioned import (
 )
 from kyvsim.languages.mentioned_constraints import read_selector
 from kyvsim.languages.mentioned_expressions import read_expressions
-from kyvsim.match.criteria import filters
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.mention import About, Hole, Mention, Way
 from kyvsim.model.policy import Filter, Policy
 from kyvsim.model.ports import System
-from kyvsim.pattern.anchors import parse_anchor
 
 _FILTERS = frozenset({"match", "exclude", "name"})
 _PATH = re.compile(r"""["']?path["']?\s*:\s*["']?(/[^"'\s,]*)""")

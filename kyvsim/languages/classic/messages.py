@@ -6,10 +6,10 @@ Source of the wording: upstream pkg/engine/handlers/validation/validate_resource
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kyvsim.compile.compiled import Outcome, passed
-from kyvsim.context import JSONContext
-from kyvsim.expr import QueryError, System, Template, compile_template
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import Outcome, passed
+from kyvsim.engine.context import JSONContext
+from kyvsim.jmespath import QueryError, System, Template, compile_template
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import RuleContext
 
 MessageRenderer = Callable[[str, JSONContext], Json]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Change, Fix, Way, change
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path

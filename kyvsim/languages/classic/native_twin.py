@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.match.criteria import filters
+from kyvsim.engine.match.criteria import filters
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import FailureAction, Filter, Policy, Rule
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TypeAlias
 
-from kyvsim.compile.compiled import CompiledPolicy, CompiledRule, Derivation, DerivedForms
-from kyvsim.compile.followed import compile_tell, told_by
-from kyvsim.compile.options import CompileOptions, uncompiled
-from kyvsim.expr import QuerySyntaxError
-from kyvsim.kube.objects import Json, annotations, metadata, text_field
+from kyvsim.engine.compile.compiled import CompiledPolicy, CompiledRule, Derivation, DerivedForms
+from kyvsim.engine.compile.followed import compile_tell, told_by
+from kyvsim.engine.compile.options import CompileOptions, uncompiled
+from kyvsim.jmespath import QuerySyntaxError
+from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
 from kyvsim.languages.classic.autogen import CRON_JOB, POD_CONTROLLERS, ComputedRules, compute_rules
 from kyvsim.languages.classic.checks.refusal import refuse, rules_under_check
 from kyvsim.languages.classic.checks.variables import invalid_variables, user_dependencies

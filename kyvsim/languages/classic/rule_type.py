@@ -6,10 +6,10 @@ Whoever asks something of rule types asks their records: the checks, autogen, co
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.compile.compiled import CompiledBody, Exclusion, Proof
-from kyvsim.compile.followed import APPLIED, CHECKED, Ends
-from kyvsim.expr import System
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import CompiledBody, Exclusion, Proof
+from kyvsim.engine.compile.followed import APPLIED, CHECKED, Ends
+from kyvsim.jmespath import System
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.result import Phase

@@ -6,7 +6,7 @@ api/kyverno/v1.
 
 from collections.abc import Mapping
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.model.policy import Policy
 

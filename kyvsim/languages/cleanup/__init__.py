@@ -1,10 +1,10 @@
 """CleanupPolicy and ClusterCleanupPolicy of `kyverno.io`: what goes at which times."""
 
-from kyvsim.kube.objects import Json, metadata
+from kyvsim.engine.match.criteria import filters, kinds_of_block
+from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.languages.cleanup.lower import lower_cleanup
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.languages.whole_policy import whole_policy
-from kyvsim.match.criteria import filters, kinds_of_block
 from kyvsim.model.policy import Policy, PolicyFacts, RuleFacts
 from kyvsim.model.source import Document
 

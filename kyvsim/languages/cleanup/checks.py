@@ -6,9 +6,10 @@ Source of the rules: upstream pkg/validation/cleanuppolicy, api/kyverno/v2/clean
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kyvsim.kube.go_text import quote
-from kyvsim.kube.objects import Json
-from kyvsim.kube.standard_cron import is_standard_schedule
+from kyvsim.engine.match.criteria import filters
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.standard_cron import is_standard_schedule
 from kyvsim.languages.classic.checks.match_blocks import check_match_blocks, user_fields
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, texts
 from kyvsim.languages.classic.checks.variables import (
@@ -16,7 +17,6 @@ from kyvsim.languages.classic.checks.variables import (
     syntax_problem,
     unreadable_variables,
 )
-from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.source import Path

@@ -1,6 +1,6 @@
 """Everything that can be said of one cleanup policy: what is wrong with it, else advice."""
 
-from kyvsim.compile import CompileOptions
+from kyvsim.engine.compile import CompileOptions
 from kyvsim.languages.classic.lint import with_advice
 from kyvsim.languages.cleanup.checks import expression_problems
 from kyvsim.languages.cleanup.lower import lower_cleanup

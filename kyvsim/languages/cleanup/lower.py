@@ -6,7 +6,7 @@ upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go (`applyCleanupPolici
 pkg/utils/match/match.go
 """
 
-from kyvsim.compile.compiled import (
+from kyvsim.engine.compile.compiled import (
     CompiledBody,
     CompiledPolicy,
     CompiledRule,
@@ -15,16 +15,16 @@ from kyvsim.compile.compiled import (
     failed,
     passed,
 )
-from kyvsim.compile.followed import APPLIED, compile_tell, followed_rule, told_by
-from kyvsim.compile.options import CompileOptions, uncompiled
-from kyvsim.conditions import ConditionError, compile_exception_conditions
-from kyvsim.context import EntryLoader, JSONContext
-from kyvsim.context.loaders import compile_entries
-from kyvsim.context.request import load_images
-from kyvsim.expr import QueryError, QuerySyntaxError, System
-from kyvsim.kube.objects import Json, object_key
-from kyvsim.match import MatchFacts, Predicate, compile_exception_match
-from kyvsim.match.block import followed_block
+from kyvsim.engine.compile.followed import APPLIED, compile_tell, followed_rule, told_by
+from kyvsim.engine.compile.options import CompileOptions, uncompiled
+from kyvsim.engine.conditions import ConditionError, compile_exception_conditions
+from kyvsim.engine.context import EntryLoader, JSONContext
+from kyvsim.engine.context.loaders import compile_entries
+from kyvsim.engine.context.request import load_images
+from kyvsim.engine.match import MatchFacts, Predicate, compile_exception_match
+from kyvsim.engine.match.block import followed_block
+from kyvsim.jmespath import QueryError, QuerySyntaxError, System
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter

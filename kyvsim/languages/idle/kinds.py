@@ -12,17 +12,17 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile.options import warn
-from kyvsim.kube.discovery import (
+from kyvsim.engine.compile.options import warn
+from kyvsim.engine.match.criteria import filters
+from kyvsim.kubernetes.discovery import (
     crd_kinds,
     every_kind,
     parse_kind_selector,
     plural,
     split_api_version,
 )
-from kyvsim.kube.objects import Json, object_key
-from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.match.criteria import filters
+from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.exception import PolicyException
 from kyvsim.model.policy import Filter, Policy

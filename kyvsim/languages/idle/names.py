@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.compile.options import warn
-from kyvsim.kube.objects import Json, contains_text
-from kyvsim.kube.wildcard import matches
+from kyvsim.engine.compile.options import warn
+from kyvsim.engine.match.criteria import kinds_of_block
+from kyvsim.kubernetes.objects import Json, contains_text
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.checks.variables import impossible_calls_in, unreadable_variables
-from kyvsim.match.criteria import kinds_of_block
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.exception import CelException, ExceptedRules, PolicyException
 from kyvsim.model.policy import Binding, Policy, Rule

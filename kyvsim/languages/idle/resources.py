@@ -7,9 +7,9 @@ object whose kind leads to the name by Kubernetes' guess. What has a wildcard is
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kyvsim.compile.options import warn
-from kyvsim.kube.discovery import crd_kinds, plural
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.options import warn
+from kyvsim.kubernetes.discovery import crd_kinds, plural
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.idle.kinds import NAME_IT, known_kinds
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.policy import Binding, Policy

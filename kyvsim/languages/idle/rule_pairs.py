@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.compile.options import warn
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.options import warn
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import POD_CONTROLLERS, compute_rules
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule

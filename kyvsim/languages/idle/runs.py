@@ -6,8 +6,8 @@ Part of it concerns policies beside what is given, and `lint` tells it too; the 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.compile.options import warn
-from kyvsim.kube.objects import Json, metadata, text_field
+from kyvsim.engine.compile.options import warn
+from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
 from kyvsim.languages.idle.kinds import known_kinds, unknown_kinds
 from kyvsim.languages.idle.names import (

@@ -1,6 +1,6 @@
 """Kubernetes' own admission policies, as Kyverno evaluates them: one file for each kind."""
 
-from kyvsim.kube.objects import Json, metadata
+from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.languages.native.compile import compile_native_policy
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.languages.whole_policy import whole_policy

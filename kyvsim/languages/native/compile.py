@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile import CompiledPolicy, CompileOptions
-from kyvsim.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome
-from kyvsim.compile.followed import compile_tell, followed_rule, told_by
-from kyvsim.kube.discovery import KindTable
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile import CompiledPolicy, CompileOptions
+from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome
+from kyvsim.engine.compile.followed import compile_tell, followed_rule, told_by
+from kyvsim.engine.match import KindIndexEntry, MatchFacts, match_facts
+from kyvsim.kubernetes.discovery import KindTable
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.constraints import Constraints, compile_constraints
 from kyvsim.languages.expression_remark import expression_remark
 from kyvsim.languages.native import mutating_admission_policy, validating_admission_policy
@@ -24,7 +25,6 @@ from kyvsim.languages.native.kind import NativeKind, Surroundings
 from kyvsim.languages.native.parameters import chosen_parameters
 from kyvsim.languages.protocol import Diagnostics
 from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy, unread
-from kyvsim.match import KindIndexEntry, MatchFacts, match_facts
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.ports import Meter

@@ -11,9 +11,9 @@ from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_exp
 from kyvsim.cel.kubernetes import VARIABLES, VARIABLES_TYPE, declared_type, kubernetes_environment
 from kyvsim.cel.lazy_variables import LazyVariables, composited
 from kyvsim.cel.types import BOOL, DYN, CelType
-from kyvsim.compile.compiled import Evaluation
-from kyvsim.kube.discovery import KindTable, plural, split_api_version
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.engine.compile.compiled import Evaluation
+from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel_request import namespace_object, request_value
 from kyvsim.languages.probed_expressions import told_program
 from kyvsim.model.ports import Meter

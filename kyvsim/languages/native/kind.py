@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.compile.compiled import CompiledBody
-from kyvsim.compile.followed import Ends
-from kyvsim.kube.discovery import KindTable
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import CompiledBody
+from kyvsim.engine.compile.followed import Ends
+from kyvsim.kubernetes.discovery import KindTable
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.native.expressions import ExpressionProblem
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.cel.kubernetes import kubernetes_environment
-from kyvsim.compile import CompileOptions
+from kyvsim.engine.compile import CompileOptions
 from kyvsim.languages.cel_advice import SHARED_ADVICE
 from kyvsim.languages.cel_advice.written import Written, expressions_of
 from kyvsim.languages.native.compile import compile_native_policy

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 from kyvsim.cel import Program
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
-from kyvsim.compile.compiled import Evaluation, Outcome, passed, skipped, unheard
-from kyvsim.compile.followed import APPLIED
-from kyvsim.kube.discovery import KindTable
-from kyvsim.kube.numbers import with_floats_where_exact, with_whole_numbers
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import Evaluation, Outcome, passed, skipped, unheard
+from kyvsim.engine.compile.followed import APPLIED
+from kyvsim.kubernetes.discovery import KindTable
+from kyvsim.kubernetes.numbers import with_floats_where_exact, with_whole_numbers
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
 from kyvsim.languages.native.expressions import (
     Asked,

@@ -8,8 +8,8 @@ Source of the rules: upstream pkg/admissionpolicy/mutate.go, validate.go (matche
 
 from collections.abc import Iterable
 
-from kyvsim.kube.labels import SelectorError, compile_selector
-from kyvsim.kube.objects import Json, labels, object_key
+from kyvsim.kubernetes.labels import SelectorError, compile_selector
+from kyvsim.kubernetes.objects import Json, labels, object_key
 
 
 def chosen_parameters(reference: Json, given: Iterable[Json]) -> Json:

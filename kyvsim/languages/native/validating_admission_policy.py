@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from kyvsim.cel.kubernetes import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.cel.types import NULL, STRING
-from kyvsim.compile.compiled import Evaluation, Outcome, passed, skipped
-from kyvsim.compile.followed import CHECKED
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import Evaluation, Outcome, passed, skipped
+from kyvsim.engine.compile.followed import CHECKED
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel_validator import (
     Declared,
     Expression,

@@ -5,7 +5,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.conditions.operators import (
     READ_TEXTS,
     all_in,

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kyvsim.kube.go_text import sprint
-from kyvsim.kube.objects import Json
-from kyvsim.kube.quantities import SECOND, parse_duration, parse_quantity
-from kyvsim.kube.semver import read_version
-from kyvsim.kube.wildcard import has_wildcard, range_ends
+from kyvsim.kubernetes.go_text import sprint
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
+from kyvsim.kubernetes.semver import read_version
+from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
 from kyvsim.migrate.desk import name_for_element
 from kyvsim.migrate.expressions import (
     FALSE,

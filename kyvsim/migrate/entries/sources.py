@@ -5,8 +5,8 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote
 
-from kyvsim.kube.discovery import kind_of_plural
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.discovery import kind_of_plural
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.conditions.block import value_of
 from kyvsim.migrate.expressions import SUM, quoted
 from kyvsim.migrate.known_types import TEXT, is_list, list_of, types_of

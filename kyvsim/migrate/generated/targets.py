@@ -3,8 +3,13 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from kyvsim.kube.discovery import is_namespaced, parse_kind_selector, plural, split_api_version
-from kyvsim.kube.objects import Json, metadata
+from kyvsim.kubernetes.discovery import (
+    is_namespaced,
+    parse_kind_selector,
+    plural,
+    split_api_version,
+)
+from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.migrate.entries.sources import LOOK_UP, within_place
 from kyvsim.migrate.expressions import FALSE, TRUE, Relation, Test, every, one_line, quoted
 from kyvsim.migrate.generated.templates import object_text

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.expressions import literal
 from kyvsim.migrate.known_types import is_list, is_map
 from kyvsim.migrate.patches.draft import struct

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.images.attestors import expand_keys, required_count
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries.sources import LOOK_UP

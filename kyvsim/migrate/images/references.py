@@ -6,9 +6,9 @@ policy in CEL knows them as they are written.
 
 from typing import Final
 
-from kyvsim.kube.image import DEFAULT_REGISTRY
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.kubernetes.image import DEFAULT_REGISTRY
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import Test, some
 from kyvsim.migrate.scalars import like_one

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.kube.discovery import every_kind, is_namespaced, parse_kind_selector
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.kubernetes.discovery import every_kind, is_namespaced, parse_kind_selector
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import TRUE, Test, every, opposite, some
 from kyvsim.migrate.known_types import Types

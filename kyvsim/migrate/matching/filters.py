@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kube.discovery import parse_kind_selector
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.kubernetes.discovery import parse_kind_selector
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import Each, Not, Plain, Relation, Test, every, quoted, some
 from kyvsim.migrate.queries.scope import USER_KNOWN

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from kyvsim.kube.discovery import (
+from kyvsim.kubernetes.discovery import (
     KindSelector,
     every_kind,
     parse_kind_selector,
     plural,
     preferred_version,
 )
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import compile_wildcard, has_wildcard
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.known_types import Types, types_of
 from kyvsim.migrate.refusal import NotConvertible

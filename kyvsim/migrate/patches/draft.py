@@ -3,7 +3,7 @@
 import re
 from typing import Final, NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.expressions import SUM, TRUE, Test, literal, quoted
 from kyvsim.migrate.known_types import is_text
 from kyvsim.migrate.queries import Scope, shown, text_value

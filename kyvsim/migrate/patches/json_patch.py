@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.expr.variables import find_variables
-from kyvsim.kube.objects import Json
-from kyvsim.kube.yaml_document import YamlError
-from kyvsim.kube.yaml_text import load_one
+from kyvsim.jmespath.variables import find_variables
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.expressions import (
     FALSE,
     OR,
@@ -38,6 +36,8 @@ from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.values import Value
 from kyvsim.model.migration import Condition
+from kyvsim.yaml.document import YamlError
+from kyvsim.yaml.text import load_one
 
 # The text of `patchesJson6902` with its variables → operations as data.
 #

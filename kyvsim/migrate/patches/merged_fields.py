@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard, split_operator
+from kyvsim.engine.pattern.anchors import ADDITION, CONDITION, GLOBAL, parse_anchor
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard, split_operator
 from kyvsim.migrate.conditions.operators import READ_TEXTS
 from kyvsim.migrate.expressions import FALSE, TRUE, Each, Relation, Test, every, one_line, opposite
 from kyvsim.migrate.known_types import element_of
@@ -34,7 +35,6 @@ from kyvsim.migrate.scalars import scalar_test
 from kyvsim.migrate.values import Value
 from kyvsim.patch.keyed_lists import NOTHING_MERGES, Field
 from kyvsim.patch.strategic_merge import DIRECTIVE
-from kyvsim.pattern.anchors import ADDITION, CONDITION, GLOBAL, parse_anchor
 
 # What the conditions of a merge ask: `(key)` and `<(key)`.
 

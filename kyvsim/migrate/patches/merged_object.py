@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.engine.pattern.anchors import ADDITION
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.expressions import (
     OR,
     TRUE,
@@ -39,7 +40,6 @@ from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.values import Value
 from kyvsim.patch.keyed_lists import NOTHING_MERGES, Field
 from kyvsim.patch.strategic_merge import DIRECTIVE
-from kyvsim.pattern.anchors import ADDITION
 
 
 class _Place(NamedTuple):

@@ -9,7 +9,7 @@ Source of the rules: upstream pkg/pss/evaluate.go.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.wildcard import matches
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.pod_security import Variant
 from kyvsim.languages.classic.pod_security.pod import GROUPS
 from kyvsim.migrate.container_loops import CONTAINER, joined_loops

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from kyvsim.kube.wildcard import matches
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.pod_security.capabilities import ALL, DEFAULT, MAY_ADD
 from kyvsim.languages.classic.pod_security.privileges import DEFAULT_MASKS
 from kyvsim.migrate.expressions import TRUE, Each, Not, Plain, Relation, Test, every, quoted, some

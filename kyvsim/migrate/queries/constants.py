@@ -1,6 +1,6 @@
 """Fixed values."""
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.expressions import literal
 from kyvsim.migrate.known_types import BOOL, MAP, NUMBER, TEXT, UNKNOWN, Types, list_of
 from kyvsim.migrate.values import Value

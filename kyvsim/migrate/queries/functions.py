@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from kyvsim.expr.functions.table import functions
+from kyvsim.jmespath.functions.table import functions
 from kyvsim.migrate.expressions import Each, Plain, Relation, Test, every, quoted
 from kyvsim.migrate.known_types import (
     NUMBER,

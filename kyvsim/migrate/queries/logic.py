@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.expressions import (
     FALSE,
     RELATION,

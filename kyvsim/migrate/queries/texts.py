@@ -1,6 +1,6 @@
 """Texts with variables → values."""
 
-from kyvsim.expr.variables import find_variables, plain_pieces, unescape
+from kyvsim.jmespath.variables import find_variables, plain_pieces, unescape
 from kyvsim.migrate.expressions import SUM, quoted
 from kyvsim.migrate.known_types import TEXT
 from kyvsim.migrate.queries.constants import constant

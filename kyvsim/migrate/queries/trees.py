@@ -1,7 +1,7 @@
 """Texts of queries → trees."""
 
-from kyvsim.expr import QuerySyntaxError
-from kyvsim.expr.parse import parse
+from kyvsim.jmespath import QuerySyntaxError
+from kyvsim.jmespath.parse import parse
 from kyvsim.migrate.queries.scope import Tree, no_twin
 
 

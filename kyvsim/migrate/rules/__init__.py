@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.matching import WRITES
 from kyvsim.migrate.rules import mutate, validate_conditions
 from kyvsim.migrate.rules.draft import Entry, Generation, Given, Mutation, RuleType, Validation

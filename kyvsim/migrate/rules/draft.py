@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.expressions import Test, one_line
 from kyvsim.migrate.generated.templates import Template
 from kyvsim.migrate.matching import Matching

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries import with_entries
 from kyvsim.migrate.expressions import TRUE, one_line

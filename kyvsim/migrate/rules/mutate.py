@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kube.discovery import (
+from kyvsim.kubernetes.discovery import (
     is_namespaced,
     kind_of_plural,
     plural,
     preferred_version,
     split_api_version,
 )
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries import with_entries
 from kyvsim.migrate.entries.sources import LOOK_UP

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries import with_entries
 from kyvsim.migrate.expressions import CHOICE, FALSE, TRUE, Each, Plain, Test, every, opposite

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard, split_operator
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard, split_operator
 from kyvsim.migrate.conditions.operators import READ_TEXTS
 from kyvsim.migrate.expressions import TRUE, Relation, Test, every, opposite, some
 from kyvsim.migrate.messages import message_of

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.pods import POD_SPEC_PATHS
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.languages.classic.pod_security import ActiveCheck, active_checks
 from kyvsim.migrate.expressions import TRUE
 from kyvsim.migrate.messages import Message

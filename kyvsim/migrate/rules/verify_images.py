@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.pods import POD_SPEC_PATHS
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.languages.classic.images.entries import entries_of
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.expressions import Each, Test, opposite, some

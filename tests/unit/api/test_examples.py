@@ -6,7 +6,7 @@ import pytest
 
 from kyvsim.api.examples import make_examples
 from kyvsim.api.inputs import ApplyInputs
-from kyvsim.evidence.search import Search
+from kyvsim.equivalence.search import Search
 from kyvsim.load.files import Source
 
 MATCH = {"any": [{"resources": {"kinds": ["Pod"]}}]}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.cli.main import run
-from kyvsim.kube import list_items
+from kyvsim.yaml import list_items
 
 ROOT = Path(__file__).parents[3]
 MENAGERIE = "fixtures/menagerie/resources.yaml"

@@ -7,7 +7,7 @@ import pytest
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.migrate import migrate
 from kyvsim.api.migrate_evidence import with_evidence
-from kyvsim.evidence.bindings import bindings, with_roles
+from kyvsim.equivalence.bindings import bindings, with_roles
 from kyvsim.load.files import Source
 from kyvsim.model.evidence import Answer
 from kyvsim.model.request import UserInfo

@@ -2,7 +2,7 @@ import pytest
 
 from kyvsim.api import suite as api
 from kyvsim.api.suite_update import UpdateError, plan_updates, updated
-from kyvsim.kube.objects import object_key
+from kyvsim.kubernetes.objects import object_key
 from kyvsim.suite.golden import Wanted
 
 MANIFEST = """

@@ -6,14 +6,14 @@ from kyvsim.api.simulation import readers
 from kyvsim.chainsaw.expressions import asker
 from kyvsim.chainsaw.runner import run_test
 from kyvsim.chainsaw.session import Session, Situation
-from kyvsim.expr import System
+from kyvsim.jmespath import System
 from kyvsim.load.chainsaw import load_test
 from kyvsim.load.chainsaw_files import ReachableFiles
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source
 from kyvsim.model.chainsaw import Timeouts
 from kyvsim.model.ports import Meter
-from kyvsim.sim.cluster import open_cluster
+from kyvsim.simulator.cluster import open_cluster
 
 HEAD = "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: it}\nspec:\n"
 

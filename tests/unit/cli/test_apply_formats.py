@@ -6,9 +6,9 @@ import stat
 import pytest
 
 from kyvsim.cli import apply as command
-from kyvsim.kube.yaml_text import load_all
 from kyvsim.model.result import RuleStatus
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
+from kyvsim.yaml.text import load_all
 
 BASIC = ("apply", "p.yaml", "-r", "r.yaml")
 FILES = [name for name in FORMATS if name != "text"]

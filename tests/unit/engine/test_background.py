@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from kyvsim.engine import GivenObjects, World
 from kyvsim.engine.background import check_rule, old_facts, open_background
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 
 LABELLED = {"any": [{"resources": {"kinds": ["Pod"], "selector": {"matchLabels": {"a": "b"}}}}]}

@@ -1,7 +1,6 @@
 import pytest
 
-from kyvsim.engine import GivenObjects
-from kyvsim.engine.given_objects import ClusterBefore
+from kyvsim.engine.given_objects import ClusterBefore, GivenObjects
 
 SCALER = "HorizontalPodAutoscaler"
 

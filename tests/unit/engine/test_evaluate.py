@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kyvsim.compile import CompileOptions, KindTurns, Turn
-from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.engine.compile import CompileOptions, KindTurns, Turn
+from kyvsim.engine.evaluate import evaluate
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World
 from kyvsim.languages import compile_policies
 from kyvsim.model.ports import Budget, Meter
 from kyvsim.model.request import Operation

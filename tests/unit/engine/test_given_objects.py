@@ -1,7 +1,7 @@
 import pytest
 
-from kyvsim.engine import GivenObjects
-from kyvsim.kube.discovery import plural
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.kubernetes.discovery import plural
 
 
 @pytest.fixture

@@ -2,9 +2,11 @@
 
 import pytest
 
-from kyvsim.compile.policy_set import _PLANNED_AFTER
-from kyvsim.engine import GivenObjects, World, evaluate, open_request, passing, run_turn
-from kyvsim.engine.evaluate import shown_passes
+from kyvsim.engine.compile.policy_set import _PLANNED_AFTER
+from kyvsim.engine.evaluate import evaluate, passing, shown_passes
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.policy import open_request, run_turn
+from kyvsim.engine.world import World
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase, Stage
 from kyvsim.model.values import Values

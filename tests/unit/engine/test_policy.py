@@ -2,9 +2,10 @@
 
 import pytest
 
-from kyvsim.compile.compiled import failed, passed, skipped
-from kyvsim.engine import GivenObjects, World, run_turn
-from kyvsim.engine.policy import open_for
+from kyvsim.engine.compile.compiled import failed, passed, skipped
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.policy import open_for, run_turn
+from kyvsim.engine.world import World
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase, Stage
 from kyvsim.model.values import Values

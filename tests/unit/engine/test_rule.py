@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from kyvsim.engine import GivenObjects, World
+from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.policy import evaluate_rule, open_request
+from kyvsim.engine.world import World
 from kyvsim.model.request import Operation
 
 DENY = {"validate": {"message": "no", "deny": {}}}

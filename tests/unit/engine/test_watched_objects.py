@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.engine import GivenObjects
+from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.watched_objects import WatchedObjects
 
 SHOP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"a": "b"}}}

@@ -1,6 +1,8 @@
 import pytest
 
-from kyvsim.engine import GivenObjects, World, creation_of, evaluate
+from kyvsim.engine.evaluate import evaluate
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World, creation_of
 from kyvsim.model.values import NO_MOCKS, CallAnswer, Mocks, Values
 
 

@@ -11,7 +11,7 @@ from kyvsim.fleet import local_files
 from kyvsim.fleet.errors import FleetError, ReadError
 from kyvsim.fleet.files import found_files, read_piece, read_whole
 from kyvsim.fleet.store import Store
-from kyvsim.kube.yaml_text import split_chunks
+from kyvsim.yaml.text import split_chunks
 
 TEXTS = st.lists(
     st.sampled_from(["a", "---", "\n", "\n---\n", "--", "-", " ", "b: 1\n", "\r\n", "--- x\n"]),

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kyvsim.kube.discovery import KindFacts
+from kyvsim.engine.match import match_facts
+from kyvsim.kubernetes.discovery import KindFacts
 from kyvsim.languages.constraints import compile_constraints
-from kyvsim.match import match_facts
 from kyvsim.model.request import AdmissionRequest, Operation
 
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}

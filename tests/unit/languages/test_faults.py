@@ -5,7 +5,7 @@ import re
 import pytest
 
 from kyvsim.api.system import own_system
-from kyvsim.compile import CompileOptions
+from kyvsim.engine.compile import CompileOptions
 from kyvsim.languages import READERS
 from kyvsim.languages import policies as languages
 from kyvsim.languages.classic import lint

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.api.inputs import read_one
-from kyvsim.kube.objects import ObjectKey
+from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.load.baseline import load_baseline
 from kyvsim.model.baseline import Failure
 from kyvsim.report.known_failures import baseline_text

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from kyvsim.kube.discovery import crd_kinds
+from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.load import cut_files as load_cut_files
 from kyvsim.load.block import Indivisible, load_block
 from kyvsim.load.cut_files import cut_files, origins, source_of

@@ -2,7 +2,7 @@ import copy
 
 import pytest
 
-from kyvsim.kube.discovery import NO_KINDS
+from kyvsim.kubernetes.discovery import NO_KINDS
 from kyvsim.load.resources import complete, load_resources
 
 POD = "apiVersion: v1\nkind: Pod\n"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kyvsim.kube.objects import text_field
+from kyvsim.kubernetes.objects import text_field
 from kyvsim.languages import READERS
 from kyvsim.load.policy import load_policies
 from kyvsim.migrate import convert

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.evidence.side import effect_of
+from kyvsim.equivalence.side import effect_of
 from kyvsim.migrate import convert
 from kyvsim.model.migration import Outcome
 from kyvsim.report.policy_yaml import document_yaml

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kyvsim.kube.objects import labels
+from kyvsim.kubernetes.objects import labels
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.settings import variants_of
-from kyvsim.sim.kyverno.denial import enforces
+from kyvsim.simulator.kyverno.denial import enforces
 
 RULE = {"validate": {"message": "no", "pattern": {"spec": {"=(hostNetwork)": False}}}}
 

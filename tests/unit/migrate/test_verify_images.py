@@ -2,8 +2,8 @@
 
 import pytest
 
-from kyvsim.kube.globs import compile_glob
-from kyvsim.kube.image import parse_image
+from kyvsim.kubernetes.globs import compile_glob
+from kyvsim.kubernetes.image import parse_image
 from kyvsim.languages.classic.images.entries import fits
 from kyvsim.model.migration import Outcome
 

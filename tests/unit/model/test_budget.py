@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.api.system import own_system
-from kyvsim.kube.objects import MAX_DEPTH
+from kyvsim.kubernetes.objects import MAX_DEPTH
 from kyvsim.model.ports import Budget, BudgetError, Meter, to_follow
 
 

@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
+from kyvsim.engine.pattern import compile_pattern
 from kyvsim.patch.results import PatchError, read_back
 from kyvsim.patch.strategic_merge import (
     ElementMerges,
     apply_strategic_merge,
     compile_strategic_merge,
 )
-from kyvsim.pattern import compile_pattern
 
 NAMES = ("a", "b", "c", "d", "e", "*", "5", "")
 

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from kyvsim.kube.discovery import NO_KINDS, crd_kinds
+from kyvsim.kubernetes.discovery import NO_KINDS, crd_kinds
 from kyvsim.patch.go_values import Foreign
 from kyvsim.patch.results import PatchError
 from kyvsim.patch.schema_types import type_finder

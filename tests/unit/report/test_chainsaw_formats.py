@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kyvsim.kube.objects import ObjectKey
+from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.simulation import TimelineEvent

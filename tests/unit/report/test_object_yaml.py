@@ -1,8 +1,8 @@
 import pytest
 import yaml
 
-from kyvsim.kube.yaml_text import load_one
 from kyvsim.report.object_yaml import scalar, to_yaml
+from kyvsim.yaml.text import load_one
 
 
 def test_keys_are_sorted_and_lists_stand_level_with_their_key():

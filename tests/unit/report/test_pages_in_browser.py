@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from browser import MISSING, NARROW, PROGRAM, WIDE, Browser
 
-from kyvsim.kube.objects import ObjectKey
+from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome

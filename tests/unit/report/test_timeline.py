@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from kyvsim.kube.objects import ObjectKey
+from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.simulation import (
     Expectation,

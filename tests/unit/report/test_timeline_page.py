@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from kyvsim.kube.objects import ObjectKey
+from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.timeline_chart import chart_of, labels, lanes_of, places, wait_step
 from kyvsim.report.timeline_repeats import Repeat, repeats

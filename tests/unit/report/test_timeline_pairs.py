@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kyvsim.kube.objects import ObjectKey
+from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, Simulation, TimelineEvent
 from kyvsim.report import timeline_html, timeline_json, timeline_text
 from kyvsim.report.endings import differences

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kube.discovery import crd_kinds, kind_of_plural, kinds_named, preferred_version
+from kyvsim.kubernetes.discovery import crd_kinds, kind_of_plural, kinds_named, preferred_version
 from kyvsim.languages import READERS
 from kyvsim.schema.facts import POLICY_GROUPS
 from kyvsim.schema.kinds import (

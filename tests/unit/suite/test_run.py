@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.kube.objects import ObjectKey, object_key
+from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
 from kyvsim.suite.run import SuiteInputs, lost_namespaces, object_keys, observe, without_duplicates
@@ -98,7 +98,7 @@ def compiled(tmp_path):
 
 def compile_text(text, folder):
     from kyvsim.api.system import own_system  # noqa: PLC0415 — what commands use
-    from kyvsim.compile import CompileOptions  # noqa: PLC0415 — the same
+    from kyvsim.engine.compile import CompileOptions  # noqa: PLC0415 — the same
     from kyvsim.languages import READERS, compile_policies  # noqa: PLC0415 — the same
     from kyvsim.load.documents import STRICT, read_documents  # noqa: PLC0415 — the same
     from kyvsim.load.policy import load_policies  # noqa: PLC0415 — the same

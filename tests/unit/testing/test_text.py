@@ -1,8 +1,8 @@
 import pytest
 
-from kyvsim.kube.yaml_text import load_one
 from kyvsim.testing import Effect, Verdict, golden_text
 from kyvsim.testing.text import text_difference
+from kyvsim.yaml.text import load_one
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "ns"}}
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"b": "---\nx"}}

@@ -7,8 +7,8 @@ upstream: pkg/cel/autogen
 from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Select, dotted_name
-from kyvsim.compile.options import warn
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.options import warn
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
 

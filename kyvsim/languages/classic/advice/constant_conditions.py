@@ -12,16 +12,16 @@ say nothing.
 import re
 from collections.abc import Iterator
 
-from kyvsim.compile.options import warn
-from kyvsim.conditions import operators
-from kyvsim.conditions.operators import Operator, duration_of
-from kyvsim.expr.errors import QuerySyntaxError
-from kyvsim.expr.parse import parse
-from kyvsim.expr.variables import VARIABLE
-from kyvsim.kube.numbers import parse_float
-from kyvsim.kube.objects import Json
-from kyvsim.kube.quantities import parse_quantity
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.engine.compile.options import warn
+from kyvsim.engine.conditions import operators
+from kyvsim.engine.conditions.operators import Operator, duration_of
+from kyvsim.jmespath.errors import QuerySyntaxError
+from kyvsim.jmespath.parse import parse
+from kyvsim.jmespath.variables import VARIABLE
+from kyvsim.kubernetes.numbers import parse_float
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import parse_quantity
+from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.checks.refusal import conditions_of, is_open
 from kyvsim.languages.classic.checks.variables import expression_of
 from kyvsim.model.diagnostic import Diagnostic

@@ -6,10 +6,10 @@ upstream: pkg/engine/variables/operator/utils.go, api/kyverno/v1/common_types.go
 import re
 from collections.abc import Iterator
 
-from kyvsim.compile.options import warn
-from kyvsim.conditions import operators
-from kyvsim.conditions.operators import Operator
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.options import warn
+from kyvsim.engine.conditions import operators
+from kyvsim.engine.conditions.operators import Operator
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.checks.refusal import conditions_of
 from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
 from kyvsim.model.policy import Policy

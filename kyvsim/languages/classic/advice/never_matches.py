@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import combinations
 from types import MappingProxyType
 
-from kyvsim.compile.options import warn
-from kyvsim.kube.discovery import parse_kind_selector
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.engine.compile.options import warn
+from kyvsim.kubernetes.discovery import parse_kind_selector
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.checks.match_blocks import check_empty_match
 from kyvsim.languages.classic.checks.refusal import rules_under_check
 from kyvsim.model.diagnostic import Diagnostic

@@ -7,8 +7,8 @@ a rule that computes names (a variable inside a variable) nothing can be said.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from kyvsim.compile.options import warn
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.engine.compile.options import warn
+from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.languages.classic.checks.refusal import is_free, is_query, nodes, texts
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy

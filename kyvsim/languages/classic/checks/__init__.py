@@ -4,7 +4,7 @@ The order is upstream's, so the first remark is the reason that upstream gives; 
 others are told too. upstream: pkg/validation/policy/validate.go, Validate
 """
 
-from kyvsim.kube.discovery import NO_KINDS, KindTable
+from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.languages.classic.checks import policy_settings as settings
 from kyvsim.languages.classic.checks.conditions import (
     check_conditions,

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from kyvsim.conditions import operators
-from kyvsim.kube.go_text import quote
-from kyvsim.kube.image import parse_image
-from kyvsim.kube.objects import Json
+from kyvsim.engine.conditions import operators
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.image import parse_image
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
 from kyvsim.languages.classic.checks.variables import mask_variables, syntax_problem
 from kyvsim.languages.classic.rules import rule_types_of

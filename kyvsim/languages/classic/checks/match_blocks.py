@@ -3,16 +3,16 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from kyvsim.kube.go_text import quote, to_json
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard, matches
-from kyvsim.kube.yaml_document import YamlError
-from kyvsim.kube.yaml_text import load_one
+from kyvsim.engine.match.criteria import filters
+from kyvsim.kubernetes.go_text import quote, to_json
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has, is_set
 from kyvsim.languages.classic.checks.variables import PLAIN_VARIABLE
-from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Filter
+from kyvsim.yaml.document import YamlError
+from kyvsim.yaml.text import load_one
 
 # What Kubernetes refuses in a label selector.
 #

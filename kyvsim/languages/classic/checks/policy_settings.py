@@ -6,8 +6,8 @@ upstream: pkg/validation/policy/validate.go, api/kyverno/v1/spec_types.go
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.checks.refusal import has, refuse
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy

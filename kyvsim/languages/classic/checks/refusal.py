@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.objects import Json, contains_text
+from kyvsim.kubernetes.objects import Json, contains_text
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from kyvsim.expr.variables import VARIABLE
-from kyvsim.kube.go_text import quote, to_json
-from kyvsim.kube.objects import Json
-from kyvsim.kube.yaml_document import YamlError
-from kyvsim.kube.yaml_text import load_one
+from kyvsim.engine.pattern.anchors import parse_anchor
+from kyvsim.jmespath.variables import VARIABLE
+from kyvsim.kubernetes.go_text import quote, to_json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has, marked_texts, refuse
 from kyvsim.languages.classic.checks.variables import PLAIN_VARIABLE, mask_variables
@@ -15,7 +14,8 @@ from kyvsim.languages.classic.rules import SECTIONS, rule_types_of
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
-from kyvsim.pattern.anchors import parse_anchor
+from kyvsim.yaml.document import YamlError
+from kyvsim.yaml.text import load_one
 
 # Mutate and validate rules have one body of each kind they may have.
 #

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from kyvsim.kube.go_text import quote, to_json
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import has_wildcard
+from kyvsim.kubernetes.go_text import quote, to_json
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.checks.refusal import RuleCheck, RuleUnderCheck, has, is_set
 from kyvsim.languages.classic.checks.rule_bodies import unsupported_anchor
 from kyvsim.model.diagnostic import Diagnostic, Severity

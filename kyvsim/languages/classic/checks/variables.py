@@ -10,13 +10,15 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from kyvsim.expr.errors import QuerySyntaxError
-from kyvsim.expr.parse import parse
-from kyvsim.expr.query import impossible_calls
-from kyvsim.expr.variables import VARIABLE, note_on_cut, remains_of
-from kyvsim.kube.go_text import sprint
-from kyvsim.kube.objects import Json, contains_text
-from kyvsim.kube.wildcard import matches
+from kyvsim.engine.match.criteria import filters
+from kyvsim.engine.pattern.anchors import parse_anchor
+from kyvsim.jmespath.errors import QuerySyntaxError
+from kyvsim.jmespath.parse import parse
+from kyvsim.jmespath.query import impossible_calls
+from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
+from kyvsim.kubernetes.go_text import sprint
+from kyvsim.kubernetes.objects import Json, contains_text
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.checks.refusal import (
     RuleUnderCheck,
     has,
@@ -27,11 +29,9 @@ from kyvsim.languages.classic.checks.refusal import (
     texts,
 )
 from kyvsim.languages.classic.rules.shared import REFERENCE
-from kyvsim.match.criteria import filters
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
-from kyvsim.pattern.anchors import parse_anchor
 
 # Finding `{{ }}` variables and JMESPath expressions in texts.
 #

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.conditions import ConditionError, ConditionsResult, compile_conditions
-from kyvsim.context import JSONContext
-from kyvsim.kube.objects import Json
+from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_conditions
+from kyvsim.engine.context import JSONContext
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.images.attestors import (
     authority_of,
     expand_keys,

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.regexes import RegexError, compile_regex, is_found
-from kyvsim.kube.wildcard import matches
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.values import Signature
 
 _PEM = re.compile(r"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)

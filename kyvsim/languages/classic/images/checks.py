@@ -5,7 +5,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_image.go.
 
 from collections.abc import Callable
 
-from kyvsim.compile.compiled import (
+from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,
@@ -14,8 +14,8 @@ from kyvsim.compile.compiled import (
     passed,
     skipped,
 )
-from kyvsim.expr import QueryError
-from kyvsim.kube.objects import Json
+from kyvsim.jmespath import QueryError
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.images.entries import entries_of, fits
 from kyvsim.languages.classic.images.extract import compile_reader
 from kyvsim.languages.classic.images.followed import tell_image

@@ -6,9 +6,9 @@ upstream: pkg/engine/internal/imageverifier.go (`validateDeny`, `getDenyMessage`
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from kyvsim.conditions import compile_conditions
-from kyvsim.context import JSONContext
-from kyvsim.kube.objects import Json
+from kyvsim.engine.conditions import compile_conditions
+from kyvsim.engine.context import JSONContext
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.messages import compile_denial_message
 from kyvsim.languages.classic.rule_type import RuleContext
 

@@ -5,8 +5,8 @@ upstream: api/kyverno/v1/image_verification_types.go (`Convert`)
 
 from collections.abc import Iterable, Mapping
 
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import matches
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import matches
 
 
 def entries_of(rule: Mapping[str, Json]) -> list[Json]:

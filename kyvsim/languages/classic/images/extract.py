@@ -6,11 +6,11 @@ upstream: pkg/utils/api/image.go
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.context.json_context import SKIPPED
-from kyvsim.context.request import ImageError, load_images
-from kyvsim.expr import Query, QueryError, System, compile_query
-from kyvsim.kube.image import parse_image
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.engine.context.json_context import SKIPPED
+from kyvsim.engine.context.request import ImageError, load_images
+from kyvsim.jmespath import Query, QueryError, System, compile_query
+from kyvsim.kubernetes.image import parse_image
+from kyvsim.kubernetes.objects import Json, text_field
 
 Images: TypeAlias = dict[str, dict[str, Json]]
 """By group and name: registry, path, tag, digest, reference and jsonPointer."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from kyvsim.compile.compiled import Outcome
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import Outcome
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.probe import Probe, following, tell
 from kyvsim.model.source import Path

@@ -6,8 +6,8 @@ upstream: pkg/engine/utils/image.go
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from kyvsim.expr import QueryError
-from kyvsim.kube.objects import Json
+from kyvsim.jmespath import QueryError
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.images.entries import entries_of, fits
 from kyvsim.languages.classic.images.extract import Images, compile_reader
 from kyvsim.languages.classic.rule_type import RuleContext

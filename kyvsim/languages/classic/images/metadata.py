@@ -6,7 +6,7 @@ upstream: pkg/engine/api/imageverifymetadata.go, pkg/engine/utils/image.go
 import json
 from collections.abc import Mapping
 
-from kyvsim.kube.objects import Json, annotations, metadata
+from kyvsim.kubernetes.objects import Json, annotations, metadata
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 

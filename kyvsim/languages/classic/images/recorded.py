@@ -2,7 +2,7 @@
 
 import json
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import Outside
 from kyvsim.model.values import ImageData
 

@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.compile.compiled import (
+from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,
@@ -34,10 +34,10 @@ from kyvsim.compile.compiled import (
     passed,
     skipped,
 )
-from kyvsim.conditions import ConditionError
-from kyvsim.context import JSONContext
-from kyvsim.expr import QueryError, Template, compile_template
-from kyvsim.kube.objects import Json
+from kyvsim.engine.conditions import ConditionError
+from kyvsim.engine.context import JSONContext
+from kyvsim.jmespath import QueryError, Template, compile_template
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.images.attestations import (
     AttestationError,
     Wanted,

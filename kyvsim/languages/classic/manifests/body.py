@@ -9,10 +9,17 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_manifest.g
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, errored, failed, passed
-from kyvsim.kube.go_text import to_json
-from kyvsim.kube.numbers import with_floats
-from kyvsim.kube.objects import Json, annotations
+from kyvsim.engine.compile.compiled import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    errored,
+    failed,
+    passed,
+)
+from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.objects import Json, annotations
 from kyvsim.languages.classic.images.attestors import authority_of, expand_keys, required_count
 from kyvsim.languages.classic.manifests.difference import Difference, differences, told
 from kyvsim.languages.classic.manifests.ignored import ignored_fields

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kube.go_text import sprint, to_json
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.go_text import sprint, to_json
+from kyvsim.kubernetes.objects import Json
 
 _INDEX = re.compile(r"\.\d+\.")
 _GO_TYPES = MappingProxyType({str: "string", float: "float64", int: "float64", bool: "bool"})

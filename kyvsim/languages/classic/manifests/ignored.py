@@ -11,9 +11,9 @@ from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 
-from kyvsim.kube.discovery import split_api_version
-from kyvsim.kube.objects import Json, object_key
-from kyvsim.kube.regexes import RegexError, compile_regex, is_found
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
 
 _SIGNED = ("message", "signature", "certificate", "bundle", "resourceBundleRef")
 

@@ -12,10 +12,10 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import split_api_version
-from kyvsim.kube.objects import Json, object_key
-from kyvsim.kube.yaml_document import YamlError
-from kyvsim.kube.yaml_text import load_all
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.yaml.document import YamlError
+from kyvsim.yaml.text import load_all
 
 _MOST_BYTES = 32 << 20
 """What a message may grow to: more than an object can be, less than a bomb."""

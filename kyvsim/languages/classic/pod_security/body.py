@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_pss.go.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kyvsim.compile.compiled import (
+from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
     MatchedException,
@@ -16,9 +16,9 @@ from kyvsim.compile.compiled import (
     passed,
     skipped,
 )
-from kyvsim.kube.go_text import sprint
-from kyvsim.kube.objects import Json, text_field
-from kyvsim.kube.pods import POD_SPEC_PATHS
+from kyvsim.kubernetes.go_text import sprint
+from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.languages.classic.pod_security import ActiveCheck, active_checks, followed
 from kyvsim.languages.classic.pod_security.exclusions import (
     Violations,

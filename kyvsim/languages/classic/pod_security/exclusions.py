@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from kyvsim.compile.compiled import Exclusion
-from kyvsim.kube.objects import Json
-from kyvsim.kube.wildcard import compile_wildcard
+from kyvsim.engine.compile.compiled import Exclusion
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import compile_wildcard
 from kyvsim.languages.classic.pod_security import ActiveCheck
 from kyvsim.languages.classic.pod_security.pod import Finding, Pod, Violation, read_pod
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from kyvsim.kube.pods import POD_SPEC_PATHS
+from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.languages.classic.pod_security import ActiveCheck
 from kyvsim.languages.classic.pod_security.exclusions import Violations
 from kyvsim.languages.classic.pod_security.pod import Finding

@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kube.package_data import read_table
+from kyvsim.kubernetes.package_data import read_table
 
 _SCALARS: Mapping[str, type | range] = MappingProxyType(
     {

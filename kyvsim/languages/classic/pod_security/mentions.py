@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.pod_security import ActiveCheck, active_checks
 from kyvsim.languages.classic.pod_security.app_armor import ANNOTATION
 from kyvsim.languages.classic.pod_security.app_armor import PROFILES as APP_ARMOR

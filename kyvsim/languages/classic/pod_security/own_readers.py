@@ -5,10 +5,10 @@ upstream: k8s.io/apimachinery pkg/api/resource, pkg/apis/meta/v1, pkg/util/intst
 
 from functools import lru_cache
 
-from kyvsim.kube.go_text import to_json
-from kyvsim.kube.go_time import TimeError, parse_rfc3339, parse_time
-from kyvsim.kube.objects import Json
-from kyvsim.kube.quantities import parse_quantity, quantity_problem
+from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339, parse_time
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import parse_quantity, quantity_problem
 
 _INT32 = range(-(2**31), 2**31)
 _MICRO = "2006-01-02T15:04:05.000000Z07:00"

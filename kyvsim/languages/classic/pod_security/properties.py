@@ -7,7 +7,7 @@ pkg/engine/handlers/validation/validate_pss.go (`addImages`).
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from kyvsim.kube.image import parse_image
+from kyvsim.kubernetes.image import parse_image
 from kyvsim.languages.classic.pod_security import ActiveCheck
 from kyvsim.languages.classic.pod_security.exclusions import Violations
 from kyvsim.languages.classic.pod_security.pod import Container, Violation

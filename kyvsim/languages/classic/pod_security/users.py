@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.pod_security.pod import Container, Finding, Pod, Violation, violation
 
 

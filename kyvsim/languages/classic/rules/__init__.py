@@ -9,7 +9,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final, cast
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import RuleType, body_at
 
 _HOMES: Final[Mapping[tuple[str, ...], str]] = MappingProxyType(

@@ -10,7 +10,7 @@ from typing import Any
 
 from kyvsim.cel.kubernetes import VARIABLES_TYPE
 from kyvsim.cel.lazy_variables import LazyVariables
-from kyvsim.compile.compiled import (
+from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,
@@ -19,7 +19,7 @@ from kyvsim.compile.compiled import (
     passed,
     skipped,
 )
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
 from kyvsim.languages.cel_validator import (
     Declared,

@@ -6,10 +6,10 @@ rule names another. Source of the rules: upstream pkg/admissionpolicy (CollectPa
 
 from collections.abc import Callable, Sequence
 
-from kyvsim.compile.compiled import Evaluation
-from kyvsim.kube.discovery import kind_of_plural, plural, split_api_version
-from kyvsim.kube.labels import SelectorError, compile_selector
-from kyvsim.kube.objects import Json, labels, object_key
+from kyvsim.engine.compile.compiled import Evaluation
+from kyvsim.kubernetes.discovery import kind_of_plural, plural, split_api_version
+from kyvsim.kubernetes.labels import SelectorError, compile_selector
+from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.model.ports import ClusterView
 
 

@@ -6,9 +6,9 @@ Source of the rules: upstream pkg/background/generate, pkg/background/common/lab
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kyvsim.kube.discovery import parse_kind_selector, split_api_version
-from kyvsim.kube.labels import compile_selector
-from kyvsim.kube.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
+from kyvsim.kubernetes.labels import compile_selector
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.ports import ClusterView
 

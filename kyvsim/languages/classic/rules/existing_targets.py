@@ -5,10 +5,10 @@ Source of the rules: upstream pkg/clients/dclient/helpers.go.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kyvsim.kube.discovery import plural, split_api_version
-from kyvsim.kube.labels import compile_selector
-from kyvsim.kube.objects import Json, labels, object_key
-from kyvsim.kube.wildcard import has_wildcard, matches
+from kyvsim.kubernetes.discovery import plural, split_api_version
+from kyvsim.kubernetes.labels import compile_selector
+from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.ports import ClusterView
 
 

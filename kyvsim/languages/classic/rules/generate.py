@@ -7,12 +7,12 @@ what hinders its objects (a missing source, a variable without value) is told in
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome
-from kyvsim.compile.followed import APPLIED, Ends, followed_template
-from kyvsim.conditions import ConditionError
-from kyvsim.context import JSONContext
-from kyvsim.expr import QueryError, compile_template
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
+from kyvsim.engine.compile.followed import APPLIED, Ends, followed_template
+from kyvsim.engine.conditions import ConditionError
+from kyvsim.engine.context import JSONContext
+from kyvsim.jmespath import QueryError, compile_template
+from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.languages.classic.rule_type import Autogen, Remark, RuleContext, RuleType
 from kyvsim.languages.classic.rules.downstream import (
     GenerateError,

@@ -7,8 +7,8 @@ pkg/apis/*/validation for the kinds with rules of their own.
 import re
 from collections.abc import Iterable
 
-from kyvsim.kube.discovery import split_api_version
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, object_key
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

@@ -6,12 +6,12 @@ Source of the rules: upstream pkg/engine/utils/foreach.go, pkg/engine/context (A
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.compile.followed import followed_elements, followed_list
-from kyvsim.conditions import ConditionsResult, compile_conditions
-from kyvsim.context import JSONContext
-from kyvsim.context.loaders import compile_entries
-from kyvsim.expr import QueryError, QuerySyntaxError, System, compile_query
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.followed import followed_elements, followed_list
+from kyvsim.engine.conditions import ConditionsResult, compile_conditions
+from kyvsim.engine.context import JSONContext
+from kyvsim.engine.context.loaders import compile_entries
+from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.model.ports import FEW
 from kyvsim.model.probe import NO_PROBE, PointKind, Probe, Seen

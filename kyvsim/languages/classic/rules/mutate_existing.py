@@ -6,13 +6,13 @@ Source of the rules: upstream pkg/engine/handlers/mutation/mutate_existing.go an
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
-from kyvsim.conditions import ConditionError, ConditionsResult, compile_conditions
-from kyvsim.context import EntryLoader, JSONContext
-from kyvsim.context.loaders import compile_entries
-from kyvsim.expr import QueryError, Template, compile_template
-from kyvsim.kube.labels import SelectorError
-from kyvsim.kube.objects import Json, text_field
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
+from kyvsim.engine.conditions import ConditionError, ConditionsResult, compile_conditions
+from kyvsim.engine.context import EntryLoader, JSONContext
+from kyvsim.engine.context.loaders import compile_entries
+from kyvsim.jmespath import QueryError, Template, compile_template
+from kyvsim.kubernetes.labels import SelectorError
+from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.languages.classic.rule_type import NOT_CARRIED, RuleContext, RuleType
 from kyvsim.languages.classic.rules.existing_targets import find_targets
 from kyvsim.languages.classic.rules.mutate_foreach import compile_loops

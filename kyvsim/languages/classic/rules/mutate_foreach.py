@@ -5,12 +5,12 @@ Source of the rules: upstream pkg/engine/handlers/mutation/common.go.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
-from kyvsim.compile.followed import followed_template
-from kyvsim.conditions import ConditionError
-from kyvsim.context import JSONContext
-from kyvsim.expr import QueryError, compile_template
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
+from kyvsim.engine.compile.followed import followed_template
+from kyvsim.engine.conditions import ConditionError
+from kyvsim.engine.context import JSONContext
+from kyvsim.jmespath import QueryError, compile_template
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import (
     compile_elements,

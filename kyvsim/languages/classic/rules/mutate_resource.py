@@ -5,10 +5,10 @@ Source of the rules: upstream pkg/engine/mutate/mutation.go.
 
 from collections.abc import Callable, Iterator
 
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
-from kyvsim.compile.followed import followed_template
-from kyvsim.expr import QueryError, compile_template
-from kyvsim.kube.objects import Json, object_key
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
+from kyvsim.engine.compile.followed import followed_template
+from kyvsim.jmespath import QueryError, compile_template
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
 from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher, filled_patcher
 from kyvsim.languages.classic.rules.shared import NOTHING_CHANGED, empty, nested

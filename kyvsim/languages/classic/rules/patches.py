@@ -5,12 +5,12 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import TypeAlias
 
-from kyvsim.kube.objects import Json
+from kyvsim.engine.pattern import compile_pattern, compile_scalar
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import Meter
 from kyvsim.patch.json_patch import compile_json_patch
 from kyvsim.patch.results import PatchError, read_back
 from kyvsim.patch.strategic_merge import compile_strategic_merge
-from kyvsim.pattern import compile_pattern, compile_scalar
 
 Patcher: TypeAlias = Callable[[Json], Json]
 """Returns the patched object, or the very object it was given where nothing changes.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
-from kyvsim.kube.objects import Json
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, Remarks
 
 # Absolute `$(…)` references in messages, moved along with the pattern they point into.

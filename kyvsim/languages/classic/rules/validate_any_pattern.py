@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeAlias
 
-from kyvsim.compile.compiled import (
+from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,
@@ -17,9 +17,11 @@ from kyvsim.compile.compiled import (
     passed,
     skipped,
 )
-from kyvsim.expr import QueryError, compile_template
-from kyvsim.go.json import json_kind
-from kyvsim.kube.objects import Json
+from kyvsim.engine.pattern import FailureKind, PatternFailure, compile_any_pattern
+from kyvsim.engine.pattern.shape import alternative_shapes
+from kyvsim.jmespath import QueryError, compile_template
+from kyvsim.kubernetes.go_json import json_kind
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.messages import (
     compile_alternatives_message,
     has_fixed_message,
@@ -31,8 +33,6 @@ from kyvsim.languages.classic.rules.validate_pattern import compile_checker, sub
 from kyvsim.model.probe import PointKind, Seen
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
-from kyvsim.pattern import FailureKind, PatternFailure, compile_any_pattern
-from kyvsim.pattern.shape import alternative_shapes
 
 PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
 """Checks an object against one pattern; None where it fits."""

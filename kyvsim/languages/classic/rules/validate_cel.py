@@ -5,8 +5,8 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_cel.go.
 
 from collections.abc import Iterator, Mapping
 
-from kyvsim.compile.compiled import CompiledBody
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import CompiledBody
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
 from kyvsim.languages.classic.rules.cel_body import cel_problems, compile_cel
 from kyvsim.model.result import Phase

@@ -3,16 +3,16 @@
 Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.go.
 """
 
-from kyvsim.compile.compiled import CompiledBody, Evaluation, Outcome, Proof, errored, failed
-from kyvsim.compile.followed import CHECKED, DENIED, Ends
-from kyvsim.conditions import ConditionError, compile_conditions
-from kyvsim.conditions.shape import is_seen_whole, refuting_shape
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, Proof, errored, failed
+from kyvsim.engine.compile.followed import CHECKED, DENIED, Ends
+from kyvsim.engine.conditions import ConditionError, compile_conditions
+from kyvsim.engine.conditions.shape import is_seen_whole, refuting_shape
+from kyvsim.engine.prefilter import Shape
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.messages import compile_deny_message, has_fixed_message, usual_pass
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.shared import carried_check, carried_deny, never_denies
 from kyvsim.model.result import Phase
-from kyvsim.proof import Shape
 
 
 def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:

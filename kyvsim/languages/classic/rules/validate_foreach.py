@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kyvsim.compile.compiled import (
+from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,
@@ -15,10 +15,10 @@ from kyvsim.compile.compiled import (
     passed,
     unheard,
 )
-from kyvsim.conditions import ConditionError
-from kyvsim.conditions.shape import elements_shape
-from kyvsim.expr import QueryError
-from kyvsim.kube.objects import Json
+from kyvsim.engine.conditions import ConditionError
+from kyvsim.engine.conditions.shape import elements_shape
+from kyvsim.jmespath import QueryError
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import Remark, RuleContext, RuleType
 from kyvsim.languages.classic.rules.loops import (
     Element,

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from kyvsim.compile.compiled import CompiledBody
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import CompiledBody
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.manifests.body import compile_manifests
 from kyvsim.languages.classic.rule_type import NOT_CARRIED, RuleContext, RuleType
 from kyvsim.model.result import Phase

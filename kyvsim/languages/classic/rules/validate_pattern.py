@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TypeVar
 
-from kyvsim.compile.compiled import (
+from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,
     Outcome,
@@ -16,9 +16,11 @@ from kyvsim.compile.compiled import (
     failed,
     skipped,
 )
-from kyvsim.expr import QueryError, compile_template
-from kyvsim.expr.variables import RuleScope
-from kyvsim.kube.objects import Json
+from kyvsim.engine.pattern import FailureKind, compile_pattern
+from kyvsim.engine.pattern.shape import pattern_shape
+from kyvsim.jmespath import QueryError, compile_template
+from kyvsim.jmespath.variables import RuleScope
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.messages import compile_pattern_message, has_fixed_message, usual_pass
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules.shared import NOTHING_CHECKED, carried_check, empty, nested
@@ -26,8 +28,6 @@ from kyvsim.model.policy import RuleFacts
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
-from kyvsim.pattern import FailureKind, compile_pattern
-from kyvsim.pattern.shape import pattern_shape
 
 _Built = TypeVar("_Built")
 

@@ -1,6 +1,6 @@
 """`validate.podSecurity`: Pods against the Pod Security Standards."""
 
-from kyvsim.compile.compiled import CompiledBody
+from kyvsim.engine.compile.compiled import CompiledBody
 from kyvsim.languages.classic.pod_security.body import compile_pod_security
 from kyvsim.languages.classic.pod_security.exclusions import compile_exclusions
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType

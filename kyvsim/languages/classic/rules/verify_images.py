@@ -6,8 +6,8 @@ A rule runs in two phases: in its own it verifies and pins, in the validate phas
 
 from collections.abc import Callable, Iterator, Mapping
 
-from kyvsim.compile.compiled import CompiledBody
-from kyvsim.kube.objects import Json
+from kyvsim.engine.compile.compiled import CompiledBody
+from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.images.checks import compile_checked, compile_checks
 from kyvsim.languages.classic.images.matching import compile_concerns
 from kyvsim.languages.classic.images.verification import compile_verification

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.chainsaw.shell.patterns import PatternError, compile_pattern
-from kyvsim.kube.regexes import as_bytes
+from kyvsim.kubernetes.regexes import as_bytes
 
 LINES = ("aaa", "ab", "b", "]x", "x{", "a|b", "a^b", "b a c", "a.c", "-", "*a", "a)", "a\\b", "A1")
 FOUND = [

@@ -3,10 +3,10 @@
 import pytest
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
-from kyvsim.compile import CompileOptions
-from kyvsim.compile.compiled import Evaluation
-from kyvsim.context import JSONContext
-from kyvsim.kube.discovery import NO_KINDS, KindFacts
+from kyvsim.engine.compile import CompileOptions
+from kyvsim.engine.compile.compiled import Evaluation
+from kyvsim.engine.context import JSONContext
+from kyvsim.kubernetes.discovery import NO_KINDS, KindFacts
 from kyvsim.languages.cel.expressions import Compiler
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues

@@ -2,8 +2,10 @@
 
 import pytest
 
-from kyvsim.compile import CompileOptions, Model
-from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.engine.compile import CompileOptions, Model
+from kyvsim.engine.evaluate import evaluate
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World
 from kyvsim.languages import compile_policies
 from kyvsim.languages.classic import policy as classic_policy
 from kyvsim.model.diagnostic import Severity

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.compile.compiled import errored, failed, passed
+from kyvsim.engine.compile.compiled import errored, failed, passed
 from kyvsim.languages.classic.rule_type import PodTemplate, RuleType
 from kyvsim.languages.classic.rules import SECTIONS, rule_types, rule_types_of
 from kyvsim.load.recognise import RULE_BODIES

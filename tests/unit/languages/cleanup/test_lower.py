@@ -2,8 +2,10 @@
 
 import pytest
 
-from kyvsim.compile.options import CompileOptions
-from kyvsim.engine import GivenObjects, World, evaluate
+from kyvsim.engine.compile.options import CompileOptions
+from kyvsim.engine.evaluate import evaluate
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
 from kyvsim.model.source import Document, Location

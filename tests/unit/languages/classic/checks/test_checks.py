@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.kube.discovery import NO_KINDS, crd_kinds
+from kyvsim.kubernetes.discovery import NO_KINDS, crd_kinds
 from kyvsim.languages import READERS
 from kyvsim.languages.classic.checks import check_policy
 from kyvsim.load.policy import load_policies

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.compile import CompileOptions
+from kyvsim.engine.compile import CompileOptions
 from kyvsim.languages import compile_policies
 from kyvsim.languages.classic.doubts import doubts_about
 from kyvsim.languages.classic.lint import lint_policy

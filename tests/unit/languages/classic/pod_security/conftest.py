@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.kube.numbers import with_floats
+from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.languages.classic.pod_security import active_checks
 from kyvsim.languages.classic.pod_security.pod import read_pod
 from kyvsim.languages.classic.pod_security.reading import read_object

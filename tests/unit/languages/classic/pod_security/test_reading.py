@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.kube.numbers import with_floats
+from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.languages.classic.pod_security.reading import MisfitError, read_object
 
 START = "json: cannot unmarshal "

@@ -2,8 +2,9 @@
 
 import pytest
 
-from kyvsim.context import request_context
-from kyvsim.engine import GivenObjects, World
+from kyvsim.engine.context import request_context
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.generate import compile_wishes
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kyvsim.context import JSONContext
-from kyvsim.engine import GivenObjects
-from kyvsim.expr import QueryError
+from kyvsim.engine.context import JSONContext
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.jmespath import QueryError
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
 from kyvsim.model.ports import Outside
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kyvsim.compile.compiled import Evaluation
+from kyvsim.engine.compile.compiled import Evaluation
 from kyvsim.languages.classic.rules.mutate_resource import apply_patch, object_to_patch
 
 MUTATED = "mutated Pod/web in namespace shop"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.compile.compiled import Evaluation, MatchedException
+from kyvsim.engine.compile.compiled import Evaluation, MatchedException
 from kyvsim.languages.classic.pod_security import active_checks
 from kyvsim.languages.classic.pod_security.exclusions import compile_exclusions
 from kyvsim.languages.classic.rule_type import RuleContext

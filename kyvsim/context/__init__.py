@@ -1,6 +1,0 @@
-"""The JSON context that expressions are evaluated in, and what fills it."""
-
-from kyvsim.context.json_context import SKIPPED, EntryLoader, JSONContext, with_variables
-from kyvsim.context.request import request_context
-
-__all__ = ["SKIPPED", "EntryLoader", "JSONContext", "request_context", "with_variables"]

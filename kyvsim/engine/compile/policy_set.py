@@ -1,0 +1,384 @@
+"""The index of compiled policies: which rules can an object touch, and what is known of it before.
+
+A plan shows in one walk how the rules of a stage end for an object of a kind.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Final, NamedTuple, TypeAlias
+
+from kyvsim.engine.compile.compiled import CompiledPolicy, CompiledRule, Proof, Proofs
+from kyvsim.engine.context import JSONContext
+from kyvsim.engine.match import MatchFacts
+from kyvsim.engine.prefilter import Mark, Trace, compile_walk
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.policy import Policy
+from kyvsim.model.ports import Meter
+from kyvsim.model.result import Phase, PolicyPasses, RuleResult, RuleStatus, Stage
+
+# How a turn ended before, by what a walk has found: where that is the same, so are the results.
+#
+# So it is with rules that look at nothing but what their shapes look at, however they end.
+
+
+_KEPT: Final = 1024
+
+
+class Recall:
+    """The results of one turn; without marks of shapes that are all it looks at, none are known."""
+
+    __slots__ = ("_asked", "_known", "_of_turn", "_said", "_unsure")
+
+    def __init__(self, marks: Iterable[Mark]) -> None:
+        self._of_turn = self._unsure = 0
+        for one in marks:
+            self._of_turn |= one.places | one.unsure
+            self._unsure |= one.unsure
+        self._known: dict[tuple[int, ...], tuple[RuleResult, ...]] = {}
+        self._said: dict[tuple[str, ...], tuple[RuleResult, ...]] = {}
+        self._asked: tuple[Json, tuple[int, ...]] | None = None
+
+    def results(self, obj: Json, trace: Trace) -> tuple[RuleResult, ...] | None:
+        """Return the results for an object of which this was found; None where none are known."""
+        of_turn, self._asked = self._of_turn, None
+        if not of_turn:
+            return None
+        key = tuple([own for found in trace if (own := found & of_turn)])
+        known = self._known.get(key)
+        if known is None and not any(own & self._unsure for own in key):
+            self._asked = obj, key
+        return known
+
+    def keep(self, obj: Json, results: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
+        """Take the results for the object that was asked for last, where they were not known.
+
+        Returns them, or those that are equal to them and were kept before: who tells of them tells
+        of what is the same but once.
+        """
+        if len(self._said) >= _KEPT or len(self._known) >= _KEPT:
+            self._known.clear()
+            self._said.clear()
+        said = self._said.setdefault(tuple([one.message for one in results]), results)
+        kept = said if said == results else results
+        if self._asked is not None and self._asked[0] is obj:
+            self._known[self._asked[1]] = kept
+        return kept
+
+
+# A policy's turn in a stage.
+
+
+class Turn(NamedTuple):
+    """A policy's turn in a stage: its rules that the stage runs on an object of some kind."""
+
+    policy: CompiledPolicy
+    rules: tuple[CompiledRule, ...]
+
+
+class OpenTurn(NamedTuple):
+    """A turn of which is not known how it ends."""
+
+    turn: Turn
+    settled: bool = False
+    """Whether all its rules are known to apply, so that nothing but their bodies is to be asked."""
+    recall: Recall | None = None
+    """Knows how it ended before; None where more than bodies can make a difference."""
+
+
+class Recalled(NamedTuple):
+    """A turn that ended before as it must end now."""
+
+    policy: Policy
+    results: tuple[RuleResult, ...]
+
+
+Prospect: TypeAlias = tuple[PolicyPasses, ...] | Recalled | OpenTurn
+"""Policies one after the other that are shown to pass, or a turn that has to be evaluated."""
+
+
+# One plan for all objects of a kind: what is shown of them in one walk, for the rules of a stage.
+#
+# Most rules pass most objects, with words that never change. Their proofs are joined: the walk
+# looks once at what several of them ask for. Where it shows nothing a rule is evaluated as ever,
+# so a plan makes no verdict of its own.
+
+
+_REMEMBERED: Final = 1024
+"""How many combinations of what is found a plan remembers the prospects of."""
+
+
+class _Chance(NamedTuple):
+    """One way in which a rule may be shown to end."""
+
+    mark: Mark
+    """What shows it."""
+    result: RuleResult
+    exact: bool
+
+
+class TurnPlan(NamedTuple):
+    """How the rules of one policy may be shown to end."""
+
+    open: OpenTurn
+    """The rules that can match such objects."""
+    chances: tuple[tuple[_Chance, ...], ...]
+    """Those of each rule; none where nothing shows how the turn ends."""
+    single: int
+    """The bits that say that the only chances of the rules are not shown; 0 where some have more,
+    or lists with an element are counted."""
+    likely: PolicyPasses
+    """The results where the first chance of each rule is shown."""
+
+    def passes(self, found: int) -> PolicyPasses | None:
+        """Return the results if all are shown, where such bits were found."""
+        if self.single:
+            return None if found & self.single else self.likely
+        shown: list[RuleResult] = []
+        for chances in self.chances:
+            result = _end(chances, found)
+            if result is None:
+                return None
+            shown.append(result)
+        return PolicyPasses(self.likely.policy, tuple(shown)) if shown else None
+
+
+def _end(chances: tuple[_Chance, ...], found: int) -> RuleResult | None:
+    for mark, result, exact in chances:
+        if mark.is_shown(found):
+            return result
+        if not exact:
+            return None
+    return None
+
+
+class Plan:
+    """What is known of the turns of one stage for all objects of one kind that are created."""
+
+    __slots__ = ("_all", "_told", "_trace", "_where_found", "plans")
+
+    def __init__(self, turns: Sequence[Turn], facts: MatchFacts, scope: JSONContext) -> None:
+        shown = [_shown_turn(turn, facts, scope) for turn in turns]
+        shown = [one for one in shown if one.turn.rules]
+        walk = compile_walk([proof.shape for one in shown for of in one.proofs for proof in of])
+        marks = iter(walk.marks)
+        self.plans = tuple(_turn_plan(one, marks) for one in shown)
+        """Of the turns that concern such objects."""
+        self._trace = walk.trace
+        self._told = 0
+        for one in walk.marks:
+            self._told |= one.lacking | one.counted
+        self._where_found = lru_cache(_REMEMBERED)(partial(_prospects, self.plans))
+        self._all = tuple(plan.open for plan in self.plans)
+
+    def prospects(self, obj: Json) -> Sequence[Prospect]:
+        """Return what is known of the turns before any rule is evaluated, in their order."""
+        trace = self._trace(obj)
+        if trace is None:
+            return self._all
+        found = 0
+        for bits in trace:
+            found |= bits
+        return [
+            _recalled(one, obj, trace) if isinstance(one, OpenTurn) else one
+            for one in self._where_found(found & self._told)
+        ]
+
+
+def _recalled(opened: OpenTurn, obj: Json, trace: Trace) -> Recalled | OpenTurn:
+    turn, _, recall = opened
+    results = recall.results(obj, trace) if recall else None
+    return opened if results is None else Recalled(turn.policy.policy, results)
+
+
+def _prospects(
+    plans: Iterable[TurnPlan], found: int
+) -> tuple[tuple[PolicyPasses, ...] | OpenTurn, ...]:
+    """Return the prospects of turns where such bits were found."""
+    prospects: list[tuple[PolicyPasses, ...] | OpenTurn] = []
+    shown: list[PolicyPasses] = []
+    for plan in plans:
+        passes = plan.passes(found)
+        if passes is not None:
+            shown.append(passes)
+            continue
+        if shown:
+            prospects.append(tuple(shown))
+            shown = []
+        prospects.append(plan.open)
+    return (*prospects, tuple(shown)) if shown else tuple(prospects)
+
+
+class _ShownTurn(NamedTuple):
+    """A turn with what may show how it ends."""
+
+    turn: Turn
+    settled: bool
+    proofs: tuple[tuple[Proof, ...], ...] = ()
+    """Those of each rule; none where they would be of no use."""
+
+
+def _shown_turn(turn: Turn, facts: MatchFacts, scope: JSONContext) -> _ShownTurn:
+    rules = tuple(rule for rule in turn.rules if not _is_simple(rule) or rule.matches(facts))
+    turn = turn._replace(rules=rules)
+    found = [_known_of(rule, scope) if _is_simple(rule) else None for rule in rules]
+    settled = all(one is not None and one.applies for one in found)
+    every = tuple(one.proofs for one in found if one is not None and one.proofs)
+    is_first_last = turn.policy.policy.applies_one_rule and len(rules) > 1
+    if len(every) < len(rules) or is_first_last:
+        return _ShownTurn(turn, settled)
+    return _ShownTurn(turn, settled, every)
+
+
+def _turn_plan(shown: _ShownTurn, marks: Iterator[Mark]) -> TurnPlan:
+    """Return the plan of a turn, whose proofs have the next of the marks."""
+    turn, settled, proofs = shown
+    chances = tuple(
+        tuple(_chance(rule, proof, next(marks)) for proof in of_rule)
+        for rule, of_rule in zip(turn.rules, proofs, strict=False)
+    )
+    is_whole = all(one.is_all for of_rule in proofs for one in of_rule)
+    marks_of = [one.mark for of_rule in chances for one in of_rule] if is_whole else ()
+    recall = Recall(marks_of) if settled else None
+    likely = tuple(of_rule[0].result for of_rule in chances)
+    opened = OpenTurn(turn, settled, recall)
+    passes = PolicyPasses(turn.policy.policy, likely)
+    return TurnPlan(opened, chances, _single(chances), passes)
+
+
+def _single(chances: Iterable[tuple[_Chance, ...]]) -> int:
+    bits = 0
+    for of_rule in chances:
+        if len(of_rule) > 1 or of_rule[0].mark.counted:
+            return 0
+        bits |= of_rule[0].mark.lacking
+    return bits
+
+
+def _chance(rule: CompiledRule, proof: Proof, mark: Mark) -> _Chance:
+    outcome = proof.outcome
+    result = RuleResult(rule.rule, rule.phase, outcome.status, outcome.message)
+    return _Chance(mark, result, proof.exact)
+
+
+class _Known(NamedTuple):
+    """What is known of a rule that matches such objects."""
+
+    applies: bool
+    """Whether it applies to each of them."""
+    proofs: tuple[Proof, ...]
+
+
+def _is_simple(rule: CompiledRule) -> bool:
+    """Return whether nothing but kind, preconditions and body make a difference."""
+    return not (rule.proofs is None or rule.exceptions or rule.concerns or rule.unmatched)
+
+
+def _known_of(rule: CompiledRule, scope: JSONContext) -> _Known:
+    proofs, after_preconditions = rule.proofs() if rule.proofs else Proofs((), False)
+    if after_preconditions and not (rule.preconditions and rule.preconditions(scope).met):
+        return _Known(False, ())
+    applies = after_preconditions or rule.preconditions is None
+    return _Known(applies, proofs if all(map(_is_pass, proofs)) else ())
+
+
+def _is_pass(proof: Proof) -> bool:
+    return proof.outcome.status is RuleStatus.PASS
+
+
+# The index: which rules can an object of this kind touch at all?
+
+
+_PLANNED_AFTER: Final = 8
+"""So many objects are evaluated without a plan: as many as making one costs."""
+_MOST_KINDS: Final = 256
+
+_PlanKey: TypeAlias = tuple[Stage, tuple[str, str]]
+
+
+class KindTurns:
+    """The turns for one kind of object, and the plans that are made for them."""
+
+    __slots__ = ("_met", "_plans", "stages")
+
+    def __init__(self, stages: Mapping[Stage, tuple[Turn, ...]]) -> None:
+        self.stages = stages
+        """The turns of each stage; those that run nothing are not there."""
+        self._met: dict[_PlanKey, int] = {}
+        self._plans: dict[_PlanKey, Plan] = {}
+
+    def plan(
+        self, stage: Stage, kind: tuple[str, str], make: Callable[[], Plan | None]
+    ) -> Plan | None:
+        """Return the plan of a stage for objects of an API version and kind, or None.
+
+        It is made once there are enough of them.
+        """
+        key = stage, kind
+        plan = self._plans.get(key)
+        if plan is not None or len(self._met) >= _MOST_KINDS:
+            return plan
+        met = self._met[key] = self._met.get(key, 0) + 1
+        if met > _PLANNED_AFTER and (plan := make()):
+            self._plans[key] = plan
+        return plan
+
+
+class PolicySet:
+    """Compiled policies in the order in which they were given, indexed by kind when asked."""
+
+    __slots__ = ("_by_kind", "_meter", "_named", "_otherwise", "policies")
+
+    def __init__(self, policies: tuple[CompiledPolicy, ...], meter: Meter | None = None) -> None:
+        self.policies = policies
+        self._meter = meter
+        self._named = frozenset(kind for policy in policies for kind in _kinds_of(policy))
+        self._by_kind: dict[str, KindTurns] = {}
+        self._otherwise = KindTurns(_turns(policies, ""))
+
+    @property
+    def mutates(self) -> bool:
+        """Whether a policy has mutate rules: objects may not be stored as they are given."""
+        return any(
+            rule.stage.phase is Phase.MUTATE
+            for policy in self.policies
+            for rule in (*policy.plain, *policy.written)
+        )
+
+    def begin_resource(self) -> None:
+        """Count the steps of another resource from here on."""
+        if self._meter is not None:
+            self._meter.begin_resource()
+
+    def turns(self, stage: Stage, kind: str) -> tuple[Turn, ...]:
+        """Return what a stage runs on an object of a kind; rules still decide if they match."""
+        return self.of_kind(kind).stages.get(stage, ())
+
+    def of_kind(self, kind: str) -> KindTurns:
+        """Return the same for all stages."""
+        found = self._by_kind.get(kind)
+        if found is None:
+            if kind not in self._named:
+                return self._otherwise
+            found = self._by_kind[kind] = KindTurns(_turns(self.policies, kind))
+        return found
+
+
+def index_policies(policies: Iterable[CompiledPolicy], meter: Meter | None = None) -> PolicySet:
+    """Return the policies with an index by kind, and what counts their steps."""
+    return PolicySet(tuple(policies), meter)
+
+
+def _kinds_of(policy: CompiledPolicy) -> set[str]:
+    named = {kind for rule in policy.plain for kind in rule.kinds or ()}
+    return named if policy.derivation is None else named | policy.derivation.kinds
+
+
+def _turns(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Stage, tuple[Turn, ...]]:
+    found: dict[Stage, list[Turn]] = {}
+    for policy in policies:
+        by_stage: dict[Stage, list[CompiledRule]] = {}
+        for rule in policy.of_kind(kind):
+            by_stage.setdefault(rule.stage, []).append(rule)
+        for stage, rules in by_stage.items():
+            found.setdefault(stage, []).append(Turn(policy, tuple(rules)))
+    return {stage: tuple(turns) for stage, turns in found.items()}

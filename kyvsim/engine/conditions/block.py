@@ -1,0 +1,443 @@
+"""Blocks of conditions: `any` and `all` lists, lists of such maps, and plain lists.
+
+upstream: pkg/engine/variables/evaluate.go and, for exceptions, pkg/utils/conditions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+
+from kyvsim.engine.conditions.operators import Operator, operators
+from kyvsim.jmespath import RuleScope, SubstitutionError, System, Template, compile_template
+from kyvsim.jmespath.closures import Missing, Run
+from kyvsim.jmespath.query import Hear
+from kyvsim.jmespath.variables import Variable
+from kyvsim.jmespath.way import Field, way_of_text
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.explanation import Step, StepKind, Value
+from kyvsim.model.ports import FEW, Meter
+from kyvsim.model.probe import LONGEST_FOLLOWED, NO_PROBE, PointKind, Probe, following, tell
+from kyvsim.model.source import Path
+
+# Conditions that tell what both of their sides came to.
+
+
+_Result = TypeVar("_Result")
+
+_STARTS = ((("request", "object"), True), (("target",), True), (("element",), False))
+"""What leads to an object, and whether it is the whole one."""
+
+
+def followed_block(
+    evaluate: Callable[[RuleScope], _Result], probe: Probe, is_met: Callable[[_Result], bool]
+) -> Callable[[RuleScope], _Result]:
+    """Return a block of conditions as one that tells whether it holds."""
+
+    def told(step: Step, found: _Result, _: RuleScope) -> Step:
+        return step._replace(answer=is_met(found))
+
+    return following(probe, evaluate, Step(StepKind.CONDITIONS, probe.name), told)
+
+
+def followed_side(written: Json, side: str, system: System, probe: Probe) -> Template:
+    """Return a side of a condition as one that tells its value when it is filled in.
+
+    Of an expression that does more than lead somewhere each part is told, unless it is a long one:
+    parts of parts are written out as often as they are nested.
+    """
+    path, is_whole = _path_of(written)
+    place = probe.at(side)
+    is_short = not isinstance(written, str) or len(written) <= LONGEST_FOLLOWED
+    hear = None if _is_bare(written) or not is_short else partial(_heard_in, place, written)
+    template = compile_template(written, system, hear)
+    asked = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=is_whole)
+
+    def told(step: Step, found: Json, _: RuleScope) -> Step:
+        return step._replace(found=Value(found))
+
+    return template._replace(render=following(place, template.render, asked, told))
+
+
+def _is_bare(written: Json) -> bool:
+    way = way_of_text(written)
+    return way is not None and not way.default and way.besides is None
+
+
+def _heard_in(place: Probe, text: str, variable: Variable) -> Hear:
+    """Return who hears of the parts of a variable in the text at a place."""
+    expression = variable.expression
+    start = variable.start + variable.text.index(expression)
+
+    def hear(span: tuple[int, int], run: Run) -> Run:
+        first, last = span
+        part = expression[first:last].strip()
+        path, is_whole = _path_of(f"{{{{{part}}}}}")
+        shown = " ".join(map(str.strip, part.splitlines()))
+        asked = Step(StepKind.EXPRESSION, text=shown, path=path, rooted=is_whole)
+        return following(
+            place, run, asked, _told, where=lambda: place.locate_in(text, start + first)
+        )
+
+    return hear
+
+
+def _told(step: Step, found: Any, _: Json) -> Step:
+    if found.__class__ is Missing:
+        return step._replace(note=f"no `{found.key}`")
+    return step._replace(found=Value(found))
+
+
+def _path_of(written: Json) -> tuple[Path | None, bool]:
+    """Return where a side looks, if it leads there and nothing else, and whether from the object.
+
+    Else the way starts at the element of a loop.
+    """
+    way = way_of_text(written)
+    for start, is_whole in _STARTS:
+        below = way.below(*start) if way else None
+        if below is not None:
+            keys = (one.key for one in takewhile(_is_field, below.steps) if isinstance(one, Field))
+            return tuple(keys), is_whole
+    return None, False
+
+
+def _is_field(step: object) -> bool:
+    return isinstance(step, Field)
+
+
+def followed_condition(
+    holds: Callable[[RuleScope], bool],
+    written: Mapping[str, Json],
+    sides: tuple[Template, Template],
+    probe: Probe,
+) -> Callable[[RuleScope], bool]:
+    """Return a condition as one that tells its answer, and its sides that are fixed."""
+    key, value = sides
+    asked = Step(
+        StepKind.CONDITION,
+        probe.name,
+        str(written.get("operator") or ""),
+        note=written.get("message") or "",
+    )
+
+    def run(scope: RuleScope) -> bool:
+        if key.constant:
+            _tell_fixed(key, "key", probe)
+        found = holds(scope)
+        if value.constant:
+            _tell_fixed(value, "value", probe)
+        return found
+
+    def told(step: Step, found: bool, _: RuleScope) -> Step:
+        return step._replace(answer=found)
+
+    return following(probe, run, asked, told)
+
+
+def _tell_fixed(template: Template, side: str, probe: Probe) -> None:
+    value = Value(template.value)
+    tell(probe.at(side), Step(StepKind.SIDE, side, wanted=value, found=value))
+
+
+# Blocks of conditions: `any` and `all` lists, lists of such maps, and plain lists.
+#
+# upstream: pkg/engine/variables/evaluate.go and, for exceptions, pkg/utils/conditions.
+
+
+class ConditionError(Exception):
+    """A condition that could not be evaluated; `message` is upstream's text."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class ConditionsResult(NamedTuple):
+    """Whether the conditions hold, and the messages of those that decided it, joined."""
+
+    met: bool
+    messages: str = ""
+
+
+_MANIFOLD: Final = (list, str)
+"""Values of many elements: texts may stand for lists."""
+_PAIRS: Final = 4
+"""So many comparisons take a step."""
+MET: Final = ConditionsResult(True)
+UNMET: Final = ConditionsResult(False)
+
+Evaluate: TypeAlias = Callable[[RuleScope], ConditionsResult]
+Holds: TypeAlias = Callable[[RuleScope], bool]
+
+
+class _Condition(NamedTuple):
+    """One condition; `fixed` is its outcome where that is known at compile time."""
+
+    holds: Holds
+    message: str
+    fixed: bool | None
+
+
+def compile_conditions(data: Json, system: System, probe: Probe = NO_PROBE) -> Evaluate:
+    """Return a function that says whether a block of conditions holds.
+
+    `any` stops at the first condition that holds, `all` at the first that does not, so errors
+    after it do not show. Evaluation raises `ConditionError`. A missing block holds.
+    """
+    return _followed_block(_compile_block(data, system, probe), probe)
+
+
+def _compile_block(data: Json, system: System, probe: Probe) -> Evaluate:
+    if data.__class__ is list:
+        if any("any" in item or "all" in item for item in data):
+            return _every(
+                [_compile_any_all(one, system, probe.at(n)) for n, one in enumerate(data)]
+            )
+        return _compile_plain_list(data, system, probe)
+    return _compile_any_all(data or {}, system, probe)
+
+
+def _followed_block(evaluate: Evaluate, probe: Probe) -> Evaluate:
+    if probe.follower is None:
+        return evaluate
+    return followed_block(evaluate, probe, lambda found: found.met)
+
+
+def compile_exception_conditions(data: Json, system: System, probe: Probe = NO_PROBE) -> Evaluate:
+    """Return the same for the conditions of an exception: `all` comes first, an empty `any` holds.
+
+    Messages are left out.
+    """
+    first = _all_of(_compile_list(data.get("all"), system, probe.at("all")))
+    some = _compile_list(data.get("any"), system, probe.at("any"))
+    second = _any_of(some) if some else None
+
+    def evaluate(scope: RuleScope) -> ConditionsResult:
+        if not first(scope).met:
+            return UNMET
+        return MET if second is None or second(scope).met else UNMET
+
+    return _followed_block(evaluate, probe)
+
+
+# ---------------------------------------------------------------------------- blocks
+
+
+def _compile_any_all(data: Mapping[str, Json], system: System, probe: Probe) -> Evaluate:
+    """Return the evaluation of one map; `any` that is there but empty never holds."""
+    some = data.get("any")
+    all_of = _all_of(_compile_list(data.get("all"), system, probe.at("all")))
+    if some is None:
+        return all_of
+    conditions = _compile_list(some, system, probe.at("any"))
+    return _both(conditions, all_of) if data.get("all") else _any_of(conditions)
+
+
+def _both(some: Sequence[_Condition], all_of: Evaluate) -> Evaluate:
+    """Return the evaluation of `any` and `all` together; `all` is evaluated in every case."""
+
+    def evaluate(scope: RuleScope) -> ConditionsResult:
+        refused: list[str] = []
+        accepted = None
+        for holds, message, _ in some:
+            if holds(scope):
+                accepted = message
+                break
+            refused.append(message)
+        rest = all_of(scope)
+        if accepted is not None and rest.met:
+            return ConditionsResult(True, _joined((accepted, rest.messages), "; "))
+        texts = refused if rest.met else [*refused, rest.messages]
+        return ConditionsResult(False, _joined(texts, "; "))
+
+    return evaluate
+
+
+def _any_of(conditions: Sequence[_Condition]) -> Evaluate:
+    useful = tuple(each for each in conditions if each.fixed is not False or each.message)
+    unmet = ConditionsResult(False, _joined([each.message for each in conditions], "; "))
+    if len(useful) == 1 and not useful[0].message:
+        return _single(useful[0])
+
+    def evaluate(scope: RuleScope) -> ConditionsResult:
+        for holds, message, _ in useful:
+            if holds(scope):
+                return ConditionsResult(True, message) if message else MET
+        return unmet
+
+    return evaluate
+
+
+def _all_of(conditions: Sequence[_Condition]) -> Evaluate:
+    useful = tuple(each for each in conditions if each.fixed is not True)
+    met = ConditionsResult(True, _joined([each.message for each in conditions], "; "))
+    if not useful:
+        return lambda _: met
+    if len(useful) == 1 and not met.messages:
+        return _single(useful[0])
+
+    def evaluate(scope: RuleScope) -> ConditionsResult:
+        for holds, message, _ in useful:
+            if not holds(scope):
+                return ConditionsResult(False, message) if message else UNMET
+        return met
+
+    return evaluate
+
+
+def _single(condition: _Condition) -> Evaluate:
+    if condition.fixed is not None:
+        result = MET if condition.fixed else UNMET
+        return lambda _: result
+    holds = condition.holds
+    return lambda scope: MET if holds(scope) else UNMET
+
+
+def _every(blocks: Sequence[Evaluate]) -> Evaluate:
+    """Return the evaluation of a list of maps, all of which must hold."""
+
+    def evaluate(scope: RuleScope) -> ConditionsResult:
+        texts = []
+        for block in blocks:
+            result = block(scope)
+            if not result.met:
+                return result
+            texts.append(result.messages)
+        return ConditionsResult(True, _joined(texts, ";"))
+
+    return evaluate
+
+
+def _compile_plain_list(data: Sequence[Json], system: System, probe: Probe) -> Evaluate:
+    """Return the evaluation of a list without `any` and `all`: every condition must hold."""
+    conditions = _compile_list(data, system, probe)
+    evaluate = _all_of(conditions)
+    met = ConditionsResult(True, _joined([each.message for each in conditions], ";"))
+    return lambda scope: met if (result := evaluate(scope)).met else result
+
+
+def _joined(texts: Sequence[str], separator: str) -> str:
+    return separator.join(text for text in texts if text)
+
+
+# ---------------------------------------------------------------------------- one condition
+
+
+def _compile_list(data: Json, system: System, probe: Probe) -> tuple[_Condition, ...]:
+    return tuple(
+        _probed(_compile_condition(one, system, probe.at(n)), probe.at(n))
+        for n, one in enumerate(data or ())
+    )
+
+
+def _probed(condition: _Condition, probe: Probe) -> _Condition:
+    """Return a condition that tells its outcomes, and is asked even where one is known."""
+    fixed, holds = condition.fixed, condition.holds
+    outcomes = (True, False) if fixed is None else (fixed,)
+    names = ("true" if outcome else "false" for outcome in outcomes)
+    seen = probe.point(PointKind.CONDITION, *names)
+    if seen is None:
+        return condition
+
+    def told(scope: RuleScope) -> bool:
+        found = holds(scope)
+        seen(outcomes.index(found))
+        return found
+
+    return condition._replace(holds=told, fixed=None)
+
+
+def _compile_condition(data: Mapping[str, Json], system: System, probe: Probe) -> _Condition:
+    """Return one condition; where it is followed it is asked even if its outcome is known."""
+    key, value = (_compile_side(data.get(side), system) for side in ("key", "value"))
+    if probe.follower is None:
+        return _compile_sides(data, key, value, system.meter)
+    seen_key, seen_value = (
+        followed_side(_compared(data.get(one)), one, system, probe) for one in ("key", "value")
+    )
+    told = _compile_sides(data, seen_key, seen_value, system.meter)
+    holds = followed_condition(told.holds, data, (key, value), probe)
+    return told._replace(holds=holds, fixed=None)
+
+
+def _compile_sides(
+    data: Mapping[str, Json], key: Template, value: Template, meter: Meter
+) -> _Condition:
+    """Return one condition; a fixed value is prepared, two fixed sides are compared at once."""
+    name = data.get("operator") or ""
+    message = data.get("message") or ""
+    operator = operators.get(name)
+    if operator is None:
+        return _Condition(_unknown_operator, message, None)
+    if value.constant:
+        test = _counting(operator, value.value, meter)
+        if key.constant:
+            outcome = test(key.value)
+            return _Condition(lambda _: outcome, message, outcome)
+        return _Condition(_with_fixed_value(key, test), message, None)
+    return _Condition(_with_both(key, value, operator, meter), message, None)
+
+
+def _compared(data: Json) -> Json:
+    """Return a key or value as it is compared: a number that stands alone is a float."""
+    return float(data) if data.__class__ is int else data
+
+
+def _compile_side(data: Json, system: System) -> Template:
+    return compile_template(_compared(data), system)
+
+
+def _unknown_operator(_: RuleScope) -> bool:
+    raise ConditionError("failed to create handler for condition operator: %!w(<nil>)")
+
+
+def _with_fixed_value(key: Template, test: Callable[[Json], bool]) -> Holds:
+    render = key.render
+
+    def holds(scope: RuleScope) -> bool:
+        try:
+            found = render(scope)
+        except SubstitutionError as error:
+            raise _key_error(error) from error
+        return test(found)
+
+    return holds
+
+
+def _counting(operator: Operator, value: Json, meter: Meter) -> Callable[[Json], bool]:
+    """Return the test of keys against a fixed value."""
+    test, pairs = operator.test(value), operator.pairs
+    if pairs is None or not isinstance(value, _MANIFOLD) or len(value) <= FEW:
+        return test
+
+    def counted(key: Json) -> bool:
+        meter.spend(pairs(key, value) // _PAIRS)
+        return test(key)
+
+    return counted
+
+
+def _with_both(key: Template, value: Template, operator: Operator, meter: Meter) -> Holds:
+    compare, pairs = operator.holds, operator.pairs
+    render_key, render_value = key.render, value.render
+
+    def holds(scope: RuleScope) -> bool:
+        try:
+            left = render_key(scope)
+        except SubstitutionError as error:
+            raise _key_error(error) from error
+        try:
+            right = render_value(scope)
+        except SubstitutionError as error:
+            text = f"failed to substitute variables in condition value: {error.message}"
+            raise ConditionError(text) from error
+        if pairs is not None and left.__class__ is list and len(left) > FEW:
+            meter.spend(pairs(left, right) // _PAIRS)
+        return compare(left, right)
+
+    return holds
+
+
+def _key_error(error: SubstitutionError) -> ConditionError:
+    return ConditionError(f"failed to substitute variables in condition key: {error.message}")

@@ -1,0 +1,571 @@
+"""The operators of conditions: what each does, and one record each, with all that is known of it.
+
+Source of the rules: upstream pkg/engine/variables/operator.
+"""
+
+import json
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+
+from kyvsim.kubernetes.go_text import sprint
+from kyvsim.kubernetes.numbers import (
+    deep_equal,
+    float_equals,
+    int_equals,
+    parse_float,
+    to_int64,
+    wrap_int64,
+)
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
+from kyvsim.kubernetes.semver import parse_version
+from kyvsim.kubernetes.wildcard import (
+    compile_text_pattern,
+    compile_wildcard,
+    has_wildcard,
+    is_range,
+    matches,
+)
+from kyvsim.model.ports import FEW
+
+# Readings of operands that several operators share: pairs of durations, seconds.
+#
+# upstream: parseDuration in pkg/engine/variables/operator/operator.go.
+
+
+def seconds_as_duration(value: Json) -> int | None:
+    """Return a number of seconds, without its fraction, in nanoseconds; None for what is none."""
+    kind = value.__class__
+    if kind is float:
+        return wrap_int64(to_int64(value) * SECOND)
+    return wrap_int64(value * SECOND) if kind is int else None
+
+
+def duration_of(value: Json) -> int | None:
+    """Return the nanoseconds of a duration's text; the text "0" counts as no duration."""
+    return parse_duration(value) if value.__class__ is str and value != "0" else None
+
+
+def duration_pair(one: Json, other: Json) -> tuple[int, int] | None:
+    """Return both sides in nanoseconds where they compare as durations.
+
+    They do when one of them is a duration's text and the other one too, or a number of seconds.
+    """
+    left, right = duration_of(one), duration_of(other)
+    if left is None and right is None:
+        return None
+    if left is None:
+        left = seconds_as_duration(one)
+    if right is None:
+        right = seconds_as_duration(other)
+    return None if left is None or right is None else (left, right)
+
+
+def in_seconds(nanoseconds: int) -> float:
+    """Return a duration as seconds, in which long ones lose their last nanoseconds."""
+    whole, rest = divmod(abs(nanoseconds), SECOND)
+    amount = float(whole) + rest / 1e9
+    return -amount if nanoseconds < 0 else amount
+
+
+# Equals and NotEquals.
+#
+# The key's type decides how both sides compare. A text as value is a wildcard pattern for the key.
+#
+# upstream: pkg/engine/variables/operator/equal.go and notequal.go.
+
+
+def equals(key: Json, value: Json) -> bool:
+    """Return whether key and value are equal; a null key equals nothing."""
+    kind = key.__class__
+    if kind is str:
+        return _text_equals(key, value)
+    if kind is bool:
+        return key is value
+    if kind is float:
+        return float_equals(key, value)
+    if kind is int:
+        return int_equals(key, value)
+    if kind is dict or kind is list:
+        return deep_equal(key, value)
+    return False
+
+
+def not_equals(key: Json, value: Json) -> bool:
+    """Return whether key and value differ; a null key differs from nothing."""
+    if key is None:
+        return False
+    if value == "" and key.__class__ is str and duration_pair(key, value) is None:
+        return bool(key != "")
+    return not equals(key, value)
+
+
+def equals_constant(value: Json) -> Callable[[Json], bool]:
+    """Return the test of keys for being equal to `value`."""
+    test = _text_test(value)
+    if test is None:
+        return lambda key: equals(key, value)
+    return lambda key: test(key) if key.__class__ is str else equals(key, value)
+
+
+def not_equals_constant(value: Json) -> Callable[[Json], bool]:
+    """Return the test of keys for differing from `value`."""
+    test = _text_test(value)
+    if test is None:
+        return lambda key: not_equals(key, value)
+    return lambda key: not test(key) if key.__class__ is str else not_equals(key, value)
+
+
+def _text_test(value: Json) -> Callable[[str], bool] | None:
+    """Return the test of text keys against a text that is neither duration nor quantity.
+
+    Such a value never equals a key that is a quantity; any other key it compares with as text.
+    """
+    if value.__class__ is not str or value == "":
+        return None
+    if duration_of(value) is not None or parse_quantity(value) is not None:
+        return None
+    if has_wildcard(value):
+        match = compile_wildcard(value)
+        return lambda key: match(key) and parse_quantity(key) is None
+    return value.__eq__
+
+
+def _text_equals(key: str, value: Json) -> bool:
+    pair = duration_pair(key, value)
+    if pair is not None:
+        return in_seconds(pair[0]) == in_seconds(pair[1])
+    if value.__class__ is not str:
+        return False
+    quantity = parse_quantity(key)
+    return matches(value, key) if quantity is None else quantity == parse_quantity(value)
+
+
+# GreaterThan, LessThan and their kin, and the older Duration operators.
+#
+# Both sides compare as durations, else as quantities, else as numbers, else as versions; what
+# compares in no way is never in order.
+#
+# upstream: pkg/engine/variables/operator/numeric.go and duration.go.
+
+
+Order: TypeAlias = Callable[[Any, Any], bool]
+
+
+def greater_than(key: Json, value: Json) -> bool:
+    """Return whether the key is greater than the value."""
+    return _in_order(key, value, operator.gt)
+
+
+def greater_than_or_equals(key: Json, value: Json) -> bool:
+    """Return whether the key is at least the value."""
+    return _in_order(key, value, operator.ge)
+
+
+def less_than(key: Json, value: Json) -> bool:
+    """Return whether the key is less than the value."""
+    return _in_order(key, value, operator.lt)
+
+
+def less_than_or_equals(key: Json, value: Json) -> bool:
+    """Return whether the key is at most the value."""
+    return _in_order(key, value, operator.le)
+
+
+def duration_greater_than(key: Json, value: Json) -> bool:
+    """Return whether the key is a longer duration than the value."""
+    return _durations_in_order(key, value, operator.gt)
+
+
+def duration_greater_than_or_equals(key: Json, value: Json) -> bool:
+    """Return whether the key is at least as long a duration as the value."""
+    return _durations_in_order(key, value, operator.ge)
+
+
+def duration_less_than(key: Json, value: Json) -> bool:
+    """Return whether the key is a shorter duration than the value."""
+    return _durations_in_order(key, value, operator.lt)
+
+
+def duration_less_than_or_equals(key: Json, value: Json) -> bool:
+    """Return whether the key is at most as long a duration as the value."""
+    return _durations_in_order(key, value, operator.le)
+
+
+def _in_order(key: Json, value: Json, order: Order) -> bool:
+    kind = key.__class__
+    if kind is int or kind is float:
+        return _number_in_order(float(key), value, order)
+    return kind is str and _text_in_order(key, value, order)
+
+
+def _number_in_order(key: float, value: Json, order: Order) -> bool:
+    kind = value.__class__
+    if kind is int or kind is float:
+        return order(key, float(value))
+    if kind is not str:
+        return False
+    pair = duration_pair(key, value)
+    if pair is not None:
+        return order(in_seconds(pair[0]), in_seconds(pair[1]))
+    number = parse_float(value)
+    return number is not None and order(key, number)
+
+
+def _text_in_order(key: str, value: Json, order: Order) -> bool:
+    pair = duration_pair(key, value)
+    if pair is not None:
+        return order(in_seconds(pair[0]), in_seconds(pair[1]))
+    if value.__class__ is str:
+        left, right = parse_quantity(key), parse_quantity(value)
+        if left is not None and right is not None:
+            return order(left, right)
+    number = parse_float(key)
+    if number is not None:
+        return _number_in_order(number, value, order)
+    return value.__class__ is str and _versions_in_order(key, value, order)
+
+
+def _versions_in_order(key: str, value: str, order: Order) -> bool:
+    left, right = parse_version(key), parse_version(value)
+    return left is not None and right is not None and order(left, right)
+
+
+def _durations_in_order(key: Json, value: Json, order: Order) -> bool:
+    left, right = _as_duration(key), _as_duration(value)
+    return left is not None and right is not None and order(left, right)
+
+
+def _as_duration(value: Json) -> int | None:
+    return parse_duration(value) if value.__class__ is str else seconds_as_duration(value)
+
+
+# AnyIn, AllIn, AnyNotIn, AllNotIn, and the older In and NotIn.
+#
+# Keys and list elements compare as texts. A value is a list, a text that is JSON for a list of
+# texts, a range, or one text; of another type it makes every operator false. Between elements,
+# wildcards count on both sides.
+#
+# upstream: anyin.go, allin.go, anynotin.go, allnotin.go, in.go and notin.go in
+# pkg/engine/variables/operator.
+
+
+Test: TypeAlias = Callable[[Json], bool]
+_TextTest: TypeAlias = Callable[[str], bool]
+
+
+class Choice(NamedTuple):
+    """A value, read as what keys may be in."""
+
+    holds_scalar: Callable[[str], bool | None]
+    """Whether a scalar key's text is in; None where the value is no choice."""
+    holds: _TextTest | None = None
+    """Whether an element of a list key is in; None where the value is no choice."""
+    lacks: _TextTest | None = None
+    """Whether an element of a list key is outside, for AnyNotIn; None: the opposite of `holds`."""
+    text: str | None = None
+    """The value where it is a text: a list key of just this text is in."""
+    is_single: bool = False
+    """Whether it is a number or boolean: a choice for AnyIn and AnyNotIn with list keys only."""
+
+
+def any_in(key: Json, value: Json) -> bool:
+    """Return whether the key, or an element of a list key, is among the value's elements."""
+    return _any_in(key, _read(value))
+
+
+def all_in(key: Json, value: Json) -> bool:
+    """Return whether the key, or every element of a list key, is among the value's elements."""
+    return _all_in(key, _read(value))
+
+
+def any_not_in(key: Json, value: Json) -> bool:
+    """Return whether the key, or an element of a list key, is not among the value's elements."""
+    return _any_not_in(key, _read(value))
+
+
+def all_not_in(key: Json, value: Json) -> bool:
+    """Return whether the key, or every element of a list key, is not among the value's."""
+    return _all_not_in(key, _read(value))
+
+
+# ---------------------------------------------------------------------------- keys
+
+
+def _any_in(key: Json, choice: Choice) -> bool:
+    if key.__class__ is not list:
+        return _scalar_is(key, choice, wanted=True)
+    texts = _texts(key)
+    if _is_just(texts, choice):
+        return True
+    return choice.holds is not None and any(map(choice.holds, texts))
+
+
+def _all_in(key: Json, choice: Choice) -> bool:
+    if key.__class__ is not list:
+        return _scalar_is(key, choice, wanted=True)
+    texts = _texts(key)
+    if _is_just(texts, choice):
+        return True
+    return choice.holds is not None and not choice.is_single and all(map(choice.holds, texts))
+
+
+def _any_not_in(key: Json, choice: Choice) -> bool:
+    if key.__class__ is not list:
+        return _scalar_is(key, choice, wanted=False)
+    texts = _texts(key)
+    if choice.holds is None or _is_just(texts, choice):
+        return False
+    if choice.lacks is not None:
+        return any(map(choice.lacks, texts))
+    return not all(map(choice.holds, texts))
+
+
+def _all_not_in(key: Json, choice: Choice) -> bool:
+    if key.__class__ is not list:
+        return _scalar_is(key, choice, wanted=False)
+    texts = _texts(key)
+    if choice.holds is None or choice.is_single or _is_just(texts, choice):
+        return False
+    return not any(map(choice.holds, texts))
+
+
+def _with_one_value(decide: Callable[[Json, Choice], bool]) -> Callable[[Json], Test]:
+    """Return what makes tests of keys: a value is read once and its patterns are compiled."""
+
+    def test_for(value: Json) -> Test:
+        choice = _read(value)
+        return lambda key: decide(key, choice)
+
+    return test_for
+
+
+any_in_constant: Final = _with_one_value(_any_in)
+all_in_constant: Final = _with_one_value(_all_in)
+any_not_in_constant: Final = _with_one_value(_any_not_in)
+all_not_in_constant: Final = _with_one_value(_all_not_in)
+
+
+def _scalar_is(key: Json, choice: Choice, *, wanted: bool) -> bool:
+    kind = key.__class__
+    if key is None or kind is dict:
+        return False
+    return choice.holds_scalar(key if kind is str else sprint(key)) is wanted
+
+
+def _is_just(texts: Sequence[str], choice: Choice) -> bool:
+    return choice.text is not None and len(texts) == 1 and texts[0] == choice.text
+
+
+def _texts(values: Sequence[Json]) -> list[str]:
+    return [value if value.__class__ is str else sprint(value) for value in values]
+
+
+# ---------------------------------------------------------------------------- values
+
+
+def _read(value: Json) -> Choice:
+    """Return a value as a choice."""
+    kind = value.__class__
+    if kind is list:
+        holds = _among(_texts(value))
+        return Choice(holds, holds)
+    if kind is str:
+        return _read_text(value)
+    if value is None or kind is dict:
+        return Choice(_no_choice)
+    return Choice(_no_choice, _among([sprint(value)]), is_single=True)
+
+
+def _no_choice(_: str) -> None:
+    return None
+
+
+def _read_text(value: str) -> Choice:
+    if is_range(value):
+        holds = compile_text_pattern(value)
+        lacks = compile_text_pattern(value.replace("-", "!-", 1))
+        return Choice(holds, holds, lacks, text=value)
+    elements = _listed(value)
+    if elements is None:
+        return Choice(lambda key: True if matches(value, key) else None, text=value)
+    return Choice(lambda key: matches(value, key) or key in elements, _among(elements), text=value)
+
+
+def _listed(value: str) -> list[str] | None:
+    """Return the texts that a value's text stands for: a JSON list's, or itself if it is no JSON.
+
+    None where it is JSON for something else.
+    """
+    try:
+        data = _read_json(value)
+    except (ValueError, RecursionError):
+        return [value]
+    return _as_texts(data)
+
+
+def _as_texts(data: Json) -> list[str] | None:
+    """Return decoded JSON as Go fills a list of texts: null is empty in both places."""
+    if data is None:
+        return []
+    if data.__class__ is not list:
+        return None
+    if not all(item is None or item.__class__ is str for item in data):
+        return None
+    return [item or "" for item in data]
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(text)
+
+
+_read_json: Final = json.JSONDecoder(parse_int=len, parse_float=len, parse_constant=_refuse).decode
+"""Reads what Go calls valid JSON; numbers only need to be recognised."""
+
+
+def _among(texts: list[str]) -> _TextTest:
+    """Return the test for fitting one of `texts`, with wildcards on either side."""
+    plain = frozenset(texts)
+    patterns = tuple(compile_wildcard(text) for text in texts if has_wildcard(text))
+
+    def holds(key: str) -> bool:
+        if key in plain:
+            return True
+        if patterns and any(match(key) for match in patterns):
+            return True
+        return has_wildcard(key) and any(matches(key, text) for text in texts)
+
+    return holds
+
+
+def pairs(left: Json, right: Json) -> int:
+    """Return how many elements of a list key and a value are held against each other, one by one.
+
+    Those without wildcards are looked up. What is few is not counted.
+    """
+    if left.__class__ is not list or len(left) <= FEW:
+        return 0
+    if right.__class__ is str:
+        return len(left) * right.count(",") if has_wildcard(right) else 0
+    if right.__class__ is not list or len(right) <= FEW:
+        return 0
+    return _wild(left) * len(right) + _wild(right) * len(left)
+
+
+def _wild(values: Sequence[Json]) -> int:
+    return sum(1 for one in values if one.__class__ is str and has_wildcard(one))
+
+
+# ---------------------------------------------------------------------------- In and NotIn
+
+
+def is_in(key: Json, value: Json) -> bool:
+    """Return whether the key, or every element of a list key, is in the value.
+
+    List keys know no wildcards and no texts other than the elements' own.
+    """
+    if key.__class__ is list:
+        return _list_is(key, value, wanted=True)
+    return _older_scalar_is(key, value, wanted=True)
+
+
+def is_not_in(key: Json, value: Json) -> bool:
+    """Return whether the key, or an element of a list key, is missing in the value.
+
+    upstream: a list key of one element that is the value itself counts as missing, too.
+    """
+    if key.__class__ is list:
+        return _list_is(key, value, wanted=False)
+    return _older_scalar_is(key, value, wanted=False)
+
+
+def _older_scalar_is(key: Json, value: Json, *, wanted: bool) -> bool:
+    if key is None or key.__class__ is dict:
+        return False
+    text = key if key.__class__ is str else sprint(key)
+    if value.__class__ is list:
+        return _among(_texts(value))(text) is wanted
+    if value.__class__ is not str:
+        return False
+    if matches(value, text):
+        return wanted
+    elements = _json_texts(value)
+    return elements is not None and (text in elements) is wanted
+
+
+def _list_is(key: Sequence[Json], value: Json, *, wanted: bool) -> bool:
+    texts = _texts(key)
+    if value.__class__ is str:
+        if texts == [value]:
+            return True
+        elements = _json_texts(value)
+    else:
+        elements = _as_texts(value) if value.__class__ is list and None not in value else None
+    return elements is not None and set(elements).issuperset(texts) is wanted
+
+
+def _json_texts(value: str) -> list[str] | None:
+    """Return the texts of a JSON list of texts, or None for any other text."""
+    try:
+        return _as_texts(_read_json(value))
+    except (ValueError, RecursionError):
+        return None
+
+
+# The operators of conditions: one record each, and nothing else of them anywhere.
+#
+# The order is that in which refusals list them. upstream: pkg/engine/variables/operator
+# (operator.go, utils.go), pkg/validation/policy/validate.go.
+
+
+class Operator(NamedTuple):
+    """What an operator is called, and what it does."""
+
+    name: str
+    holds: Callable[[Json, Json], bool]
+    """Whether a condition with this key and value holds; never raises."""
+    prepare: Callable[[Json], Test] | None = None
+    """Makes the test of keys against one value; None where nothing of it can be worked out
+    beforehand."""
+    successors: tuple[str, ...] = ()
+    """The operators to use in its place, where it is on its way out."""
+    pairs: Callable[[Json, Json], int] | None = None
+    """Counts the elements of a key and a value that are held against each other, where those may be
+    many."""
+    warned: bool = False
+    """Whether the admission of a policy warns of it."""
+
+    def test(self, value: Json) -> Test:
+        """Return the test of keys against one value: what can be prepared of `value` is."""
+        holds = self.holds
+        return self.prepare(value) if self.prepare else lambda key: holds(key, value)
+
+
+_EQUAL = equals, equals_constant
+_NOT_EQUAL = not_equals, not_equals_constant
+
+OPERATORS: tuple[Operator, ...] = (
+    Operator("Equal", *_EQUAL, successors=("Equals",)),
+    Operator("Equals", *_EQUAL),
+    Operator("NotEqual", *_NOT_EQUAL, successors=("NotEquals",)),
+    Operator("NotEquals", *_NOT_EQUAL),
+    Operator("In", is_in, successors=("AnyIn", "AllIn"), warned=True),
+    Operator("AnyIn", any_in, any_in_constant, pairs=pairs),
+    Operator("AllIn", all_in, all_in_constant, pairs=pairs),
+    Operator("NotIn", is_not_in, successors=("AnyNotIn", "AllNotIn"), warned=True),
+    Operator("AnyNotIn", any_not_in, any_not_in_constant, pairs=pairs),
+    Operator("AllNotIn", all_not_in, all_not_in_constant, pairs=pairs),
+    Operator("GreaterThanOrEquals", greater_than_or_equals),
+    Operator("GreaterThan", greater_than),
+    Operator("LessThanOrEquals", less_than_or_equals),
+    Operator("LessThan", less_than),
+    Operator("DurationGreaterThanOrEquals", duration_greater_than_or_equals),
+    Operator("DurationGreaterThan", duration_greater_than),
+    Operator("DurationLessThanOrEquals", duration_less_than_or_equals),
+    Operator("DurationLessThan", duration_less_than),
+)
+
+operators: Mapping[str, Operator] = MappingProxyType({one.name: one for one in OPERATORS})
+"""The same by name."""

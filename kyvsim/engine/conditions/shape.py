@@ -1,0 +1,216 @@
+"""Conditions as shapes: what an object looks like for which they certainly hold, or do not.
+
+A shape that holds means that the evaluation in `block.py` gives this outcome, without an error.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from kyvsim.engine.conditions.operators import Test, operators
+from kyvsim.engine.prefilter import Each, Entry, Fields, Keys, Shape, Value, is_scalar, together
+from kyvsim.jmespath.variables import is_plain
+from kyvsim.jmespath.way import Field, Lists, Spread, Way, way_of, way_of_text
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.model.ports import FEW
+
+_SPREADING: Final = frozenset({"AnyIn", "AnyNotIn"})
+"""Operators that do not hold of a list if they hold of none of its elements."""
+_HAVING: Final = (("AnyIn", True), ("AllIn", True), ("AnyNotIn", False), ("AllNotIn", False))
+"""Operators whose outcome for a text and a list is known once the text is in the list."""
+
+
+def refuting_shape(data: Json, start: tuple[str, ...]) -> Shape | None:
+    """Return the shape of what is under `start` for which a block certainly does not hold."""
+    some, every = _lists(data)
+    if some and not every:
+        return _all(some, start, wanted=False)
+    return _first(every, start, wanted=False) if every and some is None else None
+
+
+def is_seen_whole(data: Json) -> bool:
+    """Return whether a block looks at nothing but what its refuting shape looks at.
+
+    However it ends then, it ends so for all that looks the same, in the same words.
+    """
+    some, every = _lists(data)
+    conditions = [*(some or ()), *(every or ())]
+    is_first_all = not every or len(conditions) == 1
+    return is_first_all and all(_is_fixed(one.get("message")) for one in conditions)
+
+
+def confirming_shape(data: Json, start: tuple[str, ...]) -> Shape | None:
+    """Return the shape of what is under `start` for which a block certainly holds."""
+    some, every = _lists(data)
+    if every and some is None:
+        return _all(every, start, wanted=True)
+    return _first(some, start, wanted=True) if some and not every else None
+
+
+def elements_shape(expression: str, element: Shape, *start: str) -> Shape | None:
+    """Return the shape of what has elements, all of them of a shape, where an expression leads."""
+    found = way_of(expression)
+    way = found.below(*start) if found else None
+    if way is None or way.steps[-1:] != (Spread.ELEMENTS,) or Spread.KEYS in way.steps:
+        return None
+    return _led(way, element, absent=True, counted=True)
+
+
+def asks_only(data: Json, *way: str) -> bool:
+    """Return whether a block looks at nothing but the value that some keys lead to."""
+    if data.__class__ is list:
+        return all(asks_only(one, *way) for one in data)
+    if data.__class__ is not dict:
+        return data is None
+    if "any" in data or "all" in data:
+        return asks_only(data.get("any"), *way) and asks_only(data.get("all"), *way)
+    return all(_is_fixed(side) or _ends(side, way) for side in (data.get("key"), data.get("value")))
+
+
+def _ends(side: Json, way: tuple[str, ...]) -> bool:
+    found = _way(side, way)
+    return found is not None and not found.steps
+
+
+def _lists(data: Json) -> tuple[Json, Json]:
+    """Return the conditions of a block under `any` and `all`."""
+    return (data.get("any"), data.get("all")) if data.__class__ is dict else (None, None)
+
+
+def _all(conditions: Iterable[Json], start: tuple[str, ...], *, wanted: bool) -> Shape | None:
+    shapes = [_condition_shape(one, start, wanted=wanted) for one in conditions]
+    known = [shape for shape in shapes if shape is not None]
+    return together(known) if len(known) == len(shapes) else None
+
+
+def _first(conditions: list[Json], start: tuple[str, ...], *, wanted: bool) -> Shape | None:
+    """Return the shape that settles a block with its first condition; errors come after it."""
+    return _condition_shape(conditions[0], start, wanted=wanted)
+
+
+def _condition_shape(
+    data: Mapping[str, Json], start: tuple[str, ...], *, wanted: bool
+) -> Shape | None:
+    name, key, value = data.get("operator") or "", data.get("key"), data.get("value")
+    operator = operators.get(name)
+    if operator is None:
+        return None
+    if _is_fixed(value):
+        way = _way(key, start)
+        fixed = _as_compared(value)
+        if way is None:
+            return None
+        if not way.is_many:
+            return _single(way, operator.test(fixed), wanted=wanted)
+        if name in _SPREADING and not wanted and fixed.__class__ is list:
+            return _spread(way, operator.test(fixed))
+        return None
+    if (name, wanted) in _HAVING and key.__class__ is str and _is_fixed(key):
+        way = _way(value, start)
+        return None if way is None else _having(way, key)
+    return None
+
+
+def _way(text: Json, start: tuple[str, ...]) -> Way | None:
+    way = way_of_text(text)
+    return way.below(*start) if way and is_plain(list(way.default)) else None
+
+
+def _is_fixed(value: Json) -> bool:
+    """Return whether a side has no variables and no references, and so stands for itself."""
+    if value.__class__ is str:
+        return "{{" not in value and "$(" not in value
+    if value.__class__ is list:
+        return all(map(_is_fixed, value))
+    return value.__class__ is not dict
+
+
+def _as_compared(value: Json) -> Json:
+    return float(value) if value.__class__ is int else value
+
+
+# ---------------------------------------------------------------------------- ways
+
+
+def _single(way: Way, test: Test, *, wanted: bool) -> Shape | None:
+    """Return the shape of an object in which one scalar passes the test, or not, as wanted."""
+    default = test(way.default[0]) is wanted if way.default else None
+
+    def fits(value: Json) -> bool | None:
+        if not is_scalar(value):
+            return None
+        if default is not None and not value and value.__class__ is not float:
+            return default
+        return test(value) is wanted or _unless_it_asks(value)
+
+    return _led(way, Value(fits), absent=default is True)
+
+
+def _unless_it_asks(value: Json) -> bool | None:
+    """Return False, but None for a text with variables, which may ask for anything."""
+    return None if value.__class__ is str and "{{" in value else False
+
+
+def _spread(way: Way, test: Test) -> Shape | None:
+    """Return the shape of an object all of whose values of a kind fail the test."""
+    empty = way.default or (None,)
+    if test(empty[0]) or test([]):
+        return None
+
+    def fits(value: Json) -> bool | None:
+        if not _is_plain_text(value):
+            return None
+        return value == way.besides or not test([value])
+
+    return _led(way, Value(fits), absent=True)
+
+
+def _having(way: Way, text: str) -> Shape | None:
+    """Return the shape of an object in which a list of texts has this one.
+
+    Without it a wildcard in the list may still stand for it.
+    """
+    *before, last = way.steps or (None,)
+    if last is not Spread.ELEMENTS or Spread.KEYS in before or way.besides is not None:
+        return None
+    if not all(isinstance(step, Field) for step in before):
+        return None
+
+    def fits(value: Json) -> bool | None:
+        if value.__class__ is not list or not all(map(_is_plain_text, value)):
+            return None
+        if text in value:
+            return True
+        return None if len(value) > FEW or any(map(has_wildcard, [text, *value])) else False
+
+    return _led(Way(tuple(before)), Value(fits), absent=False)
+
+
+def _is_plain_text(value: Json) -> bool:
+    return value.__class__ is str and "{{" not in value
+
+
+def _led(way: Way, shape: Shape, *, absent: bool, counted: bool = False) -> Shape | None:
+    """Return the shape of an object in which all that a way leads to has a shape.
+
+    `absent` says whether keys may be lacking on the way, `counted` whether there has to be an
+    element at its end.
+    """
+    follows: Spread | None = None
+    for before, step in reversed(tuple(zip((None, *way.steps), way.steps, strict=False))):
+        if step is Spread.KEYS:
+            if not isinstance(shape, Value):
+                return None
+            shape = Keys(shape.fits)
+        elif step is Spread.ELEMENTS:
+            # The keys of a map are its elements already.
+            if before is not Spread.KEYS:
+                shape, counted = Each(shape, counted=counted), False
+        elif isinstance(step, Lists):
+            if follows is not Spread.ELEMENTS:
+                return None
+            shape = Fields(tuple(Entry(key, shape, absent=True) for key in step.keys))
+        else:
+            shape = Fields((Entry(step.key, shape, absent and (step.optional or not way.is_many)),))
+        follows = step if isinstance(step, Spread) else None
+    return shape

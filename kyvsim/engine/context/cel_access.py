@@ -1,0 +1,200 @@
+"""What CEL expressions read of the world: objects, images, shared data, answers of services.
+
+What nothing answers is told in `hints`, with what to write to answer it.
+
+upstream: pkg/cel/libs (fake_context.go, http_mock.go), with the objects given in place of a fake
+cluster's.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.kyverno.global_context import GlobalContextAccess
+from kyvsim.cel.kyverno.http import HttpAccess
+from kyvsim.cel.kyverno.image_data import ImageDataAccess
+from kyvsim.cel.kyverno.json import JsonCodec
+from kyvsim.cel.kyverno.resources import ResourceAccess
+from kyvsim.cel.kyverno.yaml import YamlCodec
+from kyvsim.engine.context.access_review import allows
+from kyvsim.engine.context.blocked_addresses import blocked
+from kyvsim.engine.context.global_data import given_data, global_data
+from kyvsim.engine.context.json_context import SKIPPED
+from kyvsim.jmespath import QueryError, System
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.objects import Json, labels
+from kyvsim.model.ports import ClusterView, Outside
+from kyvsim.model.request import UserInfo
+
+
+def resource_access(
+    clusters: Sequence[ClusterView], namespace: str, hints: list[str]
+) -> ResourceAccess:
+    """Return the value of `resource`: reads answered by the objects of the first that has them.
+
+    `namespace` is that of a namespaced policy, "" for others.
+    """
+
+    def having(api_version: str, resource: str) -> list[tuple[ClusterView, str]]:
+        if api_version.count("/") > 1:
+            raise LookupError(f"unexpected GroupVersion string: {api_version}")
+        known = [(one, one.kind_of(api_version, resource)) for one in clusters]
+        found = [(one, kind) for one, kind in known if one.list(api_version, kind, "")]
+        if not found:
+            hints.append(
+                f"no {resource} of {api_version} are given: "
+                "give them with the resources, or in a context file under spec.resources"
+            )
+        return found
+
+    def get(api_version: str, resource: str, within: str, name: str) -> Any:
+        found = (
+            one.get(api_version, kind, within, name) for one, kind in having(api_version, resource)
+        )
+        return next((obj for obj in found if obj is not None), None)
+
+    def listed(
+        api_version: str, resource: str, within: str, wanted: Mapping[str, str]
+    ) -> Sequence[Any]:
+        for one, kind in having(api_version, resource):
+            found = one.list(api_version, kind, within)
+            return [obj for obj in found if wanted.items() <= labels(obj).items()]
+        group = split_api_version(api_version)[0]
+        raise LookupError(f"{f'{resource}.{group}' if group else resource} resource not found")
+
+    return ResourceAccess(get, listed, namespace)
+
+
+def live_access(cluster: ClusterView, account: UserInfo, namespace: str) -> ResourceAccess:
+    """Return the value of `resource` in a cluster: what the roles of who asks let it read.
+
+    A kind that is served has objects, or none; of one without any upstream's stand-in for a
+    cluster knows nothing.
+    """
+
+    def kind_for(verb: str, api_version: str, resource: str, place: tuple[str, str]) -> str:
+        group, (within, name) = split_api_version(api_version)[0], place
+        asked = {"group": group, "resource": resource, "namespace": within, "name": name}
+        if not allows({"verb": verb, **asked}, account, cluster):
+            where = f'in the namespace "{within}"' if within else "at the cluster scope"
+            what = f"{resource}.{group}" if group else resource
+            shown = f'{what} "{name}"' if name else what
+            raise LookupError(
+                f'{shown} is forbidden: User "{account.username}" cannot {verb} resource '
+                f'"{resource}" in API group "{group}" {where}'
+            )
+        kind = cluster.kind_of(api_version, resource)
+        if not kind:
+            raise LookupError("the server could not find the requested resource")
+        return kind
+
+    def get(api_version: str, resource: str, within: str, name: str) -> Any:
+        kind = kind_for("get", api_version, resource, (within, name))
+        return cluster.get(api_version, kind, within, name)
+
+    def listed(
+        api_version: str, resource: str, within: str, wanted: Mapping[str, str]
+    ) -> Sequence[Any]:
+        kind = kind_for("list", api_version, resource, (within, ""))
+        found = cluster.list(api_version, kind, within)
+        return [obj for obj in found if wanted.items() <= labels(obj).items()]
+
+    def plural_of(api_version: str, kind: str) -> str:
+        if api_version.count("/") > 1:
+            raise LookupError(f"unexpected GroupVersion string: {api_version}")
+        found = cluster.plural_of(api_version, kind)
+        if not found:
+            raise LookupError(f'no matches for kind "{kind}" in version "{api_version}"')
+        return found
+
+    return ResourceAccess(get, listed, namespace, plural_of)
+
+
+def image_access(images: Mapping[str, Json], hints: list[str]) -> ImageDataAccess:
+    """Return the value of `image`: answers for the references that `images` have."""
+
+    def data_of(reference: str) -> Any:
+        if reference not in images:
+            hints.append(
+                f"nothing is known of the image {reference}: give it in a context file: "
+                f'spec: {{images: [{{image: "{reference}"}}]}}'
+            )
+        return images.get(reference)
+
+    return ImageDataAccess(data_of)
+
+
+def registry_access() -> ImageDataAccess:
+    """Return the value of `image` in a cluster, where a registry would be asked."""
+
+    def data_of(reference: str) -> Any:
+        raise CelError(f"kyvsim asks no registry for the data of the image {reference}")
+
+    return ImageDataAccess(data_of)
+
+
+def http_access(outside: Outside, namespace: str) -> HttpAccess:
+    """Return the value of `http`: the answers that are given; nothing is ever called.
+
+    In a namespaced policy, whose namespace is not "", Kyverno calls nothing either.
+    """
+
+    def answer(method: str, url: str) -> Any:
+        found = outside.mocks.answer(method, url)
+        if found is not None:
+            return {"body": with_floats(found.body), "statusCode": found.status}
+        if namespace:
+            raise LookupError(
+                "http calls are not allowed in namespaced policies: "
+                "set --allowHTTPInNamespacedPolicies to enable"
+            )
+        raise LookupError(
+            blocked(method, url)
+            or f"{method} {url}: kyvsim calls no services; give its answer in the values file: "
+            f'apiCallResponses: [{{url: "{url}", method: {method}, response: {{body: {{}}}}}}]'
+        )
+
+    return HttpAccess(answer)
+
+
+def global_access(outside: Outside, system: System, hints: list[str]) -> GlobalContextAccess:
+    """Return the value of `globalContext`: data given for entries, or what given entries keep."""
+
+    def data_of(name: str, projection: str) -> Any:
+        try:
+            found = (
+                _of_mock(name, projection, outside, system)
+                if name in outside.mocks.global_data
+                else global_data(name, projection, outside, system)
+            )
+        except QueryError as error:
+            raise LookupError(error.message) from None
+        if found is not SKIPPED:
+            return with_floats(found)
+        if outside.account is None:
+            hints.append(
+                f"no data is given for the GlobalContextEntry {name}, so it is null: give it with "
+                "the resources, with what it keeps; or its data in the values file: "
+                f'globalContextEntries: [{{name: "{name}", data: {{}}}}]'
+            )
+        return None
+
+    return GlobalContextAccess(data_of)
+
+
+def _of_mock(name: str, projection: str, outside: Outside, system: System) -> Json:
+    root = given_data(name, outside.mocks.global_data[name], system)
+    if not projection:
+        return root
+    missing = f'projection "{projection}" not found in global context entry "{name}"'
+    if root.__class__ is not dict:
+        raise LookupError(f"{missing}: stored value is not an object")
+    if projection not in root:
+        raise LookupError(missing)
+    return root[projection]
+
+
+def constants() -> dict[str, Any]:
+    """Return the values that are the same in every evaluation, by the names of variables."""
+    return {"json": JsonCodec(), "yaml": YamlCodec(), "mylib_version": ""}

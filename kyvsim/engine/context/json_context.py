@@ -1,0 +1,271 @@
+"""What expressions of one rule evaluation see: plain values, and entries loaded when asked for."""
+
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.jmespath import System
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.explanation import Step, StepKind, Value
+from kyvsim.model.ports import Outside
+from kyvsim.model.probe import Probe, following
+
+# What expressions of one rule evaluation see: plain values, and entries loaded when asked for.
+
+
+# Variables given by dotted names, put into the data that expressions see.
+
+
+@lru_cache(maxsize=1024)
+def split_name(name: str) -> tuple[str, ...]:
+    """Return the parts of a dotted name; quotes keep dots together, as in `"a.b".c`.
+
+    upstream: pkg/engine/context (AddVariable reads the name as a line of dot-separated values).
+    """
+    if '"' not in name:
+        return tuple(name.split("."))
+
+    return tuple(next(csv.reader([name], delimiter=".")))
+
+
+def top_names(variables: Mapping[str, Json]) -> frozenset[str]:
+    """Return the top-level names that the variables stand in."""
+    return frozenset(split_name(name)[0] for name in variables)
+
+
+class _Copied(dict[str, "_Copied"]):
+    """The fields of a map whose maps were copied, and the same of these."""
+
+
+def with_variables(data: dict[str, Json], variables: Mapping[str, Json]) -> dict[str, Json]:
+    """Return `data` with the variables merged in; maps are merged, everything else is replaced.
+
+    Each map is copied once, however many of the variables are below it.
+    """
+    found: Json = dict(data)
+    copied = _Copied()
+    for name, value in variables.items():
+        parts = split_name(name)
+        if not parts:
+            found, copied = _merged(found, value), _Copied()
+            found = dict(found) if found.__class__ is dict else found
+            continue
+        if found.__class__ is not dict:
+            found = {}
+        _put(found, copied, parts, value)
+    return found  # type: ignore[no-any-return]
+
+
+def _put(data: dict[str, Json], copied: _Copied, parts: Sequence[str], value: Json) -> None:
+    """Merge a value into a map that is a copy, as are those of its fields that are in `copied`."""
+    *lead, last = parts
+    for part in lead:
+        if part not in copied:
+            inner = data.get(part)
+            data[part] = dict(inner) if inner.__class__ is dict else {}
+            copied[part] = _Copied()
+        data, copied = data[part], copied[part]
+    data[last] = _merged(data.get(last), value)
+    copied.pop(last, None)
+
+
+def _merged(old: Json, new: Json) -> Json:
+    if old.__class__ is not dict or new.__class__ is not dict:
+        return new
+    return {**old, **{key: _merged(old.get(key), value) for key, value in new.items()}}
+
+
+# What expressions of one rule evaluation see: plain values, and entries loaded when asked for.
+
+
+class _Skipped:
+    """Marks an entry that stays undefined because nothing here can answer it."""
+
+
+SKIPPED = _Skipped()
+
+_NO_NAMES: frozenset[str] = frozenset()
+_NOTHING: Mapping[str, Json] = MappingProxyType({})
+
+EntryLoader = Callable[["JSONContext"], Json]
+"""Computes an entry's value from what stands before it; `SKIPPED` leaves it undefined.
+
+Raises `QueryError` where the value cannot be computed.
+"""
+
+
+class _LazyEntry:
+    """A named value that is computed once, when an expression first asks for it."""
+
+    __slots__ = ("_load", "_value", "name")
+
+    def __init__(self, name: str, load: EntryLoader) -> None:
+        self.name = name
+        self._load = load
+        self._value: Json = None
+
+    def value(self, before: "JSONContext") -> Json:
+        """Return the value, computed on first use from what stands `before` this entry."""
+        # A loop's later elements see what an outer entry gave for the first, as upstream.
+        if self._value is None:
+            self._value = self._load(before)
+        return self._value
+
+
+class JSONContext:
+    """Top-level names of one evaluation. Layers share entries, never the data they write.
+
+    upstream: pkg/engine/context. There a checkpoint is restored after each element of a loop;
+    here each element gets a layer of its own.
+    """
+
+    __slots__ = (
+        "_data",
+        "_entries",
+        "_entry_names",
+        "_settled",
+        "_valued",
+        "_variables",
+        "deleting",
+        "hints",
+        "outside",
+        "policy_namespace",
+    )
+
+    def __init__(
+        self,
+        data: dict[str, Json],
+        outside: Outside,
+        *,
+        deleting: bool,
+        valued: frozenset[str] = _NO_NAMES,
+        loaders: Iterable[tuple[str, EntryLoader]] = (),
+    ) -> None:
+        self._data = data
+        self._entries: tuple[_LazyEntry, ...] = ()
+        self._entry_names: frozenset[str] = _NO_NAMES
+        if loaders:
+            self._hold(tuple([_LazyEntry(name, load) for name, load in loaders]))
+        self._settled: set[_LazyEntry] = set()
+        self._valued = valued
+        self._variables = _NOTHING
+        self.outside = outside
+        self.deleting = deleting
+        self.hints: list[str] = []
+        """What nothing answered while entries were loaded, and how to answer it.
+
+        All layers write into one list."""
+        self.policy_namespace = ""
+        """Where a namespaced policy may look; "" for everywhere."""
+
+    def root(self, names: frozenset[str]) -> Json:
+        """Return the data for a query that may read the top-level `names`.
+
+        Raises `QueryError` where an entry among them cannot be computed.
+        """
+        if not self._entry_names.isdisjoint(names):
+            self._settle(names)
+        return self._data
+
+    def _settle(self, names: frozenset[str]) -> None:
+        for position, entry in enumerate(self._entries):
+            if entry.name not in names or entry in self._settled:
+                continue
+            # Marked first: an entry that reads its own name finds nothing there.
+            self._settled.add(entry)
+            value = entry.value(self._until(position))
+            if value is not SKIPPED:
+                self._data[entry.name] = value
+
+    def _hold(self, entries: tuple[_LazyEntry, ...]) -> None:
+        self._entries = entries
+        self._entry_names = frozenset([entry.name for entry in entries])
+
+    def _until(self, position: int) -> "JSONContext":
+        earlier = JSONContext(self._data, self.outside, deleting=self.deleting, valued=self._valued)
+        earlier.hints = self.hints
+        earlier.policy_namespace = self.policy_namespace
+        earlier._hold(self._entries[:position])
+        earlier._settled = self._settled
+        return earlier
+
+    def layer(
+        self,
+        values: Mapping[str, Json],
+        loaders: Iterable[tuple[str, EntryLoader]] = (),
+        variables: Mapping[str, Json] = _NOTHING,
+    ) -> "JSONContext":
+        """Return a context with further values and entries; this one stays as it is.
+
+        Dotted `variables` are merged in here, and again in every layer above. They are what a user
+        gave: entries of their names need not ask anyone.
+        """
+        given = variables or self._variables
+        data = {**self._data, **values}
+        if given:
+            data = with_variables(data, given)
+        valued = self._valued | top_names(variables) if variables else self._valued
+        added = JSONContext(data, self.outside, deleting=self.deleting, valued=valued)
+        added._variables = given
+        added._settled = {*self._settled}
+        added.hints = self.hints
+        added.policy_namespace = self.policy_namespace
+        if loaders:
+            added._hold((*self._entries, *(_LazyEntry(name, load) for name, load in loaders)))
+        else:
+            added._entries, added._entry_names = self._entries, self._entry_names
+        return added
+
+    def confined(self, namespace: str) -> "JSONContext":
+        """Return a context whose entries may only ask for what is in a namespace."""
+        inside = self.layer(_NOTHING)
+        inside.policy_namespace = namespace
+        return inside
+
+    def asking(self, outside: Outside) -> "JSONContext":
+        """Return a context whose entries ask another world outside."""
+        elsewhere = self.layer(_NOTHING)
+        elsewhere.outside = outside
+        return elsewhere
+
+    def holds(self, name: str) -> bool:
+        """Return whether a user gave a value for a top-level name, or for something in it."""
+        return name in self._valued
+
+    def with_object(self, obj: Json) -> "JSONContext":
+        """Return a context in which `request.object` is another one."""
+        seen = self.outside.as_json(obj)
+        return self.layer({"request": {**self._data["request"], "object": seen}})
+
+
+# Context entries that tell their values when something first asks for them.
+
+
+def followed_entries(
+    entries: Iterable[tuple[str, EntryLoader]], probe: Probe
+) -> tuple[tuple[str, EntryLoader], ...]:
+    """Return entries that tell what is loaded; `probe` is that of the list they stand in."""
+    return tuple(
+        (name, following(probe.at(index), load, Step(StepKind.CONTEXT, name), _told))
+        for index, (name, load) in enumerate(entries)
+    )
+
+
+def _told(step: Step, found: Json, _: JSONContext) -> Step:
+    if found is SKIPPED:
+        return step._replace(note="nothing answers it")
+    return step._replace(found=Value(found))
+
+
+# What a context loader is: the field it reads, and how an entry with that field is compiled.
+
+
+class ContextLoader(NamedTuple):
+    """One source of context entries."""
+
+    field: str
+    """The field of an entry that this loader reads, such as `configMap`."""
+    compile: Callable[[str, Json, System], EntryLoader]
+    """Takes the entry's name and what stands in its field."""

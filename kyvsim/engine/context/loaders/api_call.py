@@ -1,0 +1,265 @@
+"""`apiCall` entries: calls of the Kubernetes API, answered by the objects given, and of services.
+
+Source of the rules: upstream pkg/engine/apicall, pkg/engine/context/loaders/apicall.go and, for
+answers that are given, cmd/cli/kubectl-kyverno/store/contextloader.go.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from posixpath import normpath
+from typing import NamedTuple
+
+from kyvsim.engine.context.access_review import can_review, review
+from kyvsim.engine.context.cluster_api import (
+    CallError,
+    NoRightError,
+    NotThereError,
+    answer_get,
+    parse_path,
+)
+from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
+from kyvsim.jmespath import (
+    Query,
+    QueryError,
+    QuerySyntaxError,
+    System,
+    compile_query,
+    compile_template,
+)
+from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.model.ports import ClusterView, Outside
+from kyvsim.model.values import CallAnswer
+
+_NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")
+_REVIEWS = frozenset(
+    {
+        ("authorization.k8s.io/v1", "subjectaccessreviews"),
+        ("authorization.k8s.io/v1", "localsubjectaccessreviews"),
+    }
+)
+
+
+class _Call(NamedTuple):
+    """A call whose variables are filled in."""
+
+    path: str
+    """The URL path of a call of the API, "" for one of a service."""
+    url: str
+    """The URL of a service, or again the path."""
+    method: str
+    data: Mapping[str, Json]
+
+    def mock(self) -> str:
+        """Return what to write to give the call's answer."""
+        field = "urlPath" if self.path else "url"
+        return (
+            "give its answer in the values file: apiCallResponses: "
+            f'[{{{field}: "{self.url}", method: {self.method}, response: {{body: {{}}}}}}]'
+        )
+
+
+class _Entry(NamedTuple):
+    """What a loader knows of its entry."""
+
+    name: str
+    default: Json
+    query_of: Callable[[Mapping[str, Json]], Query | None]
+    """Takes the entry with its variables filled in; raises `QueryError`."""
+
+
+def _compile(name: str, spec: Json, system: System) -> EntryLoader:
+    template = compile_template(with_floats(spec), system)
+    entry = _Entry(name, with_floats(spec.get("default")), _compile_query(name, spec, system))
+    shown = spec.get("urlPath") or ""
+
+    def load(scope: JSONContext) -> Json:
+        answers_nothing = not scope.outside.answers_calls and not scope.outside.mocks.calls
+        if answers_nothing and scope.holds(name):
+            return SKIPPED
+        try:
+            filled = template.render(scope)
+        except QueryError as error:
+            if answers_nothing or scope.holds(name):
+                return SKIPPED
+            raise QueryError(
+                "failed to fetch data for APICall: failed to substitute variables in context entry "
+                f"{name} {shown}: {error.message}"
+            ) from error
+        call = _call_of(filled)
+        mock = scope.outside.mocks.answer(call.method, call.url) if call.url else None
+        if mock is not None:
+            return _mocked(mock, entry, filled)
+        if scope.outside.answers_calls:
+            return _asked(call, entry, filled, scope)
+        if not scope.holds(name):
+            scope.hints.append(
+                f"there is no cluster to ask for context entry `{name}`: {call.mock()}"
+            )
+        return SKIPPED
+
+    return load
+
+
+def _compile_query(
+    name: str, spec: Json, system: System
+) -> Callable[[Mapping[str, Json]], Query | None]:
+    written = spec.get("jmesPath") or ""
+    if "{{" not in written:
+        query = compile_query(written.strip(), system) if written else None
+        return lambda _: query
+
+    def query_of(filled: Mapping[str, Json]) -> Query | None:
+        text = filled["jmesPath"]
+        try:
+            return compile_query(str(text).strip(), system)
+        except QuerySyntaxError as error:
+            raise QueryError(
+                "failed to store data for APICall: failed to apply JMESPath "
+                f"{text} for context entry {name}: {error}"
+            ) from error
+
+    return query_of
+
+
+def _call_of(filled: Mapping[str, Json]) -> _Call:
+    path = filled.get("urlPath") or ""
+    service = (filled.get("service") or {}).get("url") or ""
+    data = {item["key"]: item.get("value") for item in filled.get("data") or ()}
+    # A mock is looked for under the service's URL first, a call goes to the path first.
+    return _Call(path, service or path, filled.get("method") or "GET", data)
+
+
+def _mocked(mock: CallAnswer, entry: _Entry, filled: Mapping[str, Json]) -> Json:
+    if not mock.good:
+        raise QueryError(
+            f'HTTP {mock.status} from apiCall mock for context entry "{entry.name}" '
+            "(v1 apiCall treats non-2xx as failure)"
+        )
+    query = entry.query_of(filled)
+    if query is None:
+        return mock.body
+    try:
+        return query.evaluate(mock.body)
+    except QueryError as error:
+        raise QueryError(
+            f'failed to apply JMESPath "{query.text}" for context entry "{entry.name}": '
+            f"{error.message}"
+        ) from error
+
+
+def _asked(call: _Call, entry: _Entry, filled: Mapping[str, Json], scope: JSONContext) -> Json:
+    """Return what the objects given answer, where the user gave no value."""
+    _check_namespace(call.path, scope.policy_namespace)
+    if scope.holds(entry.name):
+        return SKIPPED
+    try:
+        body = _answer(call, entry.name, scope)
+    except CallError as error:
+        if entry.default is not None:
+            if not isinstance(error, NotThereError):
+                scope.hints.append(f"the default of context entry `{entry.name}` is used: {error}")
+            return entry.default
+        if isinstance(error, NotThereError):
+            scope.hints.append(_missing(entry.name, error.missing, call))
+        raise QueryError(f"failed to fetch data for APICall: {error}") from error
+    if _is_empty(body) and _is_guessed(call, scope.outside.cluster):
+        scope.hints.append(_of_unknown_kind(entry.name, call))
+    seen = scope.outside.as_json(body)
+    if entry.default is not None and seen == entry.default:
+        return seen
+    return _queried(seen, entry, filled)
+
+
+def _queried(body: Json, entry: _Entry, filled: Mapping[str, Json]) -> Json:
+    query = entry.query_of(filled)
+    if query is None:
+        return body
+    try:
+        return query.evaluate(body)
+    except QueryError as error:
+        raise QueryError(
+            "failed to store data for APICall: failed to apply JMESPath "
+            f"{query.text} for context entry {entry.name}: {error.message}"
+        ) from error
+
+
+def _check_namespace(path: str, namespace: str) -> None:
+    """Raise `QueryError` where a namespaced policy looks outside its namespace."""
+    if not namespace:
+        return
+    clean = normpath(path) if path else "."
+    found = _NAMESPACED.match(clean)
+    if found is None:
+        problem = (
+            f"path {clean} does not contain a namespace segment, "
+            "which is required for namespaced policies"
+        )
+    elif found[1] != namespace:
+        problem = (
+            f"path {clean} refers to namespace {found[1]}, "
+            f"which is different from the policy namespace {namespace}"
+        )
+    else:
+        return
+    raise QueryError(f"failed to fetch data for APICall: {problem}")
+
+
+def _answer(call: _Call, name: str, scope: JSONContext) -> Json:
+    if not call.path:
+        raise CallError(
+            f"failed to execute HTTP request for APICall {name}: {call.method} {call.url}: "
+            f"kyvsim calls no services; {call.mock()}"
+        )
+    start = f"failed to {call.method} resource with raw url: {call.path}: "
+    try:
+        return _answer_of_api(call, scope.outside)
+    except NotThereError as error:
+        raise NotThereError(f"{start}{error}", error.missing) from error
+    except NoRightError as error:
+        scope.hints.append(f"context entry `{name}`: {error.reason}")
+        raise CallError(f"{start}{error}") from error
+    except CallError as error:
+        # No values file answers for a cluster.
+        way_out = "" if scope.outside.account else f"; {call.mock()}"
+        raise CallError(f"{start}{error}{way_out}") from error
+
+
+def _answer_of_api(call: _Call, outside: Outside) -> Json:
+    cluster = outside.cluster
+    if call.method == "GET":
+        return answer_get(call.path, cluster, outside.account)
+    wanted = parse_path(call.path)
+    if wanted is None or wanted.name or (wanted.api_version, wanted.resource) not in _REVIEWS:
+        raise CallError("kyvsim answers no such call")
+    if not can_review(cluster):
+        raise CallError("no RBAC objects are given to answer from")
+    return review(call.data, cluster, wanted.namespace)
+
+
+def _is_empty(body: Json) -> bool:
+    return body.__class__ is dict and body.get("items") == []
+
+
+def _is_guessed(call: _Call, cluster: ClusterView) -> bool:
+    wanted = parse_path(call.path.partition("?")[0])
+    return wanted is not None and cluster.guesses(wanted.api_version, wanted.resource)
+
+
+def _of_unknown_kind(entry: str, call: _Call) -> str:
+    return (
+        f"nothing given tells what kind {call.path} is, so context entry `{entry}` finds none of"
+        f" it: give its CustomResourceDefinition with --crd-path; or {call.mock()}"
+    )
+
+
+def _missing(entry: str, missing: ObjectKey, call: _Call) -> str:
+    namespace = f', namespace: "{missing.namespace}"' if missing.namespace else ""
+    return (
+        f"{missing.kind} {missing.name} of context entry `{entry}` is not among the resources: "
+        f"give it with them: {{apiVersion: {missing.api_version}, kind: {missing.kind}, "
+        f'metadata: {{name: "{missing.name}"{namespace}}}}}; or {call.mock()}'
+    )
+
+
+LOADER = ContextLoader("apiCall", _compile)

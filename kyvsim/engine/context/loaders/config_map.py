@@ -1,0 +1,63 @@
+"""`configMap` entries: data and metadata of a ConfigMap among the given objects.
+
+Source of the rules: upstream pkg/engine/context/loaders/configmap.go.
+"""
+
+from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
+from kyvsim.jmespath import QueryError, System, compile_template
+from kyvsim.kubernetes.objects import Json, metadata
+
+
+def _compile(name: str, spec: Json, system: System) -> EntryLoader:
+    template = compile_template(
+        {"name": spec.get("name") or "", "namespace": spec.get("namespace") or ""}, system
+    )
+
+    def load(scope: JSONContext) -> Json:
+        if not scope.outside.answers_calls:
+            if not scope.holds(name):
+                scope.hints.append(
+                    f"there is no cluster to ask for context entry `{name}`: {_value(name)}"
+                )
+            return SKIPPED
+        try:
+            wanted = template.value if template.constant else template.render(scope)
+        except QueryError as error:
+            if scope.holds(name):
+                return SKIPPED
+            raise QueryError(
+                f"failed to retrieve config map for context entry {name}: failed to substitute "
+                f"variables in context {name} configMap: {error.message}"
+            ) from error
+        namespace = wanted["namespace"] or scope.policy_namespace or "default"
+        if scope.policy_namespace not in {"", namespace}:
+            raise QueryError(
+                f"failed to retrieve config map for context entry {name}: context entry {name}: "
+                f'configMap namespace "{namespace}" is different from policy namespace '
+                f'"{scope.policy_namespace}"'
+            )
+        if scope.holds(name):
+            return SKIPPED
+        found = scope.outside.cluster.get("v1", "ConfigMap", namespace, wanted["name"])
+        if found is None:
+            # Without a cluster the entry stays undefined, as upstream has it.
+            scope.hints.append(_missing(name, namespace, wanted["name"]))
+            return SKIPPED
+        return scope.outside.as_json({"data": found.get("data"), "metadata": metadata(found)})
+
+    return load
+
+
+def _missing(entry: str, namespace: str, name: str) -> str:
+    return (
+        f"ConfigMap {namespace}/{name} of context entry `{entry}` is not among the resources: "
+        f'give it with them: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: "{name}", '
+        f'namespace: "{namespace}"}}, data: {{}}}}; or {_value(entry)}'
+    )
+
+
+def _value(entry: str) -> str:
+    return f'give its data in the values file: globalValues: {{"{entry}.data": {{}}}}'
+
+
+LOADER = ContextLoader("configMap", _compile)

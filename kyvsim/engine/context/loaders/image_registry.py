@@ -1,0 +1,93 @@
+"""`imageRegistry` entries: what a registry would say of an image, from recorded data.
+
+No registry is ever asked. What it would have said stands in the `images` section of a values file,
+by the reference of the image with its registry and its tag or digest; besides what verifyImages
+reads there, an image can have the JSON of its `manifest`, `manifestList` and `configData`.
+Source of the rules: upstream pkg/engine/context/loaders/imagedata.go.
+"""
+
+from typing import Final
+
+from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
+from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query, compile_template
+from kyvsim.kubernetes.image import parse_image
+from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.values import ImageData
+
+
+def _compile(name: str, spec: Json, system: System) -> EntryLoader:
+    template = compile_template(
+        {"reference": spec.get("reference") or "", "jmesPath": spec.get("jmesPath") or ""},
+        system,
+    )
+
+    def load(scope: JSONContext) -> Json:
+        if scope.holds(name):
+            return SKIPPED
+        try:
+            filled = template.render(scope)
+        except QueryError as error:
+            raise QueryError(
+                f"failed to load image reference for context entry {name}: {error.message}"
+            ) from error
+        data = with_floats(_recorded(name, str(filled["reference"]), scope))
+        path = filled["jmesPath"]
+        return _queried(data, path, name, system) if path else data
+
+    return load
+
+
+def _queried(data: Json, path: str, name: str, system: System) -> Json:
+    try:
+        return compile_query(path.strip(), system).evaluate(data)
+    except (QueryError, QuerySyntaxError) as error:
+        raise QueryError(
+            f"failed to apply JMESPath ({path}) results to context entry {name}, "
+            f"error: {error.message}"
+        ) from error
+
+
+def _recorded(name: str, text: str, scope: JSONContext) -> Json:
+    try:
+        image = parse_image(text)
+    except ValueError as error:
+        raise QueryError(f"failed to fetch image data for context entry {name}: {error}") from error
+    found = scope.outside.mocks.images.get(image.reference)
+    told = f"failed to fetch image data of {text} for context entry {name}: kyvsim asks no registry"
+    # An undefined entry could let an image pass that nobody looked at.
+    if found is None:
+        raise QueryError(
+            f'{told}; give its answer in the values file: images: {{"{image.reference}": '
+            "{digest: sha256:…, manifest: {}, configData: {}}}"
+        )
+    documents = _documents(found)
+    lacking = [field for field in _ALWAYS if documents[field] is None]
+    if lacking:
+        fields = " and no ".join(f"`{field}`" for field in lacking)
+        raise QueryError(
+            f"{told}; what the values file gives of `{image.reference}` below `images` has no "
+            f"{fields}: a registry answers with both"
+        )
+    repository = f"{image.registry}/{image.path}"
+    return {
+        "image": text,
+        "resolvedImage": f"{repository}@{found.digest or image.digest}",
+        **image.as_data(),
+        **documents,
+    }
+
+
+_ALWAYS: Final = ("manifest", "configData")
+"""What a registry tells of every image."""
+
+
+def _documents(found: ImageData) -> dict[str, Json]:
+    return {
+        "manifest": found.manifest,
+        "manifestList": found.manifest_list,
+        "configData": found.config,
+    }
+
+
+LOADER = ContextLoader("imageRegistry", _compile)

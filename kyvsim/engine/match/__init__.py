@@ -1,0 +1,24 @@
+"""Match and exclude blocks, compiled to predicates over the facts of a request."""
+
+from kyvsim.engine.match.block import (
+    Predicate,
+    compile_exception_match,
+    compile_match,
+    compile_rule_match,
+    matches_by_kind,
+)
+from kyvsim.engine.match.criteria import KindIndexEntry, kinds_of_block
+from kyvsim.engine.match.facts import MatchFacts, facts_after_change, match_facts
+
+__all__ = [
+    "KindIndexEntry",
+    "MatchFacts",
+    "Predicate",
+    "compile_exception_match",
+    "compile_match",
+    "compile_rule_match",
+    "facts_after_change",
+    "kinds_of_block",
+    "match_facts",
+    "matches_by_kind",
+]

@@ -1,0 +1,316 @@
+"""Whole match and exclude blocks: `any`, `all` and the old single filter."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from kyvsim.engine.match.criteria import (
+    names_users,
+    resource_criteria,
+    resource_fields,
+    user_criteria,
+    user_fields,
+)
+from kyvsim.engine.match.facts import MatchFacts
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.explanation import Step, StepKind, Value
+from kyvsim.model.ports import Meter
+from kyvsim.model.probe import NO_PROBE, PointKind, Probe, following, tell
+from kyvsim.model.request import UserInfo
+from kyvsim.model.source import Path
+
+# Match and exclude blocks that tell which part of them said what.
+
+
+_Predicate: TypeAlias = Callable[[MatchFacts], bool]
+_Blocks: TypeAlias = tuple[_Predicate | None, _Predicate, _Predicate | None]
+
+_NOBODY = UserInfo()
+
+
+def followed_blocks(blocks: _Blocks, policy_namespace: str, probe: Probe) -> _Blocks:
+    """Return the parts of a rule's match as ones that tell: its namespace, match and exclude."""
+    confined, matches, excludes = blocks
+    if confined is not None:
+        asked = Step(
+            StepKind.MATCH,
+            "namespace of the policy",
+            wanted=Value(policy_namespace),
+            path=("metadata", "namespace"),
+            rooted=True,
+        )
+        confined = following(probe, confined, asked, _in_namespace)
+    matches = followed_block(matches, StepKind.MATCH, probe.at("match"))
+    if excludes is not None:
+        excludes = followed_block(excludes, StepKind.EXCLUDE, probe.at("exclude"))
+    return confined, matches, excludes
+
+
+def followed_block(matches: _Predicate, kind: str, probe: Probe) -> _Predicate:
+    """Return a whole block, `match` or `exclude`, as one that tells whether it matched."""
+    return following(probe, matches, Step(StepKind(kind), kind), _answered)
+
+
+def followed_filter(matches: _Predicate, probe: Probe) -> _Predicate:
+    """Return a filter as one that tells whether it matched; a block that is its own is told."""
+    if not probe.name.endswith("]"):
+        return matches
+    return following(probe, matches, Step(StepKind.FILTER, probe.name), _answered)
+
+
+def followed_criteria(
+    block: Json, resources: list[_Predicate], user: list[_Predicate], probe: Probe
+) -> tuple[list[_Predicate], list[_Predicate]]:
+    """Return the criteria of a filter as ones that tell: on the object, and on the user."""
+    written = block.get("resources") or {}
+    on_object = zip(resource_fields(written), resources, strict=True)
+    on_user = zip(user_fields(block), user, strict=True)
+    return (
+        [
+            _followed_criterion(one, name, written, probe.at("resources", name))
+            for name, one in on_object
+        ],
+        [_followed_criterion(one, name, block, probe.at(name)) for name, one in on_user],
+    )
+
+
+def followed_user(matches: _Predicate, block: Json, probe: Probe, *, absent: bool) -> _Predicate:
+    """Return a filter that tells of its criteria on the user where none is given.
+
+    `absent` says that they count as absent then; else the filter matches nothing.
+    """
+
+    def told(facts: MatchFacts) -> bool:
+        found = matches(facts)
+        if facts.user is None:
+            for name in user_fields(block):
+                note = _without_user(name, facts)
+                asked = Step(StepKind.CRITERION, name, wanted=Value(block[name]), note=note)
+                tell(probe.at(name), asked._replace(answer=None if absent else False))
+        return found
+
+    return told
+
+
+def _without_user(name: str, facts: MatchFacts) -> str:
+    return _GIVES_USER[name] if facts.operation else "there is no request, and no user"
+
+
+def _followed_criterion(holds: _Predicate, name: str, block: Json, probe: Probe) -> _Predicate:
+    look, path = _LOOKED_AT[name]
+    asked = Step(
+        StepKind.CRITERION, name, wanted=Value(block[name]), path=path, rooted=path is not None
+    )
+
+    def answered(step: Step, found: bool, facts: MatchFacts) -> Step:
+        if facts.user is None and name in _GIVES_USER:
+            return step._replace(answer=found, note=_without_user(name, facts))
+        return step._replace(answer=found, found=Value(look(facts)))
+
+    return following(probe, holds, asked, answered)
+
+
+def _answered(step: Step, found: bool, _: MatchFacts) -> Step:
+    return step._replace(answer=found)
+
+
+def _in_namespace(step: Step, found: bool, facts: MatchFacts) -> Step:
+    return step._replace(answer=found, found=Value(facts.namespace))
+
+
+def kind_text(facts: MatchFacts) -> str:
+    """Return a request's kind as selectors write it: `apps/v1/Deployment`, `v1/Pod/status`."""
+    return "/".join(
+        part for part in (facts.group, facts.version, facts.kind, facts.subresource) if part
+    )
+
+
+def _user(facts: MatchFacts) -> Json:
+    user = facts.user or _NOBODY
+    return {"username": user.username, "groups": list(user.groups)}
+
+
+_GIVES_USER: Mapping[str, str] = MappingProxyType(
+    {
+        "roles": "no user is given: --userinfo gives one with roles",
+        "clusterRoles": "no user is given: --userinfo gives one with clusterRoles",
+        "subjects": "no user is given: --as and --as-group give one, or --userinfo",
+    }
+)
+"""What is said of a criterion on the user where none is given."""
+
+_LOOKED_AT: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = MappingProxyType(
+    {
+        "operations": (lambda facts: facts.operation, None),
+        "kinds": (kind_text, ("kind",)),
+        "name": (lambda facts: facts.name, ("metadata", "name")),
+        "names": (lambda facts: facts.name, ("metadata", "name")),
+        "namespaces": (lambda facts: facts.namespace_or_own_name, ("metadata", "namespace")),
+        "annotations": (lambda facts: dict(facts.annotations), ("metadata", "annotations")),
+        "selector": (lambda facts: dict(facts.labels), ("metadata", "labels")),
+        "namespaceSelector": (lambda facts: dict(facts.namespace_labels), None),
+        "roles": (lambda facts: list((facts.user or _NOBODY).roles), None),
+        "clusterRoles": (lambda facts: list((facts.user or _NOBODY).cluster_roles), None),
+        "subjects": (_user, None),
+    }
+)
+"""What each criterion looks at, and where that stands in the object, if it does."""
+
+
+# Whole match and exclude blocks: `any`, `all` and the old single filter.
+
+
+Predicate = Callable[[MatchFacts], bool]
+_CompileFilter = Callable[[Json, Probe, Meter | None], Predicate]
+
+_OF_KIND: Final = frozenset({"kinds", "operations"})
+
+
+def compile_rule_match(
+    match: Json,
+    exclude: Json,
+    policy_namespace: str,
+    probe: Probe = NO_PROBE,
+    meter: Meter | None = None,
+) -> Predicate:
+    """Return whether a rule with these blocks applies to a request.
+
+    `policy_namespace` is "" for a ClusterPolicy; a namespaced policy sees its own namespace only.
+    The predicate raises BudgetError where `meter` has no steps left.
+    upstream: pkg/engine/utils/match.go, MatchesResourceDescription
+    """
+    matches = compile_match(match or {}, probe.at("match"), meter)
+    left_out = probe.at("exclude")
+    excludes = _compile_block(exclude, _probed_exclude_filter, left_out, meter) if exclude else None
+    confined = _inside(policy_namespace) if policy_namespace else None
+    if probe.follower is not None:
+        confined, matches, excludes = followed_blocks(
+            (confined, matches, excludes), policy_namespace, probe
+        )
+
+    def applies(facts: MatchFacts) -> bool:
+        if confined and not confined(facts):
+            return False
+        return matches(facts) and not (excludes and excludes(facts))
+
+    return applies
+
+
+def _inside(namespace: str) -> Predicate:
+    return lambda facts: namespace == facts.namespace
+
+
+def matches_by_kind(match: Json) -> bool:
+    """Return whether a match block looks at nothing but kind and operation.
+
+    What it says of one object it says of all of the kind, for every user and where none is known.
+    """
+    block = match or {}
+    filters = block.get("any") or block.get("all") or [block]
+    return all(map(_asks_kind, filters))
+
+
+def _asks_kind(block: Json) -> bool:
+    resources = block.get("resources") or {}
+    criteria = {name for name, value in resources.items() if value is not None}
+    return bool(resources.get("kinds")) and criteria <= _OF_KIND and not user_criteria(block)
+
+
+def compile_match(block: Json, probe: Probe = NO_PROBE, meter: Meter | None = None) -> Predicate:
+    """Return whether a match block applies to a request."""
+    return _compile_block(block, _probed_match_filter, probe, meter)
+
+
+def compile_exception_match(
+    block: Json, probe: Probe = NO_PROBE, meter: Meter | None = None
+) -> Predicate:
+    """Return whether the match block of a policy exception covers a request.
+
+    Unlike a rule's it knows no operations, and asks for the user also where none is given.
+    upstream: pkg/engine/utils/exceptions.go
+    """
+    return _compile_block(block, _exception_filter, probe, meter)
+
+
+def _compile_block(
+    block: Json, compile_filter: _CompileFilter, probe: Probe, meter: Meter | None
+) -> Predicate:
+    if some := block.get("any"):
+        return _any_of(compile_filter(one, probe.at("any", n), meter) for n, one in enumerate(some))
+    if every := block.get("all"):
+        checks = (compile_filter(one, probe.at("all", n), meter) for n, one in enumerate(every))
+        return _all_of(checks)
+    return compile_filter(block, probe, meter)
+
+
+def _probed_match_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
+    return probe.branch(PointKind.MATCH, "matched", _match_filter(block, probe, meter))
+
+
+def _probed_exclude_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
+    return probe.branch(PointKind.EXCLUDE, "excluded", _exclude_filter(block, probe, meter))
+
+
+def _match_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
+    resources, user = _criteria(block, probe, meter)
+    if not resources and not user:
+        return _followed(lambda _: False, probe)
+    holds_for_object, holds_for_user = _all_of(resources), _all_of(user)
+
+    def matches(facts: MatchFacts) -> bool:
+        # Without admission info the criteria on users count as absent, and a filter without any
+        # criterion matches nothing.
+        if facts.user is None:
+            return bool(resources) and holds_for_object(facts)
+        return holds_for_object(facts) and holds_for_user(facts)
+
+    if probe.follower is None or not user:
+        return _followed(matches, probe)
+    return _followed(followed_user(matches, block, probe, absent=bool(resources)), probe)
+
+
+def _exclude_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
+    resources, user = _criteria(block, probe, meter)
+    criteria = resources + user
+    # upstream takes an empty list of users for something that is asked, and fulfilled.
+    asks = bool(criteria) or names_users(block)
+    return _followed(_all_of(criteria) if asks else lambda _: False, probe)
+
+
+def _criteria(
+    block: Json, probe: Probe, meter: Meter | None
+) -> tuple[list[Predicate], list[Predicate]]:
+    """Return the criteria of a filter: on the object, and on the user."""
+    resources = resource_criteria(block.get("resources") or {}, meter)
+    user = user_criteria(block)
+    if probe.follower is None:
+        return resources, user
+    return followed_criteria(block, resources, user, probe)
+
+
+def _followed(matches: Predicate, probe: Probe) -> Predicate:
+    """Return a filter as one that tells whether it matched, if anybody follows."""
+    if probe.follower is None:
+        return matches
+    return followed_filter(matches, probe)
+
+
+def _exception_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
+    asked = {name: value for name, value in block.items() if value}
+    resources = asked.get("resources", {}).items()
+    known = {name: value for name, value in resources if name != "operations"}
+    return _exclude_filter({**asked, "resources": known}, probe, meter)
+
+
+def _any_of(checks: Iterable[Predicate]) -> Predicate:
+    alternatives = tuple(checks)
+    if len(alternatives) == 1:
+        return alternatives[0]
+    return lambda facts: any(check(facts) for check in alternatives)
+
+
+def _all_of(checks: Iterable[Predicate]) -> Predicate:
+    conjuncts = tuple(checks)
+    if len(conjuncts) == 1:
+        return conjuncts[0]
+    return lambda facts: all(check(facts) for check in conjuncts)

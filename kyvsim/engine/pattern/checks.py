@@ -1,0 +1,545 @@
+"""Checks of the parts of a pattern: scalars, lists and maps, with their anchors."""
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from functools import partial
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.go_text import sprint
+from kyvsim.kubernetes.numbers import float_equals, int_equals
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import compile_text_pattern, plain_alternatives
+
+# What did not match, and where: built only when a check fails.
+#
+# A place is known when a pattern is compiled but for the list indices in it. So a failing leaf
+# knows its place, and every list that the failure passes on its way out adds one index in front.
+#
+# upstream: pkg/engine/validate (PatternError) and pkg/engine/anchor/error.go.
+
+
+Place: TypeAlias = tuple[str, ...]
+"""Pieces of a path; a list index stands between each two: ("/spec/containers/", "/image/")."""
+Indices: TypeAlias = tuple[int, ...]
+
+ROOT: Final[Place] = ("/",)
+
+CONDITIONAL = "conditional anchor mismatch"
+GLOBAL = "global anchor mismatch"
+NEGATED = "negation anchor matched in resource"
+_COMMON = "anchor m"
+"""Part of all three phrases: most texts are cleared by looking for it alone."""
+
+
+class FailureKind(Enum):
+    """What a mismatch means for the rule."""
+
+    SKIP = "skip"
+    """A conditional or global anchor did not match: the rule does not apply."""
+    FAIL = "fail"
+    """The object breaks the pattern at `PatternFailure.path`."""
+    ERROR = "error"
+    """The object breaks the pattern, but an anchor's key never occurred: there is no path."""
+
+
+class Weight(Enum):
+    """How a mismatch acts on the anchors around it."""
+
+    PLAIN = "plain"
+    SKIP = "skip"
+    NEGATION = "negation"
+
+
+class Mismatch(NamedTuple):
+    """One failed check, on its way out of the pattern."""
+
+    weight: Weight
+    place: Place | None
+    """None where upstream reports no path."""
+    text: Callable[[Indices], str]
+    indices: Indices = ()
+    collected: bool = False
+    """Whether it stands for the mismatches of a whole map or list."""
+
+
+class PatternFailure(NamedTuple):
+    """Why an object does not match a pattern."""
+
+    kind: FailureKind
+    path: str
+    """Such as `/spec/containers/0/image/`; empty unless `kind` is FAIL."""
+    mismatch: Mismatch
+
+    @property
+    def message(self) -> str:
+        """Upstream's text of the mismatch; made when asked, since few results show it."""
+        return self.mismatch.text(self.mismatch.indices)
+
+
+def weigh(text: str) -> Weight:
+    """Return the weight of a plain error's text.
+
+    upstream: an error that lost its type is told by the words in it, even where they come from
+    the object or the pattern.
+    """
+    if _COMMON not in text:
+        return Weight.PLAIN
+    if CONDITIONAL in text or GLOBAL in text:
+        return Weight.SKIP
+    return Weight.NEGATION if NEGATED in text else Weight.PLAIN
+
+
+def below(place: Place, key: str) -> Place:
+    """Return the place of `key` in the map at `place`."""
+    return (*place[:-1], f"{place[-1]}{key}/")
+
+
+def inside(place: Place) -> Place:
+    """Return the place of the elements of the list at `place`."""
+    return (*place, "/")
+
+
+def path_text(place: Place, indices: Indices) -> str:
+    """Return the path of a place, with the list indices filled in."""
+    path = place[0]
+    for at, index in enumerate(indices, 1):
+        path += f"{index}{place[at]}"
+    return path
+
+
+def in_element(mismatch: Mismatch, index: int) -> Mismatch:
+    """Return a mismatch of a list's element as one of the list."""
+    weight, place, text, indices, collected = mismatch
+    return Mismatch(weight, place, text, (index, *indices), collected)
+
+
+def collect(mismatches: Sequence[Mismatch], place: Place) -> Mismatch:
+    """Return one skipping mismatch for several, with their texts joined."""
+    found = tuple(mismatches)
+
+    def text(indices: Indices) -> str:
+        return "; ".join(each.text(indices + each.indices) for each in found)
+
+    return Mismatch(Weight.SKIP, place, text, (), collected=True)
+
+
+def skipping(mismatch: Mismatch, prefix: str) -> Mismatch:
+    """Return a mismatch under a conditional or global anchor as that anchor's own."""
+    inner = mismatch.text
+    return Mismatch(
+        Weight.SKIP, mismatch.place, lambda indices: f"{prefix}: {inner(indices)}", mismatch.indices
+    )
+
+
+# Checks of the parts of a pattern: scalars, lists and maps, with their anchors.
+
+
+# Scalars of patterns: one pattern value to one predicate.
+#
+# upstream: pkg/engine/pattern/pattern.go.
+
+
+Predicate: TypeAlias = Callable[[Json], bool]
+
+
+def compile_scalar(pattern: Json) -> Predicate:
+    """Return a predicate that says whether one value (no list) fits `pattern`.
+
+    A map as pattern fits any map; a list fits nothing.
+    """
+    kind = pattern.__class__
+    if kind is str:
+        return compile_text_pattern(pattern)
+    if kind is bool:
+        return lambda value: value is pattern
+    if kind is int:
+        return partial(int_equals, pattern)
+    if kind is float:
+        return partial(float_equals, pattern)
+    if kind is dict:
+        return lambda value: value.__class__ is dict
+    return _is_nothing if pattern is None else lambda _: False
+
+
+def _is_nothing(value: Json) -> bool:
+    """Return whether a value is null or its type's zero; maps and lists never are."""
+    return value.__class__ is not dict and value.__class__ is not list and not value
+
+
+# What checks of pattern nodes are, and those of scalars.
+#
+# upstream: pkg/engine/validate/validate.go and pkg/engine/anchor/handlers.go.
+
+
+class Notes(NamedTuple):
+    """What one walk over an object notes, in the order in which it comes by."""
+
+    anchors: dict[str, bool]
+    """Conditions and existence anchors met, and whether the object ever had their keys."""
+    tags: dict[object, tuple[str, ...]]
+    """Keys of labels and annotations whose wildcards have been filled in already."""
+
+
+Check: TypeAlias = Callable[[Json, Notes | None], Mismatch | None]
+"""Takes the object's value; gives None where it matches."""
+
+_TYPE_NAMES = MappingProxyType(
+    {
+        str: "string",
+        float: "float64",
+        int: "int64",
+        bool: "bool",
+        type(None): "<nil>",
+        list: "[]interface {}",
+        dict: "map[string]interface {}",
+    }
+)
+
+
+def type_name(value: Json) -> str:
+    """Return the type of a value as messages name it."""
+    return _TYPE_NAMES[value.__class__]
+
+
+def plain_mismatch(place: Place, form: str) -> Mismatch:
+    """Return a mismatch whose text is `form`, with the path for the `%s` it may hold."""
+    before, sign, after = form.partition("%s")
+
+    def text(indices: Indices) -> str:
+        return f"{before}{path_text(place, indices)}{after}" if sign else form
+
+    return Mismatch(weigh(form + "".join(place)), place, text)
+
+
+def scalar_check(pattern: Json, place: Place) -> Check:
+    """Return the check of a scalar; of a list as value every element must fit."""
+    fits = compile_scalar(pattern)
+    mismatch = _scalar_mismatch(pattern, place)
+    if pattern.__class__ is str:
+        return _text_check(pattern, fits, mismatch)
+
+    def check(value: Json, _: Notes | None) -> Mismatch | None:
+        return None if _all_fit(fits, value) else mismatch(value)
+
+    return check
+
+
+def _all_fit(fits: Predicate, value: Json) -> bool:
+    return all(map(fits, value)) if value.__class__ is list else fits(value)
+
+
+def _text_check(pattern: str, fits: Predicate, mismatch: Callable[[Json], Mismatch]) -> Check:
+    """Return the check of a text, with a short way for the value it mostly meets."""
+    plain = plain_alternatives(pattern)
+    truth = pattern == "true"
+
+    def check_truth(value: Json, _: Notes | None) -> Mismatch | None:
+        return None if value is truth or _all_fit(fits, value) else mismatch(value)
+
+    def check(value: Json, _: Notes | None) -> Mismatch | None:
+        if value.__class__ is str and value in plain:
+            return None
+        return None if _all_fit(fits, value) else mismatch(value)
+
+    return check_truth if truth or pattern == "false" else check
+
+
+def _scalar_mismatch(pattern: Json, place: Place) -> Callable[[Json], Mismatch]:
+    wanted = sprint(pattern)
+    fixed = wanted + "".join(place)
+    usual = weigh(fixed)
+
+    def mismatch(value: Json) -> Mismatch:
+        def text(indices: Indices) -> str:
+            found = sprint(value)
+            where = path_text(place, indices)
+            return f"resource value '{found}' does not match '{wanted}' at path {where}"
+
+        kind = value.__class__
+        is_wordy = kind is str or kind is list or kind is dict
+        return Mismatch(weigh(fixed + sprint(value)) if is_wordy else usual, place, text)
+
+    return mismatch
+
+
+def present_check(key: str, place: Place) -> Check:
+    """Return the check of a member `key: "*"` of the map at `place`: any value but null."""
+    mismatch = plain_mismatch(place, f"%s/{key} not found")
+
+    def check(value: Json, _: Notes | None) -> Mismatch | None:
+        return mismatch if value is None else None
+
+    return check
+
+
+# Checks of lists, also under existence anchors.
+#
+# upstream: validateArray and validateArrayOfMaps in pkg/engine/validate/validate.go,
+# existenceHandler in pkg/engine/anchor/handlers.go.
+
+
+def _list_mismatch(place: Place) -> Mismatch:
+    form = (
+        "validation rule failed at path %s, resource does not satisfy the expected overlay pattern"
+    )
+    return plain_mismatch(place, form)
+
+
+def failing_list_check(place: Place, text: str) -> Check:
+    """Return the check of a list pattern that no list matches."""
+    wrong_type, wrong = _list_mismatch(place), plain_mismatch(place, text)
+    return lambda value, _: wrong if value.__class__ is list else wrong_type
+
+
+def scalar_list_check(scalar: Check, place: Place) -> Check:
+    """Return the check of a list pattern that starts with a scalar: all elements must fit it."""
+    wrong_type = _list_mismatch(place)
+    return lambda value, notes: scalar(value, notes) if value.__class__ is list else wrong_type
+
+
+def each_check(element: Check, place: Place) -> Check:
+    """Return the check of a list all of whose elements must match one map pattern.
+
+    Elements that skip are left out; when all of them do, so does the list.
+    """
+    wrong_type = _list_mismatch(place)
+
+    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+        if value.__class__ is not list:
+            return wrong_type
+        skips = None
+        for index, item in enumerate(value):
+            mismatch = element(item, notes)
+            if mismatch is None:
+                continue
+            if mismatch.weight is not Weight.SKIP:
+                return in_element(mismatch, index)
+            skips = [] if skips is None else skips
+            skips.append(in_element(mismatch, index))
+        if skips is not None and len(skips) == len(value):
+            return collect(skips, place)
+        return None
+
+    return check
+
+
+def paired_check(elements: tuple[Check, ...], place: Place) -> Check:
+    """Return the check of a list of lists: each pattern against the element at its index."""
+    wrong_type = _list_mismatch(place)
+
+    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+        if value.__class__ is not list:
+            return wrong_type
+        if len(value) < len(elements):
+            return _length_mismatch(len(value), len(elements))
+        skips = []
+        for index, element in enumerate(elements):
+            mismatch = element(value[index], notes)
+            if mismatch is not None:
+                mismatch = in_element(mismatch, index)
+                if mismatch.weight is not Weight.SKIP:
+                    return mismatch
+                skips.append(mismatch)
+        return collect(skips, place) if len(skips) == len(elements) else None
+
+    return check
+
+
+def _length_mismatch(found: int, wanted: int) -> Mismatch:
+    text = (
+        "validate Array failed, array length mismatch, "
+        f"resource Array len is {found} and pattern Array len is {wanted}"
+    )
+    return Mismatch(Weight.PLAIN, None, lambda _: text)
+
+
+def existence_check(elements: tuple[Check, ...], place: Place) -> Check:
+    """Return the check under an existence anchor: each pattern must match some list element."""
+    nothing_matches = plain_mismatch(place, "existence anchor validation failed at path %s")
+
+    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+        if value.__class__ is not list:
+            return _no_list_mismatch(value, place)
+        for element in elements:
+            if all(element(item, notes) is not None for item in value):
+                return nothing_matches
+        return None
+
+    return check
+
+
+def misused_existence_check(place: Place, text: str) -> Check:
+    """Return the check under an existence anchor whose pattern is no list of maps."""
+    misused = plain_mismatch(place, text)
+    return lambda value, _: misused if value.__class__ is list else _no_list_mismatch(value, place)
+
+
+def _no_list_mismatch(value: Json, place: Place) -> Mismatch:
+    text = f"invalid resource type {type_name(value)}: Existence ^ () anchor can be used only on"
+    return plain_mismatch(place, f"{text} list/array type resource")
+
+
+# Checks of maps: their members, and the anchors that decide whether a map counts.
+#
+# upstream: validateMap in pkg/engine/validate/validate.go, pkg/engine/anchor/handlers.go.
+
+
+class Member(NamedTuple):
+    """One key of a pattern's map."""
+
+    key: str
+    check: Check
+    as_null: bool = False
+    """Whether the object's lack of the key is checked as null."""
+    absent: Mismatch | None = None
+    """The outcome, otherwise, where the object lacks the key."""
+
+
+def map_check(first: tuple[Member, ...], second: tuple[Member, ...], place: Place) -> Check:
+    """Return the check of a map with anchors that may skip: all of them run before the rest."""
+    rest, no_map = plain_map_check(second, place), structure_mismatch(place)
+
+    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+        if value.__class__ is not dict:
+            return no_map(value)
+        mismatch = _check_anchors(first, value, notes, place)
+        return rest(value, notes) if mismatch is None else mismatch
+
+    return check
+
+
+def _check_anchors(
+    members: tuple[Member, ...], value: Json, notes: Notes | None, place: Place
+) -> Mismatch | None:
+    """Check anchors in order; those that skip are collected.
+
+    A skip counts when no anchor of the map matched, or when one of the skips is a single anchor's
+    and not that of a whole map or list below. From then on other mismatches are ignored.
+    """
+    skips: list[Mismatch] = []
+    is_applied = is_single = False
+    for key, member_check, _, absent in members:
+        mismatch = member_check(value[key], notes) if key in value else absent
+        if mismatch is None:
+            is_applied = True
+        elif mismatch.weight is Weight.SKIP:
+            skips.append(mismatch)
+            is_single = is_single or not mismatch.collected
+        elif not is_single:
+            return mismatch
+    if skips and (is_single or not is_applied):
+        return collect(skips, place)
+    return None
+
+
+def plain_map_check(members: tuple[Member, ...], place: Place) -> Check:
+    """Return the check of a map whose members are checked one after the other."""
+    if len(members) == 1 and members[0].absent is None:
+        return _single_map_check(members[0], place)
+    if all(not member.as_null and member.absent is None for member in members):
+        return _optional_map_check(tuple((key, check) for key, check, *_ in members), place)
+    no_map = structure_mismatch(place)
+
+    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+        if value.__class__ is not dict:
+            return no_map(value)
+        for key, member_check, as_null, absent in members:
+            if key in value:
+                mismatch = member_check(value[key], notes)
+            elif as_null:
+                mismatch = member_check(None, notes)
+            else:
+                mismatch = absent
+            if mismatch is not None:
+                return mismatch
+        return None
+
+    return check
+
+
+def _single_map_check(member: Member, place: Place) -> Check:
+    """Return the check of a map with one member, which most maps of patterns are."""
+    key, member_check, as_null, _ = member
+    no_map = structure_mismatch(place)
+
+    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+        if value.__class__ is not dict:
+            return no_map(value)
+        if key in value:
+            return member_check(value[key], notes)
+        return member_check(None, notes) if as_null else None
+
+    return check
+
+
+def _optional_map_check(members: tuple[tuple[str, Check], ...], place: Place) -> Check:
+    """Return the check of a map whose members only count where the object has their keys."""
+    no_map = structure_mismatch(place)
+
+    def check(value: Json, notes: Notes | None) -> Mismatch | None:
+        if value.__class__ is not dict:
+            return no_map(value)
+        for key, member_check in members:
+            if key in value:
+                mismatch = member_check(value[key], notes)
+                if mismatch is not None:
+                    return mismatch
+        return None
+
+    return check
+
+
+def structure_mismatch(place: Place) -> Callable[[Json], Mismatch]:
+    """Return what makes the mismatch of a value that should be a map."""
+    weight = weigh("".join(place))
+
+    def mismatch(value: Json) -> Mismatch:
+        def text(indices: Indices) -> str:
+            return (
+                "pattern and resource have different structures. "
+                f"Path: {path_text(place, indices)}. "
+                f"Expected map[string]interface {{}}, found {type_name(value)}"
+            )
+
+        return Mismatch(weight, place, text)
+
+    return mismatch
+
+
+def noting(check: Check, tracked: tuple[tuple[str, str], ...]) -> Check:
+    """Return `check`, which also notes whether the keys of the map's anchors occurred."""
+
+    def noted(value: Json, notes: Notes | None) -> Mismatch | None:
+        if notes is not None and value.__class__ is dict:
+            for text, key in tracked:
+                notes.anchors[text] = notes.anchors.get(text, False) or key in value
+        return check(value, notes)
+
+    return noted
+
+
+def absent_condition(place: Place) -> Mismatch:
+    """Return the mismatch of a condition whose key the object lacks."""
+    text = f"{CONDITIONAL}: conditional anchor key doesn't exist in the resource"
+    return Mismatch(Weight.SKIP, place, lambda _: text)
+
+
+def skipping_check(check: Check, prefix: str) -> Check:
+    """Return the check under a condition or global anchor: its mismatch skips the rule."""
+
+    def checked(value: Json, notes: Notes | None) -> Mismatch | None:
+        mismatch = check(value, notes)
+        return None if mismatch is None else skipping(mismatch, prefix)
+
+    return checked
+
+
+def negation_check(place: Place) -> Check:
+    """Return the check under a negation anchor: it fails because the key is there."""
+
+    def text(indices: Indices) -> str:
+        return f"{NEGATED}: {path_text(place, indices)} is not allowed"
+
+    mismatch = Mismatch(Weight.NEGATION, place, text)
+    return lambda _value, _notes: mismatch

@@ -1,0 +1,141 @@
+"""Patterns as shapes: what an object that matches looks like, where that is all there is to it.
+
+It mirrors `build.py`: a shape that holds means that the check there finds no mismatch. Anchors
+that skip, existence anchors and lists of lists have no shape.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.engine.pattern import anchors
+from kyvsim.engine.pattern import checks as paths
+from kyvsim.engine.pattern.anchors import parse_anchor
+from kyvsim.engine.pattern.checks import Check, Weight, scalar_check, scalar_list_check
+from kyvsim.engine.prefilter import (
+    DoubtError,
+    Each,
+    Entry,
+    Fields,
+    Keys,
+    Shape,
+    Value,
+    fits_null,
+    is_scalar,
+    together,
+)
+from kyvsim.kubernetes.numbers import with_floats
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
+
+_TAGS = ("labels", "annotations")
+
+
+class PatternShape(NamedTuple):
+    """The shape of a pattern."""
+
+    shape: Shape
+    exact: bool
+    """Whether everything that matches has it, too."""
+
+
+class _NoShapeError(Exception):
+    """A part of a pattern that has no shape."""
+
+
+def pattern_shape(pattern: Json) -> PatternShape | None:
+    """Return the shape of what certainly matches a pattern, or None where that is not known."""
+    if paths.weigh(str(pattern)) is not Weight.PLAIN:
+        return None
+    try:
+        return PatternShape(_shape(pattern), not anchors.has_wildcard_key(pattern))
+    except _NoShapeError:
+        return None
+
+
+def alternative_shapes(patterns: list[Json]) -> Iterator[PatternShape | None]:
+    """Yield the same for each pattern of an `anyPattern`, as `compile_any_pattern` reads them."""
+    return (pattern_shape(with_floats(pattern)) for pattern in patterns)
+
+
+def _shape(pattern: Json) -> Shape:
+    if pattern.__class__ is dict:
+        return _map_shape(pattern, in_metadata=False)
+    if pattern.__class__ is not list:
+        return Value(_fits(scalar_check(pattern, paths.ROOT)))
+    if not pattern or pattern[0].__class__ is list:
+        raise _NoShapeError
+    if pattern[0].__class__ is dict:
+        return Each(_shape(pattern[0]))
+    return Value(_fits(scalar_list_check(scalar_check(pattern[0], paths.ROOT), paths.ROOT)))
+
+
+def _fits(check: Check) -> Callable[[Json], bool | None]:
+    """Return what says whether a value has no mismatch.
+
+    One whose text weighs more than it says is a doubt: around such a value even an element that
+    does not match may be passed over. That of a list may be one of its elements.
+    """
+
+    def fits(value: Json) -> bool | None:
+        mismatch = check(value, None)
+        if mismatch is None:
+            return True
+        if mismatch.weight is Weight.SKIP:
+            raise DoubtError
+        return False if mismatch.weight is Weight.PLAIN and is_scalar(value) else None
+
+    return fits
+
+
+def _map_shape(pattern: Mapping[str, Json], *, in_metadata: bool) -> Shape:
+    return Fields(
+        tuple(_entry(text, value, in_metadata=in_metadata) for text, value in pattern.items())
+    )
+
+
+def _entry(text: str, pattern: Json, *, in_metadata: bool) -> Entry:
+    anchor = parse_anchor(text)
+    if anchor is None or anchor.sign == anchors.ADDITION:
+        if pattern == "*":
+            return Entry(text, Value(_is_there), absent=False)
+        shape = _member_shape(text, pattern, in_metadata=in_metadata)
+        return Entry(text, shape, fits_null(shape))
+    if anchor.sign == anchors.NEGATION:
+        return Entry(anchor.key, None, absent=True)
+    if anchor.sign == anchors.EQUALITY:
+        shape = _member_shape(anchor.key, pattern, in_metadata=in_metadata)
+        return Entry(anchor.key, shape, absent=True)
+    raise _NoShapeError
+
+
+def _is_there(value: Json) -> bool:
+    return value is not None
+
+
+def _member_shape(key: str, pattern: Json, *, in_metadata: bool) -> Shape:
+    if pattern.__class__ is not dict:
+        return _shape(pattern)
+    if in_metadata and key in _TAGS:
+        return _tags_shape(pattern)
+    return _map_shape(pattern, in_metadata=key == "metadata")
+
+
+def _tags_shape(pattern: Mapping[str, Json]) -> Shape:
+    """Return the shape of labels or annotations: none of them fits a key that is a wildcard.
+
+    What is no text is not checked.
+    """
+    texts = {key: value for key, value in pattern.items() if value.__class__ is str}
+    wild = [key for key in texts if has_wildcard(key)]
+    plain = _map_shape(
+        {key: value for key, value in texts.items() if key not in wild}, in_metadata=False
+    )
+    return together([plain, *(Keys(_other_than(key)) for key in wild)])
+
+
+def _other_than(text: str) -> Callable[[str], bool]:
+    anchor = parse_anchor(text)
+    if anchor is None or anchor.sign not in {anchors.EQUALITY, anchors.NEGATION}:
+        raise _NoShapeError
+    is_meant = compile_wildcard(anchor.key)
+    return lambda key: not is_meant(key)

@@ -1,0 +1,336 @@
+"""What certainly holds of an object, told as shapes; many shapes are looked at in one walk."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
+from typing import Final, NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.objects import Json
+
+# Shapes: what has to hold of a value, as a tree that can be joined with others.
+#
+# A shape is a claim with one side only: where it holds, it holds. What it cannot say it leaves to
+# whoever asks more slowly, so nothing here has a message or a reason.
+
+
+class DoubtError(Exception):
+    """A value of which shapes say nothing, so that nothing is shown of the whole object."""
+
+
+class Value(NamedTuple):
+    """A value that fits; the predicate looks at nothing else, and never changes its mind.
+
+    It says False where who asks more slowly learns no more of the value than that it does not fit,
+    and None where that may be otherwise. It may raise `DoubtError`.
+    """
+
+    fits: Callable[[Json], bool | None]
+
+
+class Entry(NamedTuple):
+    """One key of a map."""
+
+    key: str
+    shape: "Shape | None"
+    """What its value has to look like; None where the key must not be there."""
+    absent: bool
+    """Whether the map may lack the key."""
+
+
+class Fields(NamedTuple):
+    """A map with such entries, and any others."""
+
+    entries: tuple[Entry, ...]
+
+
+class Keys(NamedTuple):
+    """A map all of whose keys fit, as values do."""
+
+    fits: Callable[[str], bool | None]
+
+
+class Each(NamedTuple):
+    """A list all of whose elements have a shape."""
+
+    shape: "Shape"
+    counted: bool = False
+    """Whether one such list of those in the whole shape has to have an element."""
+
+
+class Both(NamedTuple):
+    """A value that has all of some shapes."""
+
+    shapes: tuple["Shape", ...]
+
+
+Shape: TypeAlias = Value | Fields | Keys | Each | Both
+
+
+_SCALARS: Final = frozenset({str, bool, float, type(None)})
+
+
+def is_scalar(value: Json) -> bool:
+    """Return whether a value is compared as it is: whole numbers become floats before."""
+    return value.__class__ in _SCALARS
+
+
+def fits_null(shape: Shape) -> bool:
+    """Return whether null has a shape."""
+    if isinstance(shape, Both):
+        return all(map(fits_null, shape.shapes))
+    return isinstance(shape, Value) and bool(shape.fits(None))
+
+
+def together(shapes: Iterable[Shape]) -> Shape:
+    """Return the shape of what has all of some shapes."""
+    every = tuple(shapes)
+    return every[0] if len(every) == 1 else Both(every)
+
+
+# One walk over an object that looks for many shapes at once, and asks for each key but once.
+#
+# What it finds are bits. One says that a shape was not seen; each key that lacks, and each value
+# that does not fit, has a bit of its own besides. So who looks at nothing but what a shape looks
+# at ends the same way for all objects of which the bits of that shape are the same.
+
+
+Trace: TypeAlias = list[int]
+"""The bits that were found: a number for each element of the lists that shapes look at, as they
+come (those of lists in an element stand before it), and one for all else."""
+_Walk: TypeAlias = Callable[[Json, Trace], int]
+"""Takes a value, and what was found in lists; returns what was found of the value itself."""
+
+_REMEMBERED: Final = 2048
+"""How many texts each place remembers the verdicts of."""
+_ABSENT: Final = object()
+
+
+class Mark(NamedTuple):
+    """The bits of one shape, by what they say."""
+
+    lacking: int
+    """It was not seen."""
+    places: int
+    """Where it was not seen, and that there is an element of a list that it looks at."""
+    unsure: int
+    """These do not tell all that can be learned: there are values of odd types."""
+    counted: int
+    """The same of lists of which one has to have an element; 0 where none has to."""
+
+    def is_shown(self, found: int) -> bool:
+        """Return whether the shape was seen, where such bits were found."""
+        return not found & self.lacking and (not self.counted or bool(found & self.counted))
+
+
+class Walk(NamedTuple):
+    """A walk that looks for some shapes."""
+
+    trace: Callable[[Json], Trace | None]
+    """Returns what is found of an object; None where nothing is, say because of a doubt."""
+    marks: tuple[Mark, ...]
+    """How each shape is told, in the order of the shapes."""
+
+
+class _Told:
+    """What becomes the mark of a shape while the walk is made."""
+
+    __slots__ = ("_bits", "_lacking", "_unsure", "counted", "places")
+
+    def __init__(self, bits: Iterator[int]) -> None:
+        self._bits = bits
+        self._lacking = next(bits)
+        self._unsure = next(bits)
+        self.places = self.counted = 0
+
+    def lack(self) -> int:
+        """Return what says that something lacks or does not fit, and what."""
+        place = next(self._bits)
+        self.places |= place
+        return self._lacking | place
+
+    @property
+    def unsure(self) -> int:
+        """What says that it is not known whether something fits."""
+        return self._lacking | self._unsure
+
+    def mark(self) -> Mark:
+        return Mark(self._lacking, self.places, self._unsure, self.counted)
+
+
+class _Claim(NamedTuple):
+    """A shape that some value has to have, for the sake of a whole one."""
+
+    told: _Told
+    shape: Shape
+
+
+def compile_walk(shapes: Sequence[Shape]) -> Walk:
+    """Return the walk that looks for all of some shapes."""
+    bits = (1 << place for place in count())
+    told = tuple(_Told(bits) for _ in shapes)
+    walk = _merged([*map(_Claim, told, shapes)], bits)
+
+    def trace(value: Json) -> Trace | None:
+        found: Trace = []
+        try:
+            found.append(walk(value, found))
+        except (DoubtError, RecursionError):
+            return None
+        return found
+
+    return Walk(trace, tuple(one.mark() for one in told))
+
+
+def _merged(claims: Iterable[_Claim], bits: Iterator[int]) -> _Walk:
+    """Return the walk over one value of which several things are claimed."""
+    parts = list(_parts([single for claim in claims for single in _singles(claim)], bits))
+    if len(parts) == 1:
+        return parts[0]
+    if len(parts) == 2:
+        first, second = parts
+        return lambda value, found: first(value, found) | second(value, found)
+
+    def walk(value: Json, found: Trace) -> int:
+        bad = 0
+        for part in parts:
+            bad |= part(value, found)
+        return bad
+
+    return walk
+
+
+def _singles(claim: _Claim) -> Iterable[_Claim]:
+    if isinstance(claim.shape, Both):
+        for shape in claim.shape.shapes:
+            yield from _singles(claim._replace(shape=shape))
+    else:
+        yield claim
+
+
+def _parts(claims: list[_Claim], bits: Iterator[int]) -> Iterable[_Walk]:
+    maps = [(one.told, one.shape) for one in claims if isinstance(one.shape, Fields)]
+    if maps:
+        yield _map_walk(maps, bits)
+    lists = [(one.told, one.shape) for one in claims if isinstance(one.shape, Each)]
+    if lists:
+        yield _list_walk(lists, bits)
+    values = [(one.told, one.shape.fits) for one in claims if isinstance(one.shape, Value)]
+    if values:
+        yield _value_walk(values)
+    keys = [(one.told, one.shape.fits) for one in claims if isinstance(one.shape, Keys)]
+    if keys:
+        yield _key_walk(keys)
+
+
+def _map_walk(claims: list[tuple[_Told, Fields]], bits: Iterator[int]) -> _Walk:
+    odd = _joined(told.unsure for told, _ in claims)
+    absent: dict[str, int] = {}
+    present: dict[str, int] = {}
+    inside: dict[str, list[_Claim]] = {}
+    for told, shape in claims:
+        for key, wanted, may_lack in shape.entries:
+            absent[key] = absent.get(key, 0) | (0 if may_lack else told.lack())
+            present[key] = present.get(key, 0) | (told.lack() if wanted is None else 0)
+            if wanted is not None:
+                inside.setdefault(key, []).append(_Claim(told, wanted))
+    rows = tuple(
+        (key, absent[key], _present_walk(present[key], inside.get(key, ()), bits)) for key in absent
+    )
+
+    def walk(value: Json, found: Trace) -> int:
+        if value.__class__ is not dict:
+            return odd
+        bad = 0
+        for key, lacking, within in rows:
+            item = value.get(key, _ABSENT)
+            bad |= lacking if item is _ABSENT else within(item, found)
+        return bad
+
+    return walk
+
+
+def _present_walk(forbidden: int, claims: Sequence[_Claim], bits: Iterator[int]) -> _Walk:
+    """Return the walk over the value of a key that some forbid."""
+    if not claims:
+        return lambda _value, _found: forbidden
+    walk = _merged(claims, bits)
+    return (lambda value, found: walk(value, found) | forbidden) if forbidden else walk
+
+
+def _list_walk(claims: list[tuple[_Told, Each]], bits: Iterator[int]) -> _Walk:
+    odd, is_there = _joined(told.unsure for told, _ in claims), next(bits)
+    for told, shape in claims:
+        told.places |= is_there
+        told.counted |= is_there if shape.counted else 0
+    element = _merged([_Claim(told, shape.shape) for told, shape in claims], bits)
+
+    def walk(value: Json, found: Trace) -> int:
+        if value.__class__ is not list:
+            return odd
+        for item in value:
+            found.append(element(item, found) | is_there)
+        return 0
+
+    return walk
+
+
+def _value_walk(claims: list[tuple[_Told, Callable[[Json], bool | None]]]) -> _Walk:
+    """Return the walk over a value of no further structure; verdicts of texts are remembered."""
+    ask = _ask(claims)
+    known: dict[str, int] = {}
+    true, false = ask(True), ask(False)
+
+    def walk(value: Json, _: Trace) -> int:
+        if value.__class__ is str:
+            bad = known.get(value)
+            if bad is None:
+                bad = ask(value)
+                if len(known) < _REMEMBERED:
+                    known[value] = bad
+            return bad
+        if value is True:
+            return true
+        return false if value is False else ask(value)
+
+    return walk
+
+
+def _key_walk(claims: list[tuple[_Told, Callable[[str], bool | None]]]) -> _Walk:
+    odd, ask = _joined(told.unsure for told, _ in claims), _ask(claims)
+    known: dict[str, int] = {}
+
+    def walk(value: Json, _: Trace) -> int:
+        if value.__class__ is not dict:
+            return odd
+        bad = 0
+        for key in value:
+            own = known.get(key)
+            if own is None:
+                own = ask(key)
+                if len(known) < _REMEMBERED:
+                    known[key] = own
+            bad |= own
+        return bad
+
+    return walk
+
+
+def _ask(claims: list[tuple[_Told, Callable[[Json], bool | None]]]) -> Callable[[Json], int]:
+    """Return what asks all predicates."""
+    rows = [(told.lack(), told.unsure, fits) for told, fits in claims]
+
+    def ask(value: Json) -> int:
+        bad = 0
+        for lacking, unsure, fits in rows:
+            answer = fits(value)
+            if not answer:
+                bad |= unsure if answer is None else lacking
+        return bad
+
+    return ask
+
+
+def _joined(bits: Iterable[int]) -> int:
+    joined = 0
+    for bit in bits:
+        joined |= bit
+    return joined

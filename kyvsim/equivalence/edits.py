@@ -1,0 +1,254 @@
+"""Single changes of an object at a way: a value set, a part taken away, elements added."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.equivalence.known_fields import (
+    is_possible,
+    needed,
+    other_key,
+    rivals,
+    usual,
+    usual_entries,
+)
+from kyvsim.equivalence.types import new_element, suits, type_at
+from kyvsim.equivalence.values import ODD, samples, wildcards
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.mention import Hole, Way
+from kyvsim.patch.merge_types import Type
+
+_ABSENT = object()
+_MOST_ELEMENTS = 3
+"""In lists that grow: one that decides, with something on either side of it."""
+_MOST_IN_ALL = 64
+"""Elements or characters, where a policy counts them."""
+_Change: TypeAlias = Callable[[Json], Json]
+"""Takes what stands somewhere, or _ABSENT; gives what is to stand there, or _ABSENT."""
+Edit: TypeAlias = Callable[[Json], Json]
+"""Returns an object changed; the same one where there is nothing to change."""
+
+
+def edits(
+    root: Type | None, way: Way, values: Sequence[Json], sizes: Sequence[int] = ()
+) -> tuple[list[Edit], list[Edit]]:
+    """Return the changes at a way that keep to the type of an object, and those that do not.
+
+    `sizes` are how much is asked for there.
+    """
+    plain: list[Edit] = []
+    odd: list[Edit] = []
+    written = {value.__class__ for value in _written(root, way, values)}
+    for place, value in (*_set_values(root, way, values), *_set_odd(way)):
+        known = type_at(root, place) if root else None
+        is_odd = root is None and not (place == way and value.__class__ in written)
+        fitting = _fits(known, place, value) and not is_odd
+        (plain if fitting else odd).append(_edit(place, _set(value), root))
+    plain += (_edit(place, _gone, root) for place in _steps(way))
+    plain += (_edit(place[:-1], _renamed(str(place[-1])), root) for place in _entries(root, way))
+    for place in _lists(way):
+        inner = way[len(place) + 1 :]
+        changes = (_set([]), *_several(inner, values, root, place))
+        plain += (_edit(place, change, root) for change in changes)
+    near = _near(sizes)
+    for place in (*_lists(way), way):
+        plain += (_edit(place, _of_size(size), root) for size in near)
+    return plain, odd
+
+
+def edit_to(root: Type | None, way: Way, value: Json) -> Edit:
+    """Return the change that sets a value at a way."""
+    return _edit(way, _set(value), root)
+
+
+def _edit(place: Way, change: _Change, root: Type | None) -> Edit:
+    return lambda obj: _changed(obj, place, change, root)
+
+
+def _set_values(root: Type | None, way: Way, values: Sequence[Json]) -> Iterator[tuple[Way, Json]]:
+    """Yield what is written for a place, or what is usual there."""
+    yield from ((way, value) for value in _written(root, way, values))
+
+
+def _written(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[Json, ...]:
+    """Return the values for a place that policies write for it, or those that are usual there."""
+    found = (*samples(values), *usual(way), *_wild(way, values))
+    at = type_at(root, way) if root else None
+    is_served = bool(values) and any(suits(at, one) for one in found)
+    return found if is_served else (*found, *_typical(at, way))
+
+
+def _wild(way: Way, values: Sequence[Json]) -> Iterator[str]:
+    """Return texts with wildcards: many for the elements of a list, and for what is inside of them.
+
+    For other places one is enough, where a policy writes any text at all.
+    """
+    if Hole.ELEMENT in way:
+        return wildcards(values or ("a",))
+    return islice(wildcards(values), 1)
+
+
+def _set_odd(way: Way) -> Iterator[tuple[Way, Json]]:
+    """Yield values of every type, for a place and for all that is around it."""
+    return ((place, value) for place in _steps(way) for value in ODD)
+
+
+def _fits(at: Type | None, way: Way, value: Json) -> bool:
+    """Return whether an API server would take a value at a way, as far as is known."""
+    checked = {str, int} if at is not None else {str}
+    return suits(at, value) and (value.__class__ not in checked or is_possible(way, value))
+
+
+def _typical(at: Type | None, way: Way) -> list[Json]:
+    """Return values for a place for which a policy writes none."""
+    if at is None:
+        return ["a"]
+    if at.scalar and at.mapping is None:
+        return [value for value in ("a", "1", 1, True, False) if _fits(at, way, value)]
+    if at.sequence:
+        name = next((one for one in reversed(way) if isinstance(one, str)), "")
+        return [[new_element(name, len(way), at)]]
+    if at.mapping is None:
+        return []
+    name = next((one for one in reversed(way) if isinstance(one, str)), "")
+    return [dict(needed(name, len(way)) if at.mapping.fields else usual_entries(name))]
+
+
+def _entries(root: Type | None, way: Way) -> Iterator[Way]:
+    """Yield the ways, as far as to a place, that end in a key that somebody chose."""
+    for place in _steps(way) if root else ():
+        around = type_at(root, place[:-1]) if root else None
+        fields = around.mapping.fields if around and around.mapping else None
+        if fields is not None and isinstance(place[-1], str) and place[-1] not in fields:
+            yield place
+
+
+def _renamed(key: str) -> _Change:
+    """Return what gives an entry of a map another key: a map that is left empty often vanishes."""
+
+    def renamed(found: Json) -> Json:
+        if found.__class__ is not dict or key not in found:
+            return found
+        rest = {name: value for name, value in found.items() if name != key}
+        return {**rest, other_key(key): found[key]}
+
+    return renamed
+
+
+def _steps(way: Way) -> Iterator[Way]:
+    """Yield the ways to a place and to all that is around it, the innermost first."""
+    for end in range(len(way), 0, -1):
+        yield way[:end]
+
+
+def _lists(way: Way) -> Iterator[Way]:
+    return (way[:index] for index, step in enumerate(way) if step is Hole.ELEMENT)
+
+
+def _several(
+    inner: Way, values: Iterable[Json], root: Type | None, place: Way
+) -> Iterator[_Change]:
+    """Yield changes of a list: a further element, behind or before, that is otherwise inside."""
+    at = type_at(root, (*place, Hole.ELEMENT, *inner)) if root else None
+    whole = (*place, Hole.ELEMENT, *inner)
+    fitting = [value for value in (*samples(values), *usual(whole)) if _fits(at, whole, value)]
+    changes = [_gone, *(_set(value) for value in dict.fromkeys(map(_hashable, fitting[:4])))]
+    element = type_at(root, (*place, Hole.ELEMENT)) if root else None
+    for change in changes:
+        for first in (False, True):
+            yield _with_another(inner, change, element, first=first)
+
+
+def _hashable(value: Json) -> Json:
+    return str(value) if value.__class__ in {dict, list} else value
+
+
+def _with_another(inner: Way, change: _Change, element: Type | None, *, first: bool) -> _Change:
+    def another(found: Json) -> Json:
+        if found.__class__ is not list or not 0 < len(found) < _MOST_ELEMENTS:
+            return found
+        added = _changed(found[0], inner, change, element)
+        if added is _ABSENT:
+            return found
+        added = _renumbered(added, len(found))
+        return [added, *found] if first else [*found, added]
+
+    return another
+
+
+def _near(sizes: Sequence[int]) -> list[int]:
+    """Return sizes to try: those that are asked for, and those beside them."""
+    near = {other for one in sizes for other in (one - 1, one, one + 1)}
+    return sorted(one for one in near if 1 < one <= _MOST_IN_ALL)
+
+
+def _of_size(size: int) -> _Change:
+    """Return what makes a list that has elements, or a text, as long as that."""
+
+    def sized(found: Json) -> Json:
+        if found.__class__ is str:
+            return ((found or "a") * size)[:size]
+        if found.__class__ is not list or not found:
+            return found
+        added = (_renumbered(found[0], number) for number in range(len(found), size))
+        return [*found[:size], *added]
+
+    return sized
+
+
+def _renumbered(element: Json, number: int) -> Json:
+    """Return an element like another one, with a name of its own."""
+    if element.__class__ is not dict or element.get("name").__class__ is not str:
+        return element
+    return {**element, "name": f"{element['name']}{number + 1}"}
+
+
+def _set(value: Json) -> _Change:
+    return lambda _: value
+
+
+def _gone(_: Json) -> Json:
+    return _ABSENT
+
+
+def _changed(obj: Json, way: Way, change: _Change, root: Type | None) -> Json:
+    """Return an object with what stands at a way changed; what leads there is made."""
+    found = _walk(obj, way, change, _Here(root, "", 0))
+    return obj if found is _ABSENT else found
+
+
+class _Here(NamedTuple):
+    """Where a walk is: the type of what stands there, and the field that it stands in."""
+
+    type: Type | None
+    name: str
+    depth: int
+
+    def below(self, step: str | Hole, name: str) -> "_Here":
+        inner = type_at(self.type, (step,)) if self.type else None
+        return _Here(inner, name, self.depth + 1)
+
+
+def _walk(value: Json, way: Way, change: _Change, here: _Here) -> Json:
+    if not way:
+        return change(value)
+    step, rest = way[0], way[1:]
+    if step is Hole.ELEMENT:
+        return _in_list(value, rest, change, here)
+    found = value if value.__class__ is dict else dict(needed(here.name, here.depth))
+    key = next(iter(found), "a") if isinstance(step, Hole) else step
+    inner = _walk(found.get(key, _ABSENT), rest, change, here.below(step, key))
+    if inner is _ABSENT:
+        return {one: kept for one, kept in found.items() if one != key} if key in found else value
+    ousted = rivals(here.name, key) if here.type is not None else frozenset()
+    return {**{one: kept for one, kept in found.items() if one not in ousted}, key: inner}
+
+
+def _in_list(value: Json, rest: Way, change: _Change, here: _Here) -> Json:
+    found = value if value.__class__ is list and value else []
+    first = found[0] if found else new_element(here.name, here.depth, here.type)
+    inside = here.below(Hole.ELEMENT, "")
+    inner = _walk(first, rest, change, inside._replace(depth=here.depth))
+    if inner is _ABSENT:
+        return found[1:] if found else value
+    return [inner, *found[1:]]

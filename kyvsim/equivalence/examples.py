@@ -1,0 +1,154 @@
+"""Chooses, among the cases of a search, the smallest objects that show what each rule does."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from kyvsim.equivalence.acceptance import is_accepted
+from kyvsim.equivalence.case import Case
+from kyvsim.equivalence.pair import Pair
+from kyvsim.equivalence.search import Tried
+from kyvsim.equivalence.shrink import shrunk
+from kyvsim.equivalence.side import Effect
+from kyvsim.kubernetes.objects import Json, metadata, object_key
+from kyvsim.model.examples import Doing, Example, Missing
+from kyvsim.model.probe import Point, PointKind
+from kyvsim.model.request import Operation
+
+_STATUSES: Mapping[str, str] = MappingProxyType(
+    {"passed": "pass", "failed": "fail", "applied": "pass"}
+)
+_REFUSING = frozenset({"fail", "error"})
+_PROBES = 2000
+"""How often an object is asked for while it is made small."""
+_LONGEST_NAME = 63
+
+
+def doings(points: Iterable[Point]) -> Iterator[Doing]:
+    """Yield all that the rules of some policies can do."""
+    for point in points:
+        for outcome in point.outcomes if point.kind is PointKind.RULE else ():
+            yield Doing(point.policy, point.rule, outcome.name, point.location)
+
+
+def examples(
+    wanted: Sequence[Doing], tried: Tried, pair: Pair
+) -> tuple[tuple[Example, ...], tuple[Missing, ...]]:
+    """Return an object for each thing that rules do, made small, and what none was found for.
+
+    The policies are the old ones of the pair. One object may show several things.
+    """
+    told = [(case, pair.ask(case).old) for case in tried.cases]
+    usable = [
+        (case, effect)
+        for case, effect in told
+        if case.is_plain and is_accepted(case.object, pair.find)
+    ]
+    found: dict[str, tuple[Json, list[Doing]]] = {}
+    missing: list[Missing] = []
+    for one in wanted:
+        fitting = [(case, effect) for case, effect in usable if _shows(one, effect)]
+        if not fitting:
+            missing.append(Missing(one, _why_missing(one, told, tried)))
+            continue
+        case, effect = min(fitting, key=_size)
+        small = _small(one, case, effect, pair)
+        found.setdefault(json.dumps(small, sort_keys=True), (small, []))[1].append(one)
+    return tuple(_named(found.values(), pair)), tuple(missing)
+
+
+def _why_missing(one: Doing, told: Iterable[tuple[Case, Effect]], tried: Tried) -> str:
+    """Return why no object shows what a rule does."""
+    shown = [case for case, effect in told if _shows(one, effect)]
+    reason = _needs(shown) if shown else _seen(one, [effect for _, effect in told], tried.total)
+    if not tried.finished and not tried.idle:
+        reason += "; the limit on time or cases was reached, others were not tried"
+    return reason
+
+
+def _needs(shown: Sequence[Case]) -> str:
+    """Return what it takes besides an object, of cases that show what a rule does."""
+    case = next((one for one in shown if not one.is_plain), shown[0])
+    if any(one.is_plain for one in shown):
+        return "an API server refuses the objects that show it"
+    if case.part:
+        return f"it takes a request to the subresource {case.part}"
+    operations = dict.fromkeys(one.operation for one in shown)
+    if Operation.CREATE not in operations:
+        return f"it takes a request of the operation {' or '.join(operations)}"
+    if case.there:
+        return "it takes other objects or images that the policy looks up (--resource)"
+    if case.namespace_labels:
+        return "it takes a namespace with labels of its own"
+    return "it takes a request of a certain user"
+
+
+def _seen(one: Doing, effects: Sequence[Effect], total: int) -> str:
+    """Return what a rule did in all cases, none of which shows what is looked for."""
+    said = [
+        (said.status, said.message)
+        for effect in effects
+        for said in effect.said
+        if (said.policy, said.rule) == (one.policy, one.rule)
+    ]
+    cases = "1 case" if total == 1 else f"{total} cases"
+    if not said:
+        return f"in {cases} nothing was made that the rule matches"
+    if any(effect.unanswered for effect in effects):
+        return f"none of {cases} shows it, and the policy looks up data that was not given"
+    statuses = dict.fromkeys(status for status, _ in said)
+    errors = [message for status, message in said if status == "error"]
+    if errors:
+        return f"none of {cases} shows it, and the rule ended in an error in some: {errors[0]}"
+    if one.outcome == "applied" and "pass" in statuses:
+        return f"in {cases} the rule changed nothing"
+    return f"in {cases} the rule only ended in: {', '.join(statuses)}"
+
+
+def _shows(one: Doing, effect: Effect) -> bool:
+    status = _STATUSES[one.outcome]
+    told = ((one.policy, one.rule, status) == said[:3] for said in effect.said)
+    acts = effect.changed or bool(effect.generated) or effect.deleted
+    return any(told) and (one.outcome != "applied" or acts)
+
+
+def _refusals(effect: Effect) -> frozenset[tuple[str, str]]:
+    return frozenset((one.policy, one.rule) for one in effect.said if one.status in _REFUSING)
+
+
+def _size(one: tuple[Case, Effect]) -> tuple[int, int]:
+    """Put cases first in which few rules refuse, of them the small ones."""
+    case, effect = one
+    return len(_refusals(effect)), len(json.dumps(case.object))
+
+
+def _small(one: Doing, case: Case, effect: Effect, pair: Pair) -> Json:
+    before = _refusals(effect)
+
+    def shows(smaller: Case) -> bool:
+        if not is_accepted(smaller.object, pair.find):
+            return False
+        found = pair.ask(smaller).old
+        return _shows(one, found) and _refusals(found) <= before
+
+    return shrunk(case, shows, _PROBES).object
+
+
+def _named(found: Iterable[tuple[Json, list[Doing]]], pair: Pair) -> Iterator[Example]:
+    """Yield objects with names that tell what they show, where the name makes no difference."""
+    taken: set[tuple[str, ...]] = set()
+    for obj, shown in found:
+        named = {**obj, "metadata": {**metadata(obj), "name": _name(shown)}}
+        is_free = tuple(object_key(named)) not in taken
+        effect = pair.ask(Case(named)).old
+        kept = named if is_free and all(_shows(one, effect) for one in shown) else obj
+        taken.add(tuple(object_key(kept)))
+        yield Example(kept, tuple(shown))
+
+
+def _name(shown: Sequence[Doing]) -> str:
+    first = shown[0]
+    words = (first.rule or first.policy.rpartition("/")[2], first.outcome)
+    plain = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")
+    return plain[-_LONGEST_NAME:].strip("-")

@@ -1,0 +1,489 @@
+"""Goes through the cases that a space holds, led by what they reach in the policies.
+
+A case that makes a part of a policy answer as it never did is kept, and all changes are tried on
+it, too. So the search comes behind conditions that have to hold together. First come cases in which
+a part was asked for the first time, then, on the others, the changes that mattered elsewhere: with
+many cases that is enough. What is left is tried as long as the budget lasts, and told where it does
+not.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from enum import IntEnum
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from kyvsim.equivalence.acceptance import is_accepted
+from kyvsim.equivalence.answers import Answers
+from kyvsim.equivalence.case import Case
+from kyvsim.equivalence.edits import Edit, edits
+from kyvsim.equivalence.pair import Finding, Pair, Verdicts
+from kyvsim.equivalence.seeds import CONTROLLERS, POD, KindName, smallest, wrapped
+from kyvsim.equivalence.side import Effect
+from kyvsim.equivalence.space import Space
+from kyvsim.equivalence.subresources import smallest_requests
+from kyvsim.equivalence.types import keys_meant, leads_somewhere, of_one_shape, type_of
+from kyvsim.kubernetes.discovery import KindTable, split_api_version
+from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.model.mention import Hole
+from kyvsim.model.request import Operation
+
+_SORTS = frozenset({"Deployment", "CronJob"})
+"""What is derived for controllers is derived for these two: all others are like the first."""
+
+
+class Budget(NamedTuple):
+    """When to stop, finished or not."""
+
+    cases: int
+    seconds: float
+    clock: Callable[[], float]
+    """Tells seconds that pass."""
+    first_only: bool = False
+    """Whether one difference that counts is enough."""
+    compares: bool = True
+    """Whether differences are looked for at all, rather than only what policies do."""
+    patience: int | None = None
+    """After so many cases of which none is the first of its sort to stop; None for never."""
+
+
+class Disagreement(NamedTuple):
+    """A case in which the two sides do not do the same."""
+
+    case: Case
+    finding: Finding
+
+
+class Tried(NamedTuple):
+    """What came of a search."""
+
+    cases: tuple[Case, ...]
+    """Those that reached something new."""
+    total: int
+    given: int
+    """How many of all were given as they are."""
+    denied: int
+    """How often the old policies denied."""
+    acted: tuple[int, int]
+    """How often either side did anything."""
+    let_pass: tuple[bool, bool]
+    """Whether either side let an object be created that an API server would take."""
+    answered: tuple[bool, bool]
+    """Whether all that either side looks up was ever there."""
+    disagreements: tuple[Disagreement, ...]
+    """One of each sort."""
+    finished: bool
+    """Whether the budget was enough for an answer."""
+    one_sided: tuple[str, ...]
+    """Kinds on which only one side acts, though no difference that counts shows it."""
+    ended: bool
+    """Whether it was enough for all that there was to be tried."""
+    idle: bool = False
+    """Whether it stopped because many cases in a row reached nothing new."""
+
+
+_MOST_IN_PAIRS = 16
+"""How many changes of a place are tried as what was there before an update, or is after it."""
+_CASES_A_LOOK = 16
+_MANY = 5000
+"""After so many cases those that are like others need not all be tried for an answer."""
+
+
+class _Turn(IntEnum):
+    """When a case is changed further."""
+
+    OPENING = 0
+    """A part of the policies was asked that never was before: all changes are tried at once."""
+    MATTERING = 1
+    """Only changes that mattered on other cases are tried."""
+    REST = 2
+    """All others are."""
+
+
+class _Rank(NamedTuple):
+    """The order in which cases are changed: the least first."""
+
+    turn: _Turn
+    gain: int
+    """How many new answers there were, below 0."""
+    place: int
+    """Where it stands among those that are kept."""
+
+
+def _wholeness(value: Json) -> tuple[bool, int]:
+    """Put texts with wildcards first, the long ones before others: they give whole values."""
+    text = value if isinstance(value, str) else ""
+    return not has_wildcard(text), -len(text)
+
+
+class Search:
+    """One search."""
+
+    def __init__(self, pair: Pair, space: Space, kinds: KindTable, budget: Budget) -> None:
+        self._pair = pair
+        self._space = space
+        self._kinds = kinds
+        self._budget = budget
+        self._ends = budget.clock() + budget.seconds
+        self._answers = Answers(space, kinds, pair.find)
+        self._known: set[str] = set()
+        self._signatures: set[tuple[object, ...]] = set()
+        self._kept: list[Case] = []
+        self._waiting: list[_Rank] = []
+        """Those of them that are still to be changed."""
+        self._mattering: set[Edit] = set()
+        """The changes, by their ids, of which something that was kept came."""
+        self._leading: list[Case] = []
+        """Those of them that are the first in what both sides say."""
+        self._changes: dict[tuple[str, str], tuple[list[Edit], list[Edit]]] = {}
+        self._harmless: dict[str, Json] = {}
+        """By kind an object that both sides let pass."""
+        self._found: dict[tuple[object, ...], Disagreement] = {}
+        self._kinds_told: defaultdict[str, _KindTold] = defaultdict(_KindTold)
+        self._last_first = 0
+        """How many cases there were when one was the first of its sort."""
+        self._finished = False
+        """Whether enough was tried of what a cluster can come to."""
+        self._ended = False
+        self._idle = False
+        self._denied = 0
+        self._acted = [0, 0]
+        self._let_pass = [False, False]
+        self._answered = [False, False]
+
+    def run(self, given: Sequence[Json]) -> Tried:
+        """Return what comes of trying the given objects and those that can be made."""
+        with suppress(_SpentError):
+            with suppress(_EnoughError):
+                self._go(given)
+            self._ended = True
+        return Tried(
+            cases=tuple(self._kept),
+            total=len(self._known),
+            given=len(given),
+            denied=self._denied,
+            acted=(self._acted[0], self._acted[1]),
+            let_pass=(self._let_pass[0], self._let_pass[1]),
+            answered=(self._answered[0], self._answered[1]),
+            disagreements=tuple(self._found.values()),
+            finished=self._ended or (self._finished and len(self._known) >= _MANY),
+            one_sided=tuple(one.kind for one in self._one_sided()),
+            ended=self._ended,
+            idle=self._idle,
+        )
+
+    def _go(self, given: Sequence[Json]) -> None:
+        for case in self._openings(given):
+            self._try(case._replace(user=self._space.user))
+        first = self._kept[:]
+        for case, turn in self._growing():
+            if turn is _Turn.REST:
+                self._round_off()
+            self._grow(case, turn, in_pairs=case in first)
+        self._round_off()
+        # What suits no type comes last, and on the first objects only: clusters do not see it.
+        for case in first:
+            self._change(case._replace(odd=True), self._edits(case.object)[1])
+
+    def _grow(self, case: Case, turn: _Turn, *, in_pairs: bool) -> None:
+        """Try a case with other requests, and with what is due of its changes."""
+        if turn is not _Turn.REST:
+            for one in (*self._controllers(case), *self._requests(case)):
+                self._try(one)
+        chosen = self._edits(case.object)[0]
+        if turn is _Turn.MATTERING:
+            chosen = [one for one in chosen if one in self._mattering]
+        self._change(case, chosen)
+        self._change_answers(case, turn)
+        if turn is _Turn.OPENING:
+            self._change_updates(case, in_pairs=in_pairs)
+
+    def _round_off(self) -> None:
+        """Try, once, what needs to be known of other cases first: then it is enough for an answer.
+
+        What comes behind it are changes that mattered nowhere.
+        """
+        if self._finished:
+            return
+        self._update_leading()
+        if self._budget.compares:
+            self._seek_one_sided()
+        self._finished = True
+
+    def _openings(self, given: Sequence[Json]) -> Iterator[Case]:
+        """Yield the cases to begin with: what is given, and the smallest of each kind."""
+        yield from (Case(obj, given=True) for obj in given)
+        small = [smallest(kind, self._kinds) for kind in self._space.kinds]
+        yield from (Case(one) for one in small)
+        # What asks several things at once of a list's elements is met by no single change.
+        yield from (Case(self._filled(one)) for one in small)
+        for part in self._space.parts:
+            yield from smallest_requests(part, self._kinds)
+
+    def _filled(self, obj: Json) -> Json:
+        """Return an object with something in all fields of a list's elements that are read."""
+        root = type_of(obj, self._pair.find)
+        fields = (way for way in self._space.places if way and isinstance(way[-1], str))
+        for way in sorted(fields, key=len):  # lists before what is in their elements
+            if Hole.ELEMENT not in way or not leads_somewhere(root, way):
+                continue
+            plain, _ = edits(root, way, sorted(self._space.places[way], key=_wholeness))
+            changed = plain[0](obj) if plain else obj
+            obj = changed if changed.__class__ is dict else obj
+        return obj
+
+    def _growing(self) -> Iterator[tuple[Case, _Turn]]:
+        """Yield the creations that are kept, and other requests that open something.
+
+        Those too that are kept meanwhile.
+        Of those whose turn it is the first is the one that reached most: it met what others lack.
+        """
+        while self._waiting:
+            rank = heappop(self._waiting)
+            if rank.turn is _Turn.MATTERING:
+                heappush(self._waiting, rank._replace(turn=_Turn.REST))
+            yield self._kept[rank.place], rank.turn
+
+    def _change(self, case: Case, changes: Iterable[Edit]) -> None:
+        for edit in changes:
+            changed = edit(case.object)
+            if changed is case.object or changed.__class__ is not dict:
+                continue
+            if self._try(case._replace(object=changed, given=False)):
+                self._mattering.add(edit)
+
+    def _change_updates(self, case: Case, *, in_pairs: bool) -> None:
+        """Try updates that change just what policies compare with how it was before.
+
+        `in_pairs` says whether to try each value with each other one: before, and after.
+        """
+        if case.part or case.operation is Operation.DELETE or not self._space.updates:
+            return
+        update = case._replace(operation=Operation.UPDATE, given=False)
+        root = type_of(case.object, self._pair.find)
+        for way in self._space.updates:
+            if not leads_somewhere(root, way):
+                continue
+            some = edits(root, way, self._space.places.get(way, ()))[0][:_MOST_IN_PAIRS]
+            made = [one for one in (edit(case.object) for edit in some) if one.__class__ is dict]
+            states = [case.object, *(one for one in made if one is not case.object)]
+            for place, old in enumerate(states):
+                for now in states if in_pairs or not place else states[:1]:
+                    self._try(update._replace(object=now, old=old))
+
+    def _update_leading(self) -> None:
+        """Try all other requests for the objects that were the first to be answered in their way.
+
+        By now there is a harmless object, if there is any: updates lead to it and away from it.
+        """
+        for case in self._leading[:]:
+            if case.operation is not Operation.CREATE or case.part:
+                continue
+            for one in self._requests(case):
+                self._try(one)
+            harmless = self._harmless.get(object_key(case.object).kind)
+            if harmless is not None:
+                update = case._replace(operation=Operation.UPDATE, object=harmless, given=False)
+                self._try(update._replace(old=case.object))
+
+    def _seek_one_sided(self) -> None:
+        """Try more on controllers that only one side ever had something to say about.
+
+        A first object may be one on which it makes no difference, or that defaults excuse.
+        """
+        for kind in self._one_sided():
+            name, of = kind.kind, (kind.group, kind.kind)
+            if of not in CONTROLLERS:
+                continue
+            pods = [one for one in self._kept if _is_new_pod(one)]
+            for case in (*pods, *self._changed_pods(pods)):
+                if self._kinds_told[name].differs:
+                    break
+                self._try(case._replace(object=wrapped(case.object, kind), given=False))
+
+    def _changed_pods(self, pods: Iterable[Case]) -> Iterator[Case]:
+        for case in pods:
+            for edit in self._edits(case.object)[0]:
+                changed = edit(case.object)
+                if changed is not case.object and changed.__class__ is dict and "spec" in changed:
+                    yield case._replace(object=changed)
+
+    def _one_sided(self) -> list[KindName]:
+        """Return the kinds on which one side acts, while the other has nothing to say.
+
+        Without those for which a difference that counts is known.
+        """
+        return [one for one in self._space.kinds if self._kinds_told[one.kind].is_one_sided]
+
+    def _change_answers(self, case: Case, turn: _Turn) -> None:
+        """Try a case with other answers to what is looked up in it."""
+        for edit, changed in self._answers.changed(case):
+            is_due = turn is not _Turn.MATTERING or edit is None or edit in self._mattering
+            if is_due and self._try(changed) and edit is not None:
+                self._mattering.add(edit)
+
+    def _edits(self, obj: Json) -> tuple[list[Edit], list[Edit]]:
+        """Return the changes that can be made to objects of a kind, odd ones apart."""
+        key = object_key(obj)
+        kind = (key.api_version, key.kind)
+        if kind not in self._changes:
+            root = type_of(obj, self._pair.find)
+            places = self._space.places
+            ways = list(of_one_shape(places)) if root is None else [*places]
+            sizes = self._space.sizes
+            both = [
+                edits(root, way, places[way], sizes.get(way, ()))
+                for way in ways
+                if leads_somewhere(root, way)
+            ]
+            both += [edits(root, way, ()) for way in keys_meant(root, places) if way not in places]
+            self._changes[kind] = (
+                [edit for plain, _ in both for edit in plain],
+                [edit for _, odd in both for edit in odd],
+            )
+        return self._changes[kind]
+
+    def _controllers(self, case: Case) -> Iterator[Case]:
+        """Yield controllers of the Pod that a case is about.
+
+        These are of every kind where the Pod is the first that both sides answer in their way.
+        """
+        if not _is_new_pod(case):
+            return
+        every = case in self._leading
+        for kind in self._space.kinds:
+            is_wanted = every or kind.kind in _SORTS or kind.kind not in self._space.derived
+            if is_wanted and (kind.group, kind.kind) in CONTROLLERS:
+                yield case._replace(object=wrapped(case.object, kind), given=False)
+
+    def _requests(self, case: Case) -> Iterator[Case]:
+        """Yield other requests for the object of a case, unless it is one for all controllers."""
+        is_derived = object_key(case.object).kind in self._space.derived
+        if is_derived or not (case.operation is Operation.CREATE or case.part):
+            return
+        for user in self._space.users:
+            yield case._replace(user=user, given=False)
+        for labels in self._space.namespace_labels:
+            yield case._replace(namespace_labels=labels, given=False)
+        if case.part:
+            return
+        harmless = self._harmless.get(object_key(case.object).kind)
+        for old in (case.object, *((harmless,) if harmless else ())):
+            yield case._replace(operation=Operation.UPDATE, old=old, given=False)
+        yield case._replace(operation=Operation.DELETE, given=False)
+
+    def _try(self, case: Case) -> bool:
+        """Ask both sides; return whether the case is kept, having reached something new."""
+        identity = case.identity
+        if identity in self._known:
+            return False
+        self._spend()
+        self._known.add(identity)
+        reached, opened = self._pair.reached, self._pair.opened
+        verdicts = self._pair.ask(case)
+        self._count(case, verdicts)
+        said = tuple(_statuses(effect) for effect in verdicts)
+        signature = (object_key(case.object).kind, case.operation, said)
+        is_new = signature not in self._signatures
+        self._signatures.add(signature)
+        gain = self._pair.reached - reached
+        if is_new or gain:
+            opens = self._pair.opened > opened
+            self._last_first = len(self._known) if opens or is_new else self._last_first
+            self._keep(case, verdicts, gain, opens=opens, is_new=is_new)
+            self._leading += (case,) if is_new else ()
+        if is_new or gain or case.there:
+            asked = dict.fromkeys(key for effect in verdicts for key in effect.open)
+            for answered in self._answers.answered(case, asked):
+                self._try(answered)
+        return bool(is_new or gain)
+
+    def _spend(self) -> None:
+        """Raise an error where the budget is spent; a clock is slow to ask for each case."""
+        count = len(self._known)
+        is_late = count % _CASES_A_LOOK == 0 and self._budget.clock() > self._ends
+        patience = self._budget.patience
+        is_idle = patience is not None and count - self._last_first > patience
+        self._idle = is_idle
+        if count >= self._budget.cases or is_late or is_idle:
+            raise _SpentError
+
+    def _keep(
+        self, case: Case, verdicts: Verdicts, gain: int, *, opens: bool, is_new: bool
+    ) -> None:
+        # What is sent to a subresource is never there before.
+        is_creation = case.operation is Operation.CREATE or bool(case.part)
+        if is_creation or opens:
+            comes_first = opens or (is_new and is_creation)
+            is_sound = case.given or is_accepted(case.object, self._pair.find)
+            turn = _Turn.OPENING if comes_first and is_sound else _Turn.MATTERING
+            heappush(self._waiting, _Rank(turn, -gain, len(self._kept)))
+        self._kept.append(case)
+        if is_creation and not any(one.denied for one in verdicts):
+            self._harmless.setdefault(object_key(case.object).kind, case.object)
+
+    def _count(self, case: Case, verdicts: Verdicts) -> None:
+        self._denied += verdicts.old.denied
+        for number, effect in enumerate(verdicts):
+            self._acted[number] += effect.acts
+            self._answered[number] |= effect.answered
+            is_first = not self._let_pass[number]
+            is_first &= case.operation is Operation.CREATE or bool(case.part)
+            if is_first and not effect.denied:
+                self._let_pass[number] = is_accepted(case.object, self._pair.find)
+        told = self._kinds_told[object_key(case.object).kind]
+        told.hear(verdicts)
+        finding = self._pair.finding(case, verdicts) if self._budget.compares else None
+        if finding is not None:
+            told.differs |= finding.limit is None
+            rules = tuple(_refusals(effect) for effect in verdicts)
+            sort = (finding, rules, case.operation)
+            self._found.setdefault(sort, Disagreement(case, finding))
+            if self._budget.first_only and finding.limit is None:
+                raise _EnoughError
+
+
+class _KindTold:
+    """What both sides did with objects of one kind."""
+
+    def __init__(self) -> None:
+        self._spoke = [False, False]
+        self._acted = [False, False]
+        self.differs = False
+        """Whether there is a difference that counts."""
+
+    def hear(self, verdicts: Verdicts) -> None:
+        """Take what both do in a case."""
+        for number, effect in enumerate(verdicts):
+            self._spoke[number] |= bool(effect.said)
+            self._acted[number] |= effect.acts
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether one side acted, the other never had anything to say, and nothing shows that."""
+        return not self.differs and self._spoke.count(True) == 1 and any(self._acted)
+
+
+def _is_new_pod(case: Case) -> bool:
+    key = object_key(case.object)
+    is_pod = (split_api_version(key.api_version)[0], key.kind) == POD
+    return is_pod and case.operation is Operation.CREATE and not case.part
+
+
+class _SpentError(Exception):
+    """The budget has come to its end."""
+
+
+class _EnoughError(Exception):
+    """What is looked for is found."""
+
+
+def _statuses(effect: Effect) -> tuple[tuple[str, str, str], ...]:
+    """Return what rules said, each thing once: image rules say something of every image."""
+    return tuple(sorted({(one.policy, one.rule, one.status) for one in effect.said}))
+
+
+def _refusals(effect: Effect) -> tuple[tuple[str, str, str], ...]:
+    return tuple(one for one in _statuses(effect) if one[2] not in {"pass", "skip"})

@@ -1,0 +1,230 @@
+"""What the cases of a search come to: an answer, its counterexamples, and what is left open."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from kyvsim.equivalence.case import STRANGER, Case
+from kyvsim.equivalence.pair import UNDERIVED, Pair
+from kyvsim.equivalence.search import Disagreement, Tried
+from kyvsim.equivalence.shrink import shrunk
+from kyvsim.equivalence.side import Effect, Side
+from kyvsim.equivalence.space import Space
+from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.model.evidence import (
+    Account,
+    Answer,
+    Counterexample,
+    Evidence,
+    Limit,
+    SideReached,
+)
+from kyvsim.model.probe import Point, PointKind, Ratio
+from kyvsim.model.request import Operation, UserInfo
+from kyvsim.model.source import Location
+
+Why = Callable[[Case], tuple[str, Location | None]]
+"""Says what decided in a case, and where that stands."""
+_MOST_SHOWN = 5
+_MOST_TRIED = 12
+"""How many differences are made small to find those that are decided in different ways."""
+_PROBES, _PROBES_ASIDE = 1500, 200
+"""How often a case is asked while it is made small; what does not count may stay larger."""
+_DECISIVE = frozenset({PointKind.RULE, PointKind.CONDITION, PointKind.ALTERNATIVE})
+_NO_EFFECT = frozenset({"failed", "applied"})
+"""The outcomes without which a rule was not seen at work."""
+
+
+class Bench(NamedTuple):
+    """What verdicts are made with."""
+
+    pair: Pair
+    """The sides that were asked."""
+    quick: Pair
+    """The same, which tell nobody of what they do."""
+    why_old: Why
+    why_new: Why
+
+
+def evidence_of(tried: Tried, space: Space, bench: Bench) -> Evidence:
+    """Return what a search came to."""
+    shown = _shown(_counted(tried), bench)
+    answer, reasons = answer_of(tried, space, bench.pair)
+    return Evidence(
+        answer=answer,
+        cases=tried.total,
+        given=tried.given,
+        denied=tried.denied,
+        counterexamples=shown,
+        limited=tuple(_limited(tried.disagreements, bench)),
+        reasons=reasons,
+        untried=tuple(_untried(tried, space)),
+        old=_reached(bench.pair.old, tried.acted[0]),
+        new=_reached(bench.pair.new, tried.acted[1]),
+    )
+
+
+def answer_of(tried: Tried, space: Space, pair: Pair) -> tuple[Answer, tuple[str, ...]]:
+    """Return what a search came to, and why its cases are not enough where they are not."""
+    reasons = tuple(_reasons(tried, space, pair))
+    if _counted(tried):
+        return Answer.COUNTEREXAMPLE, reasons
+    return Answer.NOT_COVERED if reasons else Answer.EQUAL, reasons
+
+
+def first_counterexample(tried: Tried, bench: Bench) -> Counterexample | None:
+    """Return the difference that is shown first, made small; None where nothing counts."""
+    return next((_counterexample(one, bench) for one in _counted(tried)), None)
+
+
+def _counted(tried: Tried) -> list[Disagreement]:
+    """Return the differences that count: creations first, of them the objects that were given."""
+    found = [one for one in tried.disagreements if one.finding.limit is None]
+    return sorted(
+        found, key=lambda one: (one.case.operation is not Operation.CREATE, not one.case.given)
+    )
+
+
+def _shown(found: list[Disagreement], bench: Bench) -> tuple[Counterexample, ...]:
+    """Return counterexamples made small; of those that are decided alike one is shown."""
+    small: dict[tuple[object, ...], Counterexample] = {}
+    for one in found[:_MOST_TRIED]:
+        told = _counterexample(one, bench)
+        sort = (told.difference, told.operation, told.old.place, told.new.place, one.finding)
+        small.setdefault(sort, told)
+        if len(small) == _MOST_SHOWN:
+            break
+    return tuple(small.values())
+
+
+def _limited(found: tuple[Disagreement, ...], bench: Bench) -> Iterator[Counterexample]:
+    """Yield the first difference of each reason for not counting it."""
+    for limit in Limit:
+        first = next((one for one in found if one.finding.limit is limit), None)
+        if first is not None:
+            yield _counterexample(first, bench)
+
+
+def _small(one: Disagreement, bench: Bench) -> Case:
+    """Return a case made small; what is looked up in vain is told to those who listen only."""
+    if one.finding.limit is Limit.UNANSWERED:
+        return one.case
+
+    def shows(pair: Pair, case: Case) -> bool:
+        verdicts = pair.ask(case)
+        return verdicts.difference is not None and pair.finding(case, verdicts) == one.finding
+
+    counts = one.finding.limit is None
+    found = shrunk(one.case, partial(shows, bench.quick), _PROBES if counts else _PROBES_ASIDE)
+    return found if shows(bench.pair, found) else one.case
+
+
+def _counterexample(one: Disagreement, bench: Bench) -> Counterexample:
+    case = _small(one, bench)
+    verdicts = bench.pair.ask(case)
+    return Counterexample(
+        difference=one.finding.difference,
+        object=case.object,
+        operation=case.operation.value,
+        old_object=case.old,
+        user=_user(case.user),
+        namespace_labels=dict(case.namespace_labels) or None,
+        there=case.there,
+        old=_account(verdicts.old, case, bench.why_old),
+        new=_account(verdicts.new, case, bench.why_new),
+        given=one.case.given,
+        limit=one.finding.limit,
+    )
+
+
+def _account(effect: Effect, case: Case, why: Why) -> Account:
+    text, place = why(case)
+    return Account(
+        said=effect.said,
+        object=_as_given(effect.object, case) if effect.changed else None,
+        generated=effect.generated,
+        deleted=effect.deleted,
+        later=effect.later,
+        decided=text,
+        place=place,
+    )
+
+
+def _as_given(obj: Json, case: Case) -> Json:
+    """Return a changed object without the namespace that it was only read with."""
+    if obj is None or "namespace" in metadata(case.object):
+        return obj
+    kept = {name: value for name, value in metadata(obj).items() if name != "namespace"}
+    return {**obj, "metadata": kept}
+
+
+def _user(user: UserInfo) -> Json:
+    if user == STRANGER:
+        return None
+    told = {
+        "username": user.username,
+        "groups": list(user.groups),
+        "roles": list(user.roles),
+        "clusterRoles": list(user.cluster_roles),
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def _reasons(tried: Tried, space: Space, pair: Pair) -> Iterator[str]:
+    """Yield why two sets that never disagreed cannot be called equal."""
+    unseen = tuple(_not_seen(tried, pair))
+    yield from unseen
+    in_vain = any(one.finding.limit is Limit.UNANSWERED for one in tried.disagreements)
+    # A look-up that is never answered is mostly why rules were not seen at work.
+    if space.asked and (in_vain or unseen) and not all(tried.answered):
+        asked = ", ".join(space.asked)
+        yield f"policies look up data that was not given ({asked})"
+
+
+def _not_seen(tried: Tried, pair: Pair) -> Iterator[str]:
+    """Yield what was not seen in any case."""
+    if not tried.finished:
+        cases = "1 case" if tried.total == 1 else f"{tried.total} cases"
+        yield f"the limit on time or cases was reached after {cases}; others were not tried"
+    sides = (("old", pair.old), ("new", pair.new))
+    unseen = ((name, _unseen(point)) for name, side in sides for point in side.points())
+    yield from (f"{missing} ({name})" for name, missing in unseen if missing)
+    for name, passed in zip(("old", "new"), tried.let_pass, strict=True):
+        if not passed:
+            yield f"no object that an API server accepts was allowed ({name})"
+    kinds = (kind for kind in tried.one_sided if kind != UNDERIVED)
+    yield from (
+        f"only one side handles {kind}, and no difference that counts shows it" for kind in kinds
+    )
+    if not any(tried.acted):
+        yield "neither side did anything in any case"
+
+
+def _unseen(point: Point) -> str:
+    """Return what a rule or a validation was never seen to do, "" where it was."""
+    missing = [one.name for one in point.outcomes if not one.times and one.name in _NO_EFFECT]
+    if point.kind is PointKind.RULE and missing:
+        named = f"{point.policy}/{point.rule}" if point.rule else point.policy
+        return f"{named} never {' or '.join(missing)}, {point.location}"
+    is_validation = point.kind is PointKind.CONDITION and "validations" in point.path
+    if is_validation and any(one.name == "false" and not one.times for one in point.outcomes):
+        return f"a validation of {point.policy} never was false, {point.location}"
+    return ""
+
+
+def _untried(tried: Tried, space: Space) -> Iterator[str]:
+    if tried.finished and not tried.ended:
+        yield "some variations of cases: the limit on time or cases was reached first"
+    for one in space.subresources:
+        yield f"requests to the subresource `{one}`"
+
+
+def _reached(side: Side, acted: int) -> SideReached:
+    points = side.points()
+    times = [outcome.times for point in points for outcome in point.outcomes]
+    return SideReached(
+        policies=tuple(f"{one.policy.kind} {one.policy.key}" for one in side.policies.policies),
+        acted=acted,
+        ratio=Ratio(sum(map(bool, times)), len(times)),
+        unreached=tuple(one for one in points if any(not out.times for out in one.outcomes)),
+    )

@@ -1,0 +1,281 @@
+"""Arithmetic on numbers, quantities (`1Gi`) and durations (`1h`).
+
+upstream: pkg/engine/jmespath/arithmetic.go. A text is a quantity if it can be one, else a duration:
+`30m` is 0.03 and no half hour.
+"""
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+from kyvsim.jmespath.errors import QueryError
+from kyvsim.jmespath.functions.record import ANY, ARRAY, NUMBER, Example, Function
+from kyvsim.kubernetes.go_text import sprint
+from kyvsim.kubernetes.numbers import to_int64, wrap_int64
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import (
+    SECOND,
+    Quantity,
+    format_duration,
+    parse_duration,
+    parse_quantity,
+)
+
+_Operand: TypeAlias = float | Quantity | int
+"""A float is a number, an int the nanoseconds of a duration."""
+
+
+def _operand(name: str, value: Json) -> _Operand:
+    if value.__class__ is float:
+        return float(value)
+    if value.__class__ is str:
+        quantity = parse_quantity(value)
+        if quantity is not None:
+            return quantity
+        nanoseconds = parse_duration(value)
+        if nanoseconds is not None:
+            return nanoseconds
+    raise _problem(name, "invalid operand")
+
+
+def _problem(name: str, text: str) -> QueryError:
+    return QueryError(f"JMESPath function '{name}': {text}")
+
+
+def _mismatch(name: str) -> QueryError:
+    return _problem(name, "Types mismatch")
+
+
+def _zero(name: str) -> QueryError:
+    return _problem(name, "Zero divisor passed")
+
+
+def _text(name: str, compute: Callable[[Quantity], Quantity], other: Quantity) -> str:
+    """Return the text of a computed quantity."""
+    try:
+        return str(compute(other))
+    except (OverflowError, ValueError):  # ValueError: Python prints no more than 4300 digits
+        raise _problem(name, "quantity is out of range") from None
+
+
+def _number_text(number: float) -> Quantity:
+    quantity = parse_quantity(sprint(number))
+    if quantity is None:
+        raise QueryError(
+            "quantities must match the regular expression "
+            "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+        )
+    return quantity
+
+
+def _seconds(nanoseconds: int) -> float:
+    whole, rest = divmod(abs(nanoseconds), SECOND)
+    seconds = float(whole) + float(rest) / 1e9
+    return -seconds if nanoseconds < 0 else seconds
+
+
+def _duration_text(seconds: float) -> str:
+    return format_duration(to_int64(seconds * 1e9))
+
+
+def _plus(name: str, left: _Operand, right: _Operand) -> Json:
+    if left.__class__ is not right.__class__:
+        raise _mismatch(name)
+    if isinstance(left, Quantity) and isinstance(right, Quantity):
+        return _text(name, left.plus, right)
+    if isinstance(left, int) and isinstance(right, int):
+        return format_duration(wrap_int64(left + right))
+    return left + right  # type: ignore[operator] # both are floats
+
+
+def add(left: Json, right: Json) -> Json:
+    """Return the sum of two operands of one type."""
+    return _plus("add", _operand("add", left), _operand("add", right))
+
+
+def total(items: list[Json]) -> Json:
+    """Return the sum of a list; one element is returned as it is, whatever it is."""
+    if not items:
+        raise _problem("sum", "at least one element in the array is required")
+    result, *rest = items
+    for item in rest:
+        result = _plus("sum", _operand("sum", result), _operand("sum", item))
+    return result
+
+
+def subtract(left: Json, right: Json) -> Json:
+    """Return the difference of two operands of one type."""
+    one, other = _operand("subtract", left), _operand("subtract", right)
+    if one.__class__ is not other.__class__:
+        raise _mismatch("subtract")
+    if isinstance(one, Quantity) and isinstance(other, Quantity):
+        return _text("subtract", one.minus, other)
+    if isinstance(one, int) and isinstance(other, int):
+        return format_duration(wrap_int64(one - other))
+    return one - other  # type: ignore[operator] # both are floats
+
+
+def multiply(left: Json, right: Json) -> Json:
+    """Return a product in which at least one factor is a number."""
+    one, other = _operand("multiply", left), _operand("multiply", right)
+    if not isinstance(other, float):
+        one, other = other, one
+    if not isinstance(other, float):
+        raise _mismatch("multiply")
+    if isinstance(one, Quantity):
+        return _text("multiply", one.times, _number_text(other))
+    if isinstance(one, int):
+        return _duration_text(_seconds(one) * other)
+    return one * other
+
+
+def divide(left: Json, right: Json) -> Json:
+    """Return a quotient: a number for operands of one type, else the dividend's type."""
+    one, other = _operand("divide", left), _operand("divide", right)
+    if isinstance(other, float):
+        return _divide_by_number(one, other)
+    if isinstance(one, Quantity) and isinstance(other, Quantity):
+        divisor = other.approximate()
+        if not divisor:
+            raise _zero("divide")
+        return one.approximate() / divisor
+    if isinstance(one, int) and isinstance(other, int):
+        if not other:
+            raise _zero("divide")
+        return _seconds(one) / _seconds(other)
+    raise _mismatch("divide")
+
+
+def _divide_by_number(dividend: _Operand, divisor: float) -> Json:
+    if not divisor:
+        raise _zero("divide")
+    if isinstance(dividend, Quantity):
+        return _text("divide", dividend.divided_by, _number_text(divisor))
+    if isinstance(dividend, int):
+        return _duration_text(_seconds(dividend) / divisor)
+    return dividend / divisor
+
+
+def modulo(left: Json, right: Json) -> Json:
+    """Return the rest of a division of whole operands of one type; it has the dividend's sign."""
+    one, other = _operand("modulo", left), _operand("modulo", right)
+    if one.__class__ is not other.__class__:
+        raise _mismatch("modulo")
+    if isinstance(one, Quantity) and isinstance(other, Quantity):
+        rest = _rest(_whole(one.approximate()), _whole(other.approximate()))
+        return str(Quantity(rest, 0, one.format))
+    if isinstance(one, int) and isinstance(other, int):
+        return format_duration(_rest(one, other))
+    return float(_rest(_whole(float(one)), _whole(float(other))))  # type: ignore[arg-type]
+
+
+def _whole(number: float) -> int:
+    whole = to_int64(number)
+    if float(whole) != number:
+        raise _problem("modulo", "Non-integer argument(s) passed for modulo")
+    return whole
+
+
+def _rest(dividend: int, divisor: int) -> int:
+    if not divisor:
+        raise _zero("modulo")
+    rest = abs(dividend) % abs(divisor)
+    return -rest if dividend < 0 else rest
+
+
+def round_half_away(number: float, digits: float) -> float:
+    """Return `number` rounded to that many decimal places, halves away from zero."""
+    if not digits.is_integer():
+        raise _problem("round", "Non-integer argument(s) passed for round off")
+    if digits < 0:
+        # upstream: the format lacks its numbers, and Go says so
+        missing = "%!d(MISSING) argument is out of bounds (%!d(MISSING))"
+        raise _problem("round", missing)
+    shift = _power_of_ten(int(digits)) if digits <= 308 else math.inf
+    shifted = number * shift
+    if not math.isfinite(shifted):
+        return shifted / shift
+    fraction, whole = math.modf(shifted)
+    if abs(fraction) >= 0.5:
+        whole += math.copysign(1.0, shifted)
+    return math.copysign(whole, shifted) / shift
+
+
+def _power_of_ten(exponent: int) -> float:
+    """Return 10**exponent by squaring as Go's math.Pow does; beyond 22 its last digits differ."""
+    power, power_scale = 1.0, 0
+    square, scale = math.frexp(10.0)
+    while exponent:
+        if exponent & 1:
+            power *= square
+            power_scale += scale
+        square *= square
+        scale *= 2
+        if square < 0.5:
+            square *= 2
+            scale -= 1
+        exponent >>= 1
+    return math.ldexp(power, power_scale)
+
+
+FUNCTIONS = (
+    Function(
+        "add",
+        (ANY, ANY),
+        ANY,
+        "the sum of two numbers, two quantities or two durations",
+        add,
+        examples=(Example("add(`1`, `2`)", 3.0), Example("add('1Gi', '1Mi')", "1025Mi")),
+    ),
+    Function(
+        "sum",
+        (ARRAY,),
+        ANY,
+        "the sum of a list of numbers, quantities or durations; an empty list is an error",
+        total,
+        examples=(Example("sum(@)", "1h1m30s", ["1h", "90s"]),),
+    ),
+    Function(
+        "subtract",
+        (ANY, ANY),
+        ANY,
+        "the difference of two numbers, two quantities or two durations",
+        subtract,
+        examples=(Example("subtract('1Gi', '512Mi')", "512Mi"),),
+    ),
+    Function(
+        "multiply",
+        (ANY, ANY),
+        ANY,
+        "a number, quantity or duration times a number",
+        multiply,
+        examples=(Example("multiply('1Gi', `2`)", "2Gi"), Example("multiply(`2`, '1h')", "2h0m0s")),
+    ),
+    Function(
+        "divide",
+        (ANY, ANY),
+        ANY,
+        "the quotient: a number where both sides are alike, else a quantity or duration",
+        divide,
+        examples=(
+            Example("divide('1Gi', '512Mi')", 2.0),
+            Example("divide('1Gi', `3`)", "357913941"),
+        ),
+    ),
+    Function(
+        "modulo",
+        (ANY, ANY),
+        ANY,
+        "the rest of a division of whole numbers, quantities or durations",
+        modulo,
+        examples=(Example("modulo(`7`, `3`)", 1.0), Example("modulo('25s', '10s')", "5s")),
+    ),
+    Function(
+        "round",
+        (NUMBER, NUMBER),
+        NUMBER,
+        "the number with so many decimal places, halves rounded away from zero",
+        round_half_away,
+        examples=(Example("round(`2.675`, `2`)", 2.68), Example("round(`-2.5`, `0`)", -3.0)),
+    ),
+)

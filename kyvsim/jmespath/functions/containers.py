@@ -1,0 +1,236 @@
+"""Functions on lists and maps, and those that put items in order."""
+
+from collections.abc import Callable
+from operator import gt, lt
+from typing import Final
+
+from kyvsim.jmespath.errors import QueryError
+from kyvsim.jmespath.functions.record import (
+    ANY,
+    ARRAY,
+    BOOLEAN,
+    EXPREF,
+    NUMBER,
+    NUMBERS,
+    OBJECT,
+    STRING,
+    STRINGS,
+    Example,
+    Function,
+)
+from kyvsim.kubernetes.go_text import format_float
+from kyvsim.kubernetes.numbers import deep_equal
+from kyvsim.kubernetes.objects import Json
+
+# Functions on lists and maps.
+#
+# upstream: pkg/engine/jmespath/functions.go.
+
+
+_INT_RANGE = float(1 << 63)
+
+
+def lookup(container: Json, key: str | float) -> Json:
+    """Return the value at a key or index, None where there is none."""
+    if container.__class__ is dict:
+        if key.__class__ is not str:
+            raise QueryError("JMESPath function 'lookup': argument #2 is not of type String")
+        return container.get(key)
+    if not isinstance(key, float):
+        raise QueryError("JMESPath function 'lookup': argument #2 is not of type Number")
+    shown = format_float(key, "g")
+    if not key.is_integer():
+        raise _bad_index(f"expected an integer number but got: {shown}")
+    if abs(key) >= _INT_RANGE:
+        raise _bad_index(f"number is outside the range of integer numbers: {shown}")
+    return container[int(key)] if 0 <= key < len(container) else None
+
+
+def _bad_index(problem: str) -> QueryError:
+    return QueryError(f"JMESPath function 'lookup': argument #2: {problem}")
+
+
+def items(container: Json, key_name: str, value_name: str) -> list[dict[str, Json]]:
+    """Return one object for each element; maps in the order of their keys."""
+    if container.__class__ is dict:
+        return [{key_name: key, value_name: container[key]} for key in sorted(container)]
+    return [{key_name: float(at), value_name: value} for at, value in enumerate(container)]
+
+
+def object_from_lists(keys: list[Json], values: list[Json]) -> dict[str, Json]:
+    """Return a map of keys to values; values that lack are None, those over are dropped."""
+    padding = [None] * (len(keys) - len(values))
+    return dict(zip(map(_key, keys), [*values, *padding], strict=False))
+
+
+def _key(value: Json) -> str:
+    if value.__class__ is str:
+        return str(value)
+    if value.__class__ is float:
+        return format_float(value, "f", bits=32)
+    if value.__class__ is bool:
+        return "true" if value else "false"
+    problem = "argument #1 is not of type StringArray"
+    raise QueryError(f"JMESPath function 'object_from_lists': {problem}")
+
+
+def label_match(wanted: dict[str, Json], labels: dict[str, Json]) -> bool:
+    """Tell whether `labels` has everything that `wanted` has."""
+    return all(key in labels and deep_equal(labels[key], value) for key, value in wanted.items())
+
+
+CONTAINERS = (
+    Function(
+        "lookup",
+        (OBJECT + ARRAY, STRING + NUMBER),
+        ANY,
+        "the value at a key of a map or an index of a list; null where there is none",
+        lookup,
+        examples=(
+            Example("lookup(@, 'a')", 1, {"a": 1}),
+            Example("lookup(@, `1`)", "y", ["x", "y"]),
+        ),
+    ),
+    Function(
+        "items",
+        (OBJECT + ARRAY, STRING, STRING),
+        ARRAY,
+        "one object for each entry of a map or list, its key and value under the names given",
+        items,
+        examples=(Example("items(@, 'k', 'v')", [{"k": "a", "v": 1}], {"a": 1}),),
+    ),
+    Function(
+        "object_from_lists",
+        (ARRAY, ARRAY),
+        OBJECT,
+        "a map made of a list of keys and a list of values",
+        object_from_lists,
+        examples=(
+            Example(
+                "object_from_lists(k, v)", {"a": "x", "b": None}, {"k": ["a", "b"], "v": ["x"]}
+            ),
+        ),
+    ),
+    Function(
+        "label_match",
+        (OBJECT, OBJECT),
+        BOOLEAN,
+        "whether the second map has every entry of the first",
+        label_match,
+        examples=(
+            Example("label_match(a, b)", True, {"a": {"x": "1"}, "b": {"x": "1", "y": "2"}}),
+        ),
+    ),
+)
+
+
+# Functions that put items in order, or find the first and the last of one.
+#
+# upstream: kyverno/go-jmespath `functions.go`.
+
+
+def _extreme(better: Callable[[Json, Json], bool]) -> Callable[[list[Json]], Json]:
+    """Return `max` or `min` of a list of numbers or texts; null of an empty one."""
+
+    def find(items: list[Json]) -> Json:
+        best = items[0] if items else None
+        for item in items[1:]:
+            if better(item, best):
+                best = item
+        return best
+
+    return find
+
+
+def _extreme_by(better: Callable[[Json, Json], bool]) -> Callable[..., Json]:
+    """Return `max_by` or `min_by`; a list of one item is not looked at."""
+
+    def find(items: list[Json], reference: Callable[[Json], Json]) -> Json:
+        if len(items) < 2:
+            return items[0] if items else None
+        best, value = items[0], reference(items[0])
+        kind = _key_kind(value)
+        for item in items[1:]:
+            current = reference(item)
+            if current.__class__ is not kind:
+                name = "number" if kind is float else "string"
+                raise QueryError(f"invalid type, must be {name}")
+            if better(current, value):
+                best, value = item, current
+        return best
+
+    return find
+
+
+def _key_kind(value: Json) -> type:
+    kind = value.__class__
+    if kind is not float and kind is not str:
+        raise QueryError("invalid type, must be number of string")
+    return kind
+
+
+def _sort(items: list[Json]) -> list[Json]:
+    return sorted(items)
+
+
+def _sort_by(items: list[Json], reference: Callable[[Json], Json]) -> list[Json]:
+    if len(items) < 2:
+        return items
+    keys = [reference(item) for item in items]
+    kind = _key_kind(keys[0])
+    if any(key.__class__ is not kind for key in keys):
+        raise QueryError("error in sort_by comparison")
+    order = sorted(range(len(items)), key=keys.__getitem__)
+    return [items[place] for place in order]
+
+
+ORDERING: Final = (
+    Function(
+        "max",
+        (NUMBERS + STRINGS,),
+        NUMBER + STRING,
+        "the greatest item",
+        _extreme(gt),
+        examples=(Example("max(`[1, 3, 2]`)", 3.0),),
+    ),
+    Function(
+        "max_by",
+        (ARRAY, EXPREF),
+        ANY,
+        "the item with the greatest value",
+        _extreme_by(gt),
+        examples=(Example("max_by(@, &a)", {"a": 2.0}, [{"a": 1.0}, {"a": 2.0}]),),
+    ),
+    Function(
+        "min",
+        (NUMBERS + STRINGS,),
+        NUMBER + STRING,
+        "the smallest item",
+        _extreme(lt),
+        examples=(Example("min(`[3, 1, 2]`)", 1.0),),
+    ),
+    Function(
+        "min_by",
+        (ARRAY, EXPREF),
+        ANY,
+        "the item with the smallest value",
+        _extreme_by(lt),
+        examples=(Example("min_by(@, &a)", {"a": 1.0}, [{"a": 1.0}, {"a": 2.0}]),),
+    ),
+    Function(
+        "sort",
+        (STRINGS + NUMBERS,),
+        ARRAY,
+        "the items in order",
+        _sort,
+        examples=(Example("sort(`[2, 1]`)", [1.0, 2.0]),),
+    ),
+    Function(
+        "sort_by",
+        (ARRAY, EXPREF),
+        ARRAY,
+        "the items in the order of a value of theirs",
+        _sort_by,
+        examples=(Example("sort_by(@, &a)[0].a", 1.0, [{"a": 2.0}, {"a": 1.0}]),),
+    ),
+)

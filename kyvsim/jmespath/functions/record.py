@@ -1,0 +1,73 @@
+"""What the program knows of one JMESPath function: name, argument types, results, note, code.
+
+A family file holds plain typed functions and one tuple of records. The code of a record is called
+with the evaluated arguments, one by one, after their types were checked against the record as
+upstream does (kyverno/go-jmespath `functions.go`):
+
+* A number is a Python `float` only: an `int` (Go's int64) is no number to the type check.
+* A missing field has become None before the call, and None satisfies only `any`.
+* An `expref` argument (`&key`) is a callable: `reference(item) -> Json`, None for a missing field.
+* A variadic record is checked for the least number of arguments, not for their types.
+* A record without arguments accepts and drops whatever is given.
+* With `needs_system` the `System` is the first argument of the code.
+
+The code raises `QueryError` with upstream's text when it cannot answer; a Python `ArithmeticError`,
+`LookupError`, `TypeError` or `ValueError` out of it is a bug. A whole number that upstream returns
+as a Go int is an `int`, a float64 is a `float`.
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from kyvsim.kubernetes.objects import Json
+
+STRING: Final = ("string",)
+NUMBER: Final = ("number",)
+BOOLEAN: Final = ("boolean",)
+ARRAY: Final = ("array",)
+OBJECT: Final = ("object",)
+ANY: Final = ("any",)
+EXPREF: Final = ("expref",)
+NUMBERS: Final = ("array[number]",)
+STRINGS: Final = ("array[string]",)
+
+
+class Example(NamedTuple):
+    """An expression, the data it is run on, and what comes out; shown in the docs and tested."""
+
+    expression: str
+    output: Json
+    data: Json = None
+
+
+class Function(NamedTuple):
+    """A JMESPath function; unions of types are sums: `STRING + NUMBER`."""
+
+    name: str
+    arguments: tuple[tuple[str, ...], ...]
+    returns: tuple[str, ...]
+    note: str
+    code: Callable[..., Json]
+    variadic: bool = False
+    """The last argument may be repeated."""
+    needs_system: bool = False
+    """The code wants the clock or chance: it gets the `System` before the arguments."""
+    examples: tuple[Example, ...] = ()
+
+    def refusal(self, count: int) -> str:
+        """Return why a call with this number of arguments can only fail, or "" where it can work.
+
+        upstream: kyverno/go-jmespath `functions.go`, resolveArgs
+        """
+        least = len(self.arguments)
+        if not least or count == least or (self.variadic and count > least):
+            return ""
+        wanted = f"{least} {'argument' if least == 1 else 'arguments'}"
+        return f"function `{self.name}` takes {'at least ' * self.variadic}{wanted}, not {count}"
+
+    @property
+    def signature(self) -> str:
+        """What it takes and returns, as `kyvsim jp function` writes it."""
+        shown = ["|".join(types) for types in self.arguments]
+        types = f"({', '.join(shown)}) {','.join(self.returns)}"
+        return self.name + types.replace("boolean", "bool")

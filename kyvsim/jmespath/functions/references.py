@@ -1,0 +1,110 @@
+"""Functions on what names things elsewhere: images, versions, addresses.
+
+upstream: pkg/engine/jmespath/functions.go.
+"""
+
+import ipaddress
+from functools import lru_cache
+
+from kyvsim.jmespath.errors import QueryError
+from kyvsim.jmespath.functions.record import BOOLEAN, STRING, Example, Function
+from kyvsim.kubernetes.go_url import UrlError, parse_url
+from kyvsim.kubernetes.image import parse_image
+from kyvsim.kubernetes.semver import ZERO, Range, parse_range, parse_version
+
+_PRIVATE = ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
+_INSIDE_ENDINGS = (
+    *(".localhost", ".local", ".internal", ".svc", ".localdomain", ".home.arpa"),
+    *(".lan", ".intranet", ".corp", ".private"),
+)
+
+
+def image_normalize(image: str) -> str:
+    """Return an image reference with its registry, and its tag or digest."""
+    try:
+        return parse_image(image).reference
+    except ValueError as error:
+        raise QueryError(f"JMESPath function 'image_normalize': {error}") from None
+
+
+def semver_compare(version: str, accepted: str) -> bool:
+    """Tell whether a version lies in a range; a text that is no version counts as 0.0.0."""
+    return _range(accepted)(parse_version(version) or ZERO)
+
+
+@lru_cache(maxsize=256)
+def _range(text: str) -> Range:
+    try:
+        return parse_range(text)
+    except ValueError as error:
+        raise QueryError(str(error)) from None
+
+
+def is_external_url(url: str) -> bool:
+    """Tell whether the host of a URL is neither a loopback nor a private address.
+
+    Names are not resolved, other than upstream: names that only exist inside (one word, or an
+    ending such as `.svc` or `.internal`) are internal, every other name is external.
+    """
+    host = host_of(url)
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0] if ":" in host else host)
+    except ValueError:
+        return _is_outside_name(host.lower().removesuffix("."))
+    if isinstance(address, ipaddress.IPv6Address):
+        address = address.ipv4_mapped or address
+    networks = map(ipaddress.ip_network, _PRIVATE)
+    return not any(address in network for network in networks)
+
+
+def _is_outside_name(name: str) -> bool:
+    labels = name.split(".")
+    if not name or labels[-1][:1].isdigit():
+        # no name ends in a number; some resolvers take such texts for addresses, Go's does not
+        raise QueryError(f"lookup {name}: no such host")
+    return len(labels) > 1 and not name.endswith(_INSIDE_ENDINGS)
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL without its port; raises QueryError where Go refuses the URL."""
+    try:
+        return parse_url(url).hostname
+    except UrlError as error:
+        raise QueryError(str(error)) from None
+
+
+FUNCTIONS = (
+    Function(
+        "image_normalize",
+        (STRING,),
+        STRING,
+        "the full reference of an image: registry, path, and tag or digest",
+        image_normalize,
+        examples=(Example("image_normalize('nginx')", "docker.io/nginx:latest"),),
+    ),
+    Function(
+        "semver_compare",
+        (STRING, STRING),
+        BOOLEAN,
+        "whether a version lies in a range such as `>=1.2.0 <2.0.0 || 3.x`",
+        semver_compare,
+        examples=(
+            Example("semver_compare('1.5.0', '>=1.2.0 <2.0.0')", output=True),
+            Example("semver_compare('2.1.0', '1.x')", output=False),
+        ),
+    ),
+    Function(
+        "is_external_url",
+        (STRING,),
+        BOOLEAN,
+        "whether a URL leads outside: not to a loopback or private address. Decided offline "
+        "from the text alone: no name is resolved. One word (`localhost`) and endings such as "
+        "`.svc` or `.internal` are inside, other names are outside",
+        is_external_url,
+        examples=(
+            Example("is_external_url('http://10.0.0.1/x')", output=False),
+            Example("is_external_url('https://8.8.8.8')", output=True),
+            Example("is_external_url('https://api.default.svc')", output=False),
+        ),
+    ),
+)

@@ -1,0 +1,54 @@
+"""The table of functions that calls look in: every family, where it is, and when it is loaded.
+
+The functions of the standard are at hand. Most policies call no others, and their modules take as
+long to load as the rest of this package: they are imported with the first call of one.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.jmespath.functions.record import Function
+from kyvsim.jmespath.functions.standard import STANDARD
+
+FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "The functions of the JMESPath standard": "standard.STANDARD",
+        "Functions on texts": "texts.TEXTS",
+        "Regular expressions": "texts.REGEXES",
+        "Arithmetic on numbers": "arithmetic.FUNCTIONS",
+        "Functions on lists and maps": "containers.CONTAINERS",
+        "Functions that decode and encode texts": "texts.ENCODING",
+        "Hashes of texts": "texts.HASHES",
+        "Functions that put items in order": "containers.ORDERING",
+        "Functions on points in time": "timestamps.FUNCTIONS",
+        "Functions on what names things elsewhere": "references.FUNCTIONS",
+        "The function that makes random texts": "texts.RANDOMNESS",
+        "The function that takes certificates apart": "texts.CERTIFICATES",
+    }
+)
+"""Every family by its title, with the module and the name of its tuple; no name is in two."""
+
+_AT_HAND: Final[Mapping[str, Function]] = MappingProxyType({one.name: one for one in STANDARD})
+
+
+def family(title: str) -> tuple[Function, ...]:
+    """Return the functions of a family, whose module is imported."""
+    module, name = FAMILIES[title].split(".")
+    found: tuple[Function, ...] = getattr(
+        import_module(f"kyvsim.jmespath.functions.{module}"), name
+    )
+    return found
+
+
+@lru_cache(maxsize=1)
+def functions() -> Mapping[str, Function]:
+    """Return every function by its name."""
+    return MappingProxyType({one.name: one for title in FAMILIES for one in family(title)})
+
+
+def function_named(name: str) -> Function | None:
+    """Return the function of a name, or None."""
+    return _AT_HAND.get(name) or functions().get(name)

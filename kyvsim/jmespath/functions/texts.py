@@ -1,0 +1,549 @@
+"""Functions on texts: cutting, comparing, regular expressions, encodings, hashes, certificates."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from kyvsim.jmespath.errors import QueryError
+from kyvsim.jmespath.functions.record import (
+    ANY,
+    BOOLEAN,
+    NUMBER,
+    OBJECT,
+    STRING,
+    STRINGS,
+    Example,
+    Function,
+)
+from kyvsim.kubernetes import go_json
+from kyvsim.kubernetes.go_base64 import Base64Error, decode_padded
+from kyvsim.kubernetes.go_json import JsonError
+from kyvsim.kubernetes.go_random_text import Chance, make_random
+from kyvsim.kubernetes.go_text import clean_path, format_float
+from kyvsim.kubernetes.numbers import to_int64
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.regexes import RegexError, as_bytes, compile_regex, each_match, is_found
+from kyvsim.kubernetes.wildcard import matches
+from kyvsim.kubernetes.x509 import CertificateError, decode_pem
+from kyvsim.model.ports import CHARACTERS, FEW, SHORT, System
+from kyvsim.yaml.document import YamlError
+from kyvsim.yaml.text import load_one
+
+# Functions on texts: case, cutting, replacing, comparing.
+#
+# upstream: pkg/engine/jmespath/functions.go; texts are Go strings, mapped character by character.
+
+
+def lower(text: str) -> str:
+    """Return `text` in lower case, each character on its own as Go does."""
+    return text.lower() if text.isascii() else "".join(char.lower()[0] for char in text)
+
+
+def upper(text: str) -> str:
+    """Return `text` in upper case; a character whose upper case is several stays as it is."""
+    return text.upper() if text.isascii() else "".join(map(_upper_char, text))
+
+
+def _upper_char(char: str) -> str:
+    for shown in (char.upper(), char.title()):
+        if len(shown) == 1:
+            return shown
+    return char
+
+
+def compare(left: str, right: str) -> int:
+    """Return -1, 0 or 1 by the order of code points; an int, as upstream returns no float."""
+    return (left > right) - (left < right)
+
+
+def equal_fold(left: str, right: str) -> bool:
+    """Tell whether two texts differ in case only."""
+    if len(left) != len(right):
+        return False
+    return left == right or all(
+        one == other or _fold(one) == _fold(other) for one, other in zip(left, right, strict=True)
+    )
+
+
+def _fold(char: str) -> str:
+    """Return what is the same for a character's cases; Go folds one character to one."""
+    folded = char.casefold()
+    return folded if len(folded) == 1 else char.lower()
+
+
+def replace(system: System, text: str, old: str, new: str, count: float) -> str:
+    """Return `text` with the first `count` places of `old` replaced, all where it is negative."""
+    _count(system, text, old, new)
+    return text.replace(old, new, max(to_int64(count), -1))
+
+
+def replace_all(system: System, text: str, old: str, new: str) -> str:
+    """Return `text` with every `old` replaced."""
+    _count(system, text, old, new)
+    return text.replace(old, new)
+
+
+def _count(system: System, text: str, old: str, new: str) -> None:
+    """Count what a replacement adds to a text, at most."""
+    added = (len(new) - len(old)) * text.count(old)
+    if added > SHORT:
+        system.meter.spend_text(added)
+
+
+def trim(text: str, characters: str) -> str:
+    """Return `text` without those characters at its ends."""
+    return text.strip(characters)
+
+
+def trim_prefix(text: str, prefix: str) -> str:
+    """Return `text` without `prefix` in front."""
+    return text.removeprefix(prefix)
+
+
+def split(text: str, separator: str) -> list[str]:
+    """Return the parts between separators; the characters where the separator is empty."""
+    return text.split(separator) if separator else list(text)
+
+
+def truncate(text: str, length: float) -> str:
+    """Return the first `length` characters, none where it is below 1."""
+    return text[: max(to_int64(length), 0)]
+
+
+def to_boolean(text: str) -> bool:
+    """Return the boolean that `text` names in any case."""
+    word = lower(text)
+    if word not in ("true", "false"):
+        problem = f"lowercase argument must be 'true' or 'false' (provided: '{text}')"
+        raise QueryError(f"JMESPath function 'to_boolean': {problem}")
+    return word == "true"
+
+
+def path_canonicalize(path: str) -> str:
+    """Return the shortest path that means the same, "" for ""; the file system is not asked."""
+    return clean_path(path)
+
+
+TEXTS = (
+    Function(
+        "compare",
+        (STRING, STRING),
+        NUMBER,
+        "-1, 0 or 1 by alphabetical order; the result is no float, so `==` with a number is false",
+        compare,
+        examples=(Example("compare('a', 'b')", -1), Example("compare('a', 'a')", 0)),
+    ),
+    Function(
+        "equal_fold",
+        (STRING, STRING),
+        BOOLEAN,
+        "whether two texts are the same but for upper and lower case",
+        equal_fold,
+        examples=(Example("equal_fold('Go', 'GO')", output=True),),
+    ),
+    Function(
+        "replace",
+        (STRING, STRING, STRING, NUMBER),
+        STRING,
+        "puts the third text in place of the second, so many times (negative: always)",
+        replace,
+        needs_system=True,
+        examples=(Example("replace('a.b.c', '.', '-', `1`)", "a-b.c"),),
+    ),
+    Function(
+        "replace_all",
+        (STRING, STRING, STRING),
+        STRING,
+        "puts the third text in every place of the second",
+        replace_all,
+        needs_system=True,
+        examples=(Example("replace_all('a.b.c', '.', '-')", "a-b-c"),),
+    ),
+    Function(
+        "to_upper",
+        (STRING,),
+        STRING,
+        "the text in upper case",
+        upper,
+        examples=(Example("to_upper('abc')", "ABC"),),
+    ),
+    Function(
+        "to_lower",
+        (STRING,),
+        STRING,
+        "the text in lower case",
+        lower,
+        examples=(Example("to_lower('ABC')", "abc"),),
+    ),
+    Function(
+        "trim",
+        (STRING, STRING),
+        STRING,
+        "the text without any of the second text's characters at both ends",
+        trim,
+        examples=(Example("trim('--ab-', '-')", "ab"),),
+    ),
+    Function(
+        "trim_prefix",
+        (STRING, STRING),
+        STRING,
+        "the text without the second text in front",
+        trim_prefix,
+        examples=(Example("trim_prefix('v1.2', 'v')", "1.2"),),
+    ),
+    Function(
+        "split",
+        (STRING, STRING),
+        STRINGS,
+        "the parts of a text between separators",
+        split,
+        examples=(Example("split('a,b', ',')", ["a", "b"]),),
+    ),
+    Function(
+        "truncate",
+        (STRING, NUMBER),
+        STRING,
+        "the first characters of a text; the length is a number in backticks",
+        truncate,
+        examples=(Example("truncate('abcdef', `3`)", "abc"),),
+    ),
+    Function(
+        "to_boolean",
+        (STRING,),
+        BOOLEAN,
+        "true or false from its name in any case; other texts are an error",
+        to_boolean,
+        examples=(Example("to_boolean('True')", output=True),),
+    ),
+    Function(
+        "path_canonicalize",
+        (STRING,),
+        STRING,
+        "the shortest form of a path: no double slashes, no `.`, `..` resolved",
+        path_canonicalize,
+        examples=(Example("path_canonicalize('/a//b/../c/')", "/a/c"),),
+    ),
+)
+
+
+# Regular expressions (RE2, as in Go) and Kyverno's wildcards.
+#
+# upstream: pkg/engine/jmespath/functions.go, over Go's regexp package.
+
+
+_REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))")
+
+
+def as_text(value: str | float) -> str:
+    """Return a text argument, numbers written plainly with the digits of a float32."""
+    return value if isinstance(value, str) else format_float(value, "f", bits=32)
+
+
+def regex_match(pattern: str, source: str | float) -> bool:
+    """Tell whether a place in `source` fits the pattern."""
+    try:
+        return is_found(compile_regex(pattern), as_text(source))
+    except RegexError as error:
+        raise QueryError(str(error)) from None
+
+
+def regex_replace_all(
+    system: System, pattern: str, source: str | float, replacement: str | float
+) -> str:
+    """Return `source` with each match replaced; `$1` and `${name}` stand for groups."""
+    parts = _template(as_text(replacement))
+    compiled = _compiled_for("regex_replace_all", pattern)
+
+    def expand(match: Any) -> bytes:
+        found = []
+        for part in parts:
+            found.append(part if isinstance(part, bytes) else _group(match, part[0]))
+            if len(found[-1]) > SHORT:
+                system.meter.spend_text(len(found[-1]))
+        return b"".join(found)
+
+    return _replaced(system, compiled, as_text(source), expand)
+
+
+def regex_replace_all_literal(
+    system: System, pattern: str, source: str | float, replacement: str | float
+) -> str:
+    """Return `source` with each match replaced by the text as it stands."""
+    compiled = _compiled_for("regex_replace_all_literal", pattern)
+    text = as_bytes(as_text(replacement))
+    return _replaced(system, compiled, as_text(source), lambda _: text)
+
+
+def _compiled_for(name: str, pattern: str) -> Any:
+    try:
+        return compile_regex(pattern)
+    except RegexError as error:
+        raise QueryError(f"JMESPath function '{name}': {error}") from None
+
+
+def _replaced(system: System, compiled: Any, source: str, expand: Callable[[Any], bytes]) -> str:
+    data = as_bytes(source)
+    pieces: list[bytes] = []
+    last = 0
+    for match in each_match(compiled, data):
+        start, end = match.span()
+        pieces += (data[last:start], expand(match))
+        last = end
+        if len(pieces) > FEW:
+            system.meter.spend(1 + len(pieces[-1]) // CHARACTERS)
+    pieces.append(data[last:])
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=128)
+def _template(text: str) -> tuple[bytes | tuple[str], ...]:
+    """Return literal texts and, as one-element tuples, the names of groups."""
+    parts: list[bytes | tuple[str]] = []
+    last = 0
+    for found in _REFERENCE.finditer(text):
+        name = found[1] or found[2]
+        parts += (as_bytes(text[last : found.start()]), (name,) if name else b"$")
+        last = found.end()
+    return (*parts, as_bytes(text[last:]))
+
+
+def _group(match: Any, name: str) -> bytes:
+    """Return what a group by number or name matched, nothing where there is none."""
+    found = None
+    if name.isascii() and name.isdigit():
+        is_number = name == "0" or name[0] != "0"
+        number = int(name) if is_number and len(name) < 9 else -1
+        if 0 <= number <= match.re.groups:
+            found = match.group(number)
+    elif name in match.re.groupindex:
+        found = match.group(name)
+    return found or b""
+
+
+def pattern_match(pattern: str, source: str | float) -> bool:
+    """Tell whether all of `source` fits a pattern with `*` and `?`."""
+    return matches(pattern, as_text(source))
+
+
+REGEXES = (
+    Function(
+        "regex_replace_all",
+        (STRING, STRING + NUMBER, STRING + NUMBER),
+        STRING,
+        "puts the third text in place of every match; `$1` and `${name}` stand for groups",
+        regex_replace_all,
+        needs_system=True,
+        examples=(Example("regex_replace_all('a(b+)', 'xabbx', '[$1]')", "x[bb]x"),),
+    ),
+    Function(
+        "regex_replace_all_literal",
+        (STRING, STRING + NUMBER, STRING + NUMBER),
+        STRING,
+        "puts the third text in place of every match, as it stands",
+        regex_replace_all_literal,
+        needs_system=True,
+        examples=(Example("regex_replace_all_literal('b+', 'abba', '$1')", "a$1a"),),
+    ),
+    Function(
+        "regex_match",
+        (STRING, STRING + NUMBER),
+        BOOLEAN,
+        "whether the RE2 expression fits somewhere in a text or number",
+        regex_match,
+        examples=(Example("regex_match('^v[0-9]+$', 'v12')", output=True),),
+    ),
+    Function(
+        "pattern_match",
+        (STRING, STRING + NUMBER),
+        BOOLEAN,
+        "whether a whole text or number fits a pattern: `*` any run, `?` one character",
+        pattern_match,
+        examples=(Example("pattern_match('nginx:*', 'nginx:1.25')", output=True),),
+    ),
+)
+
+
+# Functions that decode and encode texts: base64, JSON, YAML.
+#
+# upstream: pkg/engine/jmespath/functions.go, over Go's encoding packages.
+
+
+def base64_encode(text: str) -> str:
+    """Return the base64 text of UTF-8 bytes."""
+    return base64.b64encode(text.encode("utf-8", "replace")).decode()
+
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def base64_decode(text: str) -> str:
+    """Return the text that base64 holds; bytes that are no UTF-8 become U+FFFD, one each."""
+    try:
+        data = decode_padded(text)
+    except Base64Error as error:
+        raise QueryError(str(error)) from None
+    decoded = data.decode("utf-8", "surrogateescape")
+    return _LONE.sub("\ufffd", decoded)
+
+
+def parse_json(text: str) -> Json:
+    """Return the data that a JSON text holds; every number is a float."""
+    try:
+        return go_json.parse_json(text)
+    except JsonError as error:
+        raise QueryError(str(error)) from None
+
+
+def parse_yaml(text: str) -> Json:
+    """Return the data of the first YAML document; every number is a float."""
+    try:
+        return load_one(text, floats=True)
+    except YamlError as error:
+        raise QueryError(error.go_text) from None
+
+
+ENCODING = (
+    Function(
+        "base64_decode",
+        (STRING,),
+        STRING,
+        "the text that a base64 text holds; the alphabet is the standard one, with padding",
+        base64_decode,
+        examples=(Example("base64_decode('aGk=')", "hi"),),
+    ),
+    Function(
+        "base64_encode",
+        (STRING,),
+        STRING,
+        "the base64 form of a text",
+        base64_encode,
+        examples=(Example("base64_encode('hi')", "aGk="),),
+    ),
+    Function(
+        "parse_json",
+        (STRING,),
+        ANY,
+        "the value that a JSON text holds",
+        parse_json,
+        examples=(Example("""parse_json('{"a": [1]}')""", {"a": [1.0]}),),
+    ),
+    Function(
+        "parse_yaml",
+        (STRING,),
+        ANY,
+        "the value that the first document of a YAML text holds",
+        parse_yaml,
+        examples=(Example("parse_yaml('a: yes')", {"a": True}),),
+    ),
+)
+
+
+# Hashes of texts, in hexadecimal.
+#
+# upstream: pkg/engine/jmespath/functions.go.
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def sha256(text: str) -> str:
+    """Return the SHA-256 hash."""
+    return hashlib.sha256(_bytes(text)).hexdigest()
+
+
+def sha1(text: str) -> str:
+    """Return the SHA-1 hash."""
+    return hashlib.sha1(_bytes(text), usedforsecurity=False).hexdigest()
+
+
+def md5(text: str) -> str:
+    """Return the MD5 hash."""
+    return hashlib.md5(_bytes(text), usedforsecurity=False).hexdigest()
+
+
+HASHES = (
+    Function(
+        "sha256",
+        (STRING,),
+        STRING,
+        "the SHA-256 hash of a text, e.g. for unique names of bounded length",
+        sha256,
+        examples=(
+            Example(
+                "sha256('a')", "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+            ),
+        ),
+    ),
+    Function(
+        "sha1",
+        (STRING,),
+        STRING,
+        "the SHA-1 hash of a text",
+        sha1,
+        examples=(Example("sha1('a')", "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8"),),
+    ),
+    Function(
+        "md5",
+        (STRING,),
+        STRING,
+        "the MD5 hash of a text",
+        md5,
+        examples=(Example("md5('a')", "0cc175b9c0f1b6a831c399e269772661"),),
+    ),
+)
+
+
+# The function that makes random texts.
+#
+# upstream: pkg/engine/jmespath/functions.go.
+
+
+def random(system: System, pattern: str) -> str:
+    """Return a random text that fits `pattern`."""
+    if not pattern:
+        raise QueryError("no pattern provided")
+    try:
+        return make_random(pattern, Chance(system.entropy.below, system.meter.spend))
+    except RegexError as error:
+        raise QueryError(str(error)) from None
+
+
+RANDOMNESS = (
+    Function(
+        "random",
+        (STRING,),
+        STRING,
+        "a random text that fits a regular expression without Perl syntax, such as `[0-9a-z]{8}`",
+        random,
+        needs_system=True,
+        examples=(Example("random('[a]{5}')", "aaaaa"),),
+    ),
+)
+
+
+# The function that takes certificates apart.
+#
+# upstream: pkg/engine/jmespath/functions.go (jpX509Decode).
+
+
+def x509_decode(text: str) -> Json:
+    """Return the fields of the certificate or request in the first PEM block; its key is RSA."""
+    try:
+        return decode_pem(text).fields
+    except CertificateError as error:
+        raise QueryError(str(error)) from None
+
+
+CERTIFICATES = (
+    Function(
+        "x509_decode",
+        (STRING,),
+        OBJECT,
+        "the fields of a certificate or signing request in PEM form; its key must be an RSA key",
+        x509_decode,
+    ),
+)

@@ -1,0 +1,221 @@
+"""Functions on points in time (RFC 3339 texts) and durations.
+
+upstream: pkg/engine/jmespath/time.go.
+"""
+
+from datetime import datetime
+
+from kyvsim.jmespath.errors import QueryError
+from kyvsim.jmespath.functions.record import BOOLEAN, STRING, Example, Function
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.go_time import Time, TimeError, from_clock, parse_rfc3339, parse_time
+from kyvsim.kubernetes.numbers import parse_int
+from kyvsim.kubernetes.quantities import explain_duration, format_duration, parse_duration
+from kyvsim.model.ports import System
+
+
+def _time(text: str, layout: str | None = None) -> Time:
+    """Return a time in a layout, of RFC 3339 without one."""
+    try:
+        return parse_rfc3339(text) if layout is None else parse_time(layout, text)
+    except TimeError as error:
+        raise QueryError(str(error)) from None
+
+
+def _duration(text: str) -> int:
+    nanoseconds = parse_duration(text)
+    if nanoseconds is None:
+        raise QueryError(explain_duration(text))
+    return nanoseconds
+
+
+def _now(system: System) -> Time:
+    now: datetime = system.clock.now()
+    shift = now.utcoffset()
+    offset = shift.days * 86_400 + shift.seconds if shift is not None else 0
+    second = (now.hour * 60 + now.minute) * 60 + now.second
+    time = from_clock((now.year, now.month, now.day), second, offset)
+    return time.add(now.microsecond * 1_000)
+
+
+def time_now(system: System) -> str:
+    """Return the current time in the clock's zone."""
+    return str(_now(system))
+
+
+def time_now_utc(system: System) -> str:
+    """Return the current time in UTC."""
+    return str(_now(system).utc())
+
+
+def time_since(system: System, layout: str, start: str, end: str) -> str:
+    """Return the duration from `start` to `end`, to now where `end` is empty."""
+    first = _time(start, layout or None)
+    last = _time(end, layout or None) if end else _now(system)
+    return format_duration(last.since(first))
+
+
+def time_diff(start: str, end: str) -> str:
+    """Return the duration from `start` to `end`."""
+    first = _time(start)
+    return format_duration(_time(end).since(first))
+
+
+def time_add(time: str, duration: str) -> str:
+    """Return the time that much later."""
+    start = _time(time)
+    return str(start.add(_duration(duration)))
+
+
+def time_parse(layout: str, text: str) -> str:
+    """Return a time written in a Go layout as RFC 3339; for a whole number as layout, an epoch."""
+    if parse_int(layout) is None:
+        return str(_time(text, layout))
+    seconds = parse_int(text)
+    if seconds is None:
+        raise QueryError(f"strconv.ParseInt: parsing {quote(text)}: {_why_no_int(text)}")
+    return str(from_clock((1970, 1, 1), seconds))
+
+
+def _why_no_int(text: str) -> str:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    is_number = digits.isascii() and digits.isdigit()
+    return "value out of range" if is_number else "invalid syntax"
+
+
+def time_to_cron(time: str) -> str:
+    """Return minute, hour, day, month and weekday of a time in its own zone."""
+    _, month, day, second, weekday = _time(time).civil()
+    return f"{second // 60 % 60} {second // 3600} {day} {month} {weekday}"
+
+
+def time_utc(time: str) -> str:
+    """Return the time in UTC."""
+    return str(_time(time).utc())
+
+
+def time_before(left: str, right: str) -> bool:
+    """Tell whether the first time is earlier."""
+    first = _time(left)
+    return first.nanoseconds < _time(right).nanoseconds
+
+
+def time_after(left: str, right: str) -> bool:
+    """Tell whether the first time is later."""
+    first = _time(left)
+    return first.nanoseconds > _time(right).nanoseconds
+
+
+def time_between(time: str, start: str, end: str) -> bool:
+    """Tell whether a time lies after `start` and before `end`."""
+    moment = _time(time).nanoseconds
+    first = _time(start).nanoseconds
+    last = _time(end).nanoseconds
+    return first < moment < last
+
+
+def time_truncate(time: str, duration: str) -> str:
+    """Return the time rounded down to a multiple of a duration."""
+    moment = _time(time)
+    return str(moment.truncate(_duration(duration)))
+
+
+FUNCTIONS = (
+    Function(
+        "time_since",
+        (STRING, STRING, STRING),
+        STRING,
+        "the duration between two times in a layout (empty: RFC 3339); an empty end means now",
+        time_since,
+        needs_system=True,
+        examples=(
+            Example("time_since('', '2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", "24h0m0s"),
+        ),
+    ),
+    Function("time_now", (), STRING, "the current time", time_now, needs_system=True),
+    Function(
+        "time_now_utc", (), STRING, "the current time in UTC", time_now_utc, needs_system=True
+    ),
+    Function(
+        "time_to_cron",
+        (STRING,),
+        STRING,
+        "a cron expression for the minute of a time",
+        time_to_cron,
+        examples=(Example("time_to_cron('2024-01-01T15:04:05Z')", "4 15 1 1 1"),),
+    ),
+    Function(
+        "time_add",
+        (STRING, STRING),
+        STRING,
+        "the time later by a duration",
+        time_add,
+        examples=(Example("time_add('2024-01-01T00:00:00Z', '1h')", "2024-01-01T01:00:00Z"),),
+    ),
+    Function(
+        "time_parse",
+        (STRING, STRING),
+        STRING,
+        "a time in a Go layout (or, after a number, in seconds since 1970) as RFC 3339",
+        time_parse,
+        examples=(Example("time_parse('02 Jan 2006', '03 Feb 2024')", "2024-02-03T00:00:00Z"),),
+    ),
+    Function(
+        "time_utc",
+        (STRING,),
+        STRING,
+        "the time in UTC",
+        time_utc,
+        examples=(Example("time_utc('2024-01-01T00:00:00+02:00')", "2023-12-31T22:00:00Z"),),
+    ),
+    Function(
+        "time_diff",
+        (STRING, STRING),
+        STRING,
+        "the duration from the first time to the second",
+        time_diff,
+        examples=(Example("time_diff('2024-01-01T00:00:00Z', '2024-01-01T00:01:00Z')", "1m0s"),),
+    ),
+    Function(
+        "time_before",
+        (STRING, STRING),
+        BOOLEAN,
+        "whether the first time is earlier than the second",
+        time_before,
+        examples=(
+            Example("time_before('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", output=True),
+        ),
+    ),
+    Function(
+        "time_after",
+        (STRING, STRING),
+        BOOLEAN,
+        "whether the first time is later than the second",
+        time_after,
+        examples=(
+            Example("time_after('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", output=False),
+        ),
+    ),
+    Function(
+        "time_between",
+        (STRING, STRING, STRING),
+        BOOLEAN,
+        "whether the first time lies between the two others, both excluded",
+        time_between,
+        examples=(
+            Example(
+                "time_between(@[1], @[0], @[2])",
+                True,
+                ["2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z"],
+            ),
+        ),
+    ),
+    Function(
+        "time_truncate",
+        (STRING, STRING),
+        STRING,
+        "the time rounded down to a multiple of a duration",
+        time_truncate,
+        examples=(Example("time_truncate('2024-01-01T10:47:00Z', '15m')", "2024-01-01T10:45:00Z"),),
+    ),
+)

@@ -1,0 +1,405 @@
+"""Syntax tree → closure: one function a node type, in a table, with upstream's rules.
+
+A closure takes the current value and returns a value, or a `Missing` where a map lacked the key
+that was asked for; any other fault raises `QueryError`. upstream: kyverno/go-jmespath
+`interpreter.go`. Its map order is random; here values of a map come in the order of their keys.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from kyvsim.jmespath import closures
+from kyvsim.jmespath.closures import Missing, Run, type_check
+from kyvsim.jmespath.errors import QueryError
+from kyvsim.jmespath.functions.record import Function
+from kyvsim.jmespath.parse import Tree
+from kyvsim.kubernetes.go_text import sprint
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.ports import FEW, SHORT, Meter, System
+
+# Function calls: arguments, the checks of their number and types, the call itself.
+#
+# upstream: kyverno/go-jmespath `functions.go` (CallFunction, resolveArgs, typeCheck). All faults
+# are faults of evaluation: an expression with an unknown function compiles.
+
+
+def reference(inner: Run) -> Run:
+    """Return the closure of `&inner`: its value is what a function calls with an item."""
+
+    def ask(item: Json) -> Json:
+        found = inner(item)
+        return None if found.__class__ is Missing else found
+
+    return lambda _: ask
+
+
+def call(name: str, function: Function | None, arguments: tuple[Run, ...], system: System) -> Run:
+    """Return the closure of `name(arguments)`; `function` is None where there is no such one."""
+    if function is None:
+        return _failing_call(arguments, f"unknown function: {name}")
+    code, meter = _bound(function, system), system.meter
+    if not function.arguments:
+        return _dropping(arguments, code)
+    if function.variadic:
+        if len(arguments) < len(function.arguments):
+            return _failing_call(arguments, "Invalid arity.")
+        return _unchecked(arguments, code, meter)
+    if len(arguments) != len(function.arguments):
+        return _failing_call(arguments, "incorrect number of args")
+    checks = tuple(_check(types) for types in function.arguments)
+    if len(arguments) == 1:
+        return _call_one(arguments[0], checks[0], code, meter)
+    if len(arguments) == 2:
+        return _call_two(arguments, checks, code, meter)
+    return _checked(arguments, checks, code, meter)
+
+
+def _bound(function: Function, system: System) -> Callable[..., Json]:
+    code = function.code
+    if not function.needs_system:
+        return code
+    return partial(code, system)
+
+
+def _check(types: tuple[str, ...]) -> Callable[[Json], None]:
+    """Return what raises upstream's error for an argument of a wrong type."""
+    accepts = type_check(types)
+    if accepts is None:
+        return lambda _: None
+    expected = ", ".join(f'"{name}"' for name in types)
+
+    def check(value: Json) -> None:
+        if not accepts(value):
+            shown = "{}" if callable(value) else sprint(value)
+            raise QueryError(
+                f"Invalid type for: {shown}, expected: []jmespath.JpType{{{expected}}}"
+            )
+
+    return check
+
+
+def _count(value: Json, meter: Meter) -> None:
+    """Count a text or list that a function is given: it is read, and others may be made of it."""
+    if value.__class__ is str:
+        if len(value) > SHORT:
+            meter.spend_text(len(value))
+    elif value.__class__ is list and len(value) > FEW:
+        meter.spend(len(value))
+
+
+def _argument_values(arguments: tuple[Run, ...], value: Json) -> list[Json]:
+    return [None if (x := run(value)).__class__ is Missing else x for run in arguments]
+
+
+def _failing_call(arguments: tuple[Run, ...], message: str) -> Run:
+    def run(value: Json) -> Json:
+        _argument_values(arguments, value)
+        raise QueryError(message)
+
+    return run
+
+
+def _dropping(arguments: tuple[Run, ...], code: Callable[..., Json]) -> Run:
+    def run(value: Json) -> Json:
+        _argument_values(arguments, value)
+        return code()
+
+    return run
+
+
+def _unchecked(arguments: tuple[Run, ...], code: Callable[..., Json], meter: Meter) -> Run:
+    def run(value: Json) -> Json:
+        values = _argument_values(arguments, value)
+        for given in values:
+            _count(given, meter)
+        return code(*values)
+
+    return run
+
+
+def _checked(
+    arguments: tuple[Run, ...],
+    checks: tuple[Callable[[Json], None], ...],
+    code: Callable[..., Json],
+    meter: Meter,
+) -> Run:
+    def run(value: Json) -> Json:
+        values = _argument_values(arguments, value)
+        for check, argument in zip(checks, values, strict=True):
+            check(argument)
+            _count(argument, meter)
+        return code(*values)
+
+    return run
+
+
+def _call_one(
+    argument: Run, check: Callable[[Json], None], code: Callable[..., Json], meter: Meter
+) -> Run:
+    def run(value: Json) -> Json:
+        given = argument(value)
+        if given.__class__ is Missing:
+            given = None
+        check(given)
+        if (given.__class__ is str or given.__class__ is list) and len(given) > FEW:
+            _count(given, meter)
+        return code(given)
+
+    return run
+
+
+def _call_two(
+    arguments: tuple[Run, ...],
+    checks: tuple[Callable[[Json], None], ...],
+    code: Callable[..., Json],
+    meter: Meter,
+) -> Run:
+    first, second = arguments
+    check_first, check_second = checks
+
+    def run(value: Json) -> Json:
+        one, other = first(value), second(value)
+        if one.__class__ is Missing:
+            one = None
+        if other.__class__ is Missing:
+            other = None
+        check_first(one)
+        check_second(other)
+        if (one.__class__ is str or one.__class__ is list) and len(one) > FEW:
+            _count(one, meter)
+        if (other.__class__ is str or other.__class__ is list) and len(other) > FEW:
+            _count(other, meter)
+        return code(one, other)
+
+    return run
+
+
+# Syntax tree → closure: one function a node type, in a table, with upstream's rules.
+#
+# A closure takes the current value and returns a value, or a `Missing` where a map lacked the key
+# that was asked for; any other fault raises `QueryError`. upstream: kyverno/go-jmespath
+# `interpreter.go`. Its map order is random; here values of a map come in the order of their keys.
+
+
+class Surroundings(NamedTuple):
+    """What calls of functions need."""
+
+    function: Callable[[str], Function | None]
+    """Finds a function by its name."""
+    system: System
+    bindings: Mapping[str, Json] = MappingProxyType({})
+    """What `$name` stands for."""
+    hear: Callable[[Tree, Run], Run] | None = None
+    """Takes the closure of each part that is evaluated once, and gives what stands for it."""
+
+    def unheard(self) -> "Surroundings":
+        """Return the same for parts that are evaluated for each element of a list."""
+        return self._replace(hear=None) if self.hear else self
+
+
+def lower(tree: Tree, around: Surroundings) -> Run:
+    """Return the closure that evaluates a tree."""
+    run = _LOWERINGS[tree["type"]](tree, around)
+    return around.hear(tree, run) if around.hear else run
+
+
+def _children(tree: Tree, around: Surroundings) -> tuple[Run, ...]:
+    return tuple(lower(child, around) for child in tree["children"])
+
+
+def _field(tree: Tree, _: Surroundings) -> Run:
+    return closures.field(tree["value"])
+
+
+def _identity(_: Tree, __: Surroundings) -> Run:
+    return closures.identity
+
+
+def _literal(tree: Tree, _: Surroundings) -> Run:
+    value = tree["value"]
+    return lambda _: value
+
+
+def _variable(tree: Tree, around: Surroundings) -> Run:
+    name = tree["value"]
+    if name not in around.bindings:
+        return _failing(f"variable not defined: {name}")
+    value = around.bindings[name]
+    return lambda _: value
+
+
+def _index(tree: Tree, _: Surroundings) -> Run:
+    return closures.index(tree["value"])
+
+
+def _slice(tree: Tree, _: Surroundings) -> Run:
+    return closures.cut(*tree["children"])
+
+
+def _empty(_: Tree, __: Surroundings) -> Run:
+    return _failing("Unknown AST node: ASTEmpty")
+
+
+def _nameless_call(_: Tree, __: Surroundings) -> Run:
+    return _failing("invalid node value type")
+
+
+def _failing(message: str) -> Run:
+    def run(_: Json) -> Json:
+        raise QueryError(message)
+
+    return run
+
+
+def _steps(tree: Tree) -> list[Tree]:
+    """Return the parts of `a.b[0].c` in order, without the nodes that only join them."""
+    if tree["type"] not in {"subexpression", "index_expression"}:
+        return [] if tree["type"] in {"identity", "current"} else [tree]
+    return [step for child in tree["children"] for step in _steps(child)]
+
+
+def _chain(tree: Tree, around: Surroundings) -> Run:
+    """Lower `a.b[0].c`: runs of fields become one closure each."""
+    parts: list[Run] = []
+    keys: list[str] = []
+    for step in [*_steps(tree), None]:
+        if step is not None and step["type"] == "field":
+            keys.append(step["value"])
+            continue
+        if keys:
+            parts.append(_fields(tuple(keys)))
+            keys = []
+        if step is not None:
+            parts.append(lower(step, around))
+    if not parts:
+        return closures.identity
+    return parts[0] if len(parts) == 1 else closures.in_turn(tuple(parts))
+
+
+def _fields(keys: tuple[str, ...]) -> Run:
+    return closures.field(keys[0]) if len(keys) == 1 else closures.fields(keys)
+
+
+def _projection(tree: Tree, around: Surroundings) -> Run:
+    left = lower(tree["children"][0], around)
+    right = tree["children"][1]
+    if right["type"] == "identity":
+        return closures.project_identity(left)
+    if right["type"] == "field":
+        return closures.project_field(left, right["value"])
+    return closures.project(left, lower(right, around.unheard()), around.system.meter)
+
+
+def _flatten(tree: Tree, around: Surroundings) -> Run:
+    return closures.flatten(lower(tree["children"][0], around), around.system.meter)
+
+
+def _filter(tree: Tree, around: Surroundings) -> Run:
+    of, *rest = tree["children"]
+    right, condition = (lower(one, around.unheard()) for one in rest)
+    return closures.select(lower(of, around), right, condition, around.system.meter)
+
+
+def _comparator(tree: Tree, around: Surroundings) -> Run:
+    left, right = tree["children"]
+    name = tree["value"]
+    if name not in {"eq", "ne"}:
+        return closures.ordered(name, lower(left, around), lower(right, around))
+    if left["type"] == "literal":
+        left, right = right, left
+    same = _equality(lower(left, around), right, around)
+    return same if name == "eq" else lambda value: not same(value)
+
+
+def _equality(left: Run, right: Tree, around: Surroundings) -> Run:
+    if right["type"] != "literal":
+        return closures.equals(left, lower(right, around), around.system.meter)
+    value = right["value"]
+    if value is None:
+        return closures.equals_null(left)
+    if value.__class__ is str:
+        return closures.equals_text(left, value)
+    if value.__class__ is bool:
+        return closures.equals_flag(left, value)
+    if value.__class__ is float:
+        return closures.equals_number(left, value)
+    return closures.equals(left, lower(right, around), around.system.meter)
+
+
+def _of_two(join: Callable[[Run, Run], Run]) -> Callable[[Tree, Surroundings], Run]:
+    """Return the lowering of a node that joins the closures of its two children."""
+
+    def lowering(tree: Tree, around: Surroundings) -> Run:
+        left, right = _children(tree, around)
+        return join(left, right)
+
+    return lowering
+
+
+def _values(tree: Tree, around: Surroundings) -> Run:
+    of, each = tree["children"]
+    right = lower(each, around.unheard())
+    return closures.project_values(lower(of, around), right, around.system.meter)
+
+
+def _negation(tree: Tree, around: Surroundings) -> Run:
+    return closures.negate(lower(tree["children"][0], around))
+
+
+def _list(tree: Tree, around: Surroundings) -> Run:
+    return closures.listed(_children(tree, around))
+
+
+def _map(tree: Tree, around: Surroundings) -> Run:
+    pairs = tuple((pair["value"], lower(pair["children"][0], around)) for pair in tree["children"])
+    return closures.keyed(pairs)
+
+
+def _call(tree: Tree, around: Surroundings) -> Run:
+    name = tree["value"]
+    function = around.function(name)
+    takes = function.arguments if function is not None else ()
+    arguments = tuple(
+        reference(lower(child["children"][0], around.unheard()))
+        if child["type"] == "expref" and place < len(takes) and takes[place] == ("expref",)
+        else lower(child, around)
+        for place, child in enumerate(tree["children"])
+    )
+    return call(name, function, arguments, around.system)
+
+
+def _stray_reference(_: Tree, __: Surroundings) -> Run:
+    """Lower `&key` where no function takes it: upstream prints it as an empty map."""
+    return lambda _: {}
+
+
+_LOWERINGS: Final[Mapping[str, Callable[[Tree, Surroundings], Run]]] = MappingProxyType(
+    {
+        "and_expression": _of_two(closures.both),
+        "comparator": _comparator,
+        "current": _identity,
+        "empty": _empty,
+        "expref": _stray_reference,
+        "field": _field,
+        "filter_projection": _filter,
+        "flatten": _flatten,
+        "function_expression": _call,
+        "identity": _identity,
+        "index": _index,
+        "index_expression": _chain,
+        "literal": _literal,
+        "multi_select_dict": _map,
+        "multi_select_list": _list,
+        "nameless_call": _nameless_call,
+        "not_expression": _negation,
+        "or_expression": _of_two(closures.either),
+        "pipe": _of_two(closures.pipe),
+        "projection": _projection,
+        "slice": _slice,
+        "subexpression": _chain,
+        "variable": _variable,
+        "value_projection": _values,
+    }
+)

@@ -1,0 +1,484 @@
+"""Text → syntax tree, as strict, as lenient and as wordy as upstream's parser.
+
+upstream: kyverno/go-jmespath `parser.go`, a parser by the precedence of operators. What others read
+otherwise: `[:::]` is a slice, a slice after an index is a projection, more than a field can name a
+function, and a broken index at the start of an expression or a call of nothing fails only when it
+is evaluated.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Final, NoReturn, TypeAlias
+
+from kyvsim.jmespath.errors import QuerySyntaxError
+from kyvsim.kubernetes.go_json import JsonError, parse_json
+from kyvsim.kubernetes.objects import Json
+
+# Text → tokens.
+#
+# upstream: kyverno/go-jmespath `lexer.go`. Differences to the Python lexer: a literal in backticks
+# must be JSON, only a quote can be escaped in a raw string, a lone `=` or `-` is a token (that no
+# expression can hold).
+
+
+Token: TypeAlias = dict[str, Any]
+"""`type`, `value`, `start` in the text, and `name`: upstream's name of the type.
+
+The value of a literal in backticks is its text: the parser decodes it when it gets there.
+"""
+
+_TOKEN: Final = re.compile(
+    r"""(?P<blank>[ \t\n\r]+)
+    |(?P<unquoted_identifier>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<number>-[0-9]*|[0-9]+)
+    |(?P<quoted_identifier>"(?:\\.|[^"\\])*+")
+    |(?P<literal>`(?:\\.|[^`\\])*+`)
+    |(?P<raw>'(?:\\'|[^'])*+')
+    |(?P<variable>\$[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<symbol>\[\?|\[\]|\|\||&&|[<>!=]=|[][.*,:@(){}|<>!&=])""",
+    re.VERBOSE | re.DOTALL,
+)
+_SYMBOLS: Final = MappingProxyType(
+    {
+        "[?": ("filter", "tFilter"),
+        "[]": ("flatten", "tFlatten"),
+        "[": ("lbracket", "tLbracket"),
+        "]": ("rbracket", "tRbracket"),
+        ".": ("dot", "tDot"),
+        "*": ("star", "tStar"),
+        ",": ("comma", "tComma"),
+        ":": ("colon", "tColon"),
+        "@": ("current", "tCurrent"),
+        "(": ("lparen", "tLparen"),
+        ")": ("rparen", "tRparen"),
+        "{": ("lbrace", "tLbrace"),
+        "}": ("rbrace", "tRbrace"),
+        "||": ("or", "tOr"),
+        "|": ("pipe", "tPipe"),
+        "&&": ("and", "tAnd"),
+        "&": ("expref", "tExpref"),
+        "==": ("eq", "tEQ"),
+        "!=": ("ne", "tNE"),
+        "<=": ("lte", "tLTE"),
+        "<": ("lt", "tLT"),
+        ">=": ("gte", "tGTE"),
+        ">": ("gt", "tGT"),
+        "!": ("not", "tNot"),
+        "=": ("unknown", "tUnknown"),
+    }
+)
+_QUOTES: Final = ('"', "'", "`")
+
+
+def tokenize(expression: str, *, bindings: bool = False) -> list[Token]:
+    """Return the tokens, the last one of type `eof`; raise `QuerySyntaxError`.
+
+    With `bindings` a `$name` is a token.
+    """
+    tokens: list[Token] = []
+    position, end = 0, len(expression)
+    while position < end:
+        found = _TOKEN.match(expression, position)
+        if found is None or (found.lastgroup == "variable" and not bindings):
+            _reject_character(expression, position)
+        text, kind = found[0], str(found.lastgroup)
+        if kind != "blank":
+            tokens.append(_token(kind, text, expression, position))
+        position = found.end()
+    tokens.append({"type": "eof", "value": "", "start": end, "name": "tEOF"})
+    return tokens
+
+
+def _token(kind: str, text: str, expression: str, start: int) -> Token:
+    name, value = "", text
+    if kind == "symbol":
+        kind, name = _SYMBOLS[text]
+    elif kind == "unquoted_identifier":
+        name = "tUnquotedIdentifier"
+    elif kind == "number":
+        name = "tNumber"
+    elif kind == "variable":
+        name, value = "tVariable", text[1:]
+    elif kind == "raw":
+        kind, name, value = "literal", "tStringLiteral", text[1:-1].replace("\\'", "'")
+    elif kind == "literal":
+        name, value = "tJSONLiteral", text[1:-1].replace("\\`", "`")
+    else:
+        name, value = "tQuotedIdentifier", json_value(text, expression, start)
+    return {"type": kind, "value": value, "start": start, "name": name}
+
+
+def _reject_character(expression: str, position: int) -> NoReturn:
+    character = expression[position]
+    if character in _QUOTES:
+        message, position = f"Unclosed delimiter: {character}", len(expression)
+    else:
+        message = f"Unknown char: {character!a}"
+    raise QuerySyntaxError(f"SyntaxError: {message}", expression, position)
+
+
+def json_value(text: str, expression: str, start: int) -> Json:
+    """Return the value of a JSON text as encoding/json reads it; raise `QuerySyntaxError`."""
+    try:
+        return parse_json(text)
+    except JsonError as error:
+        raise QuerySyntaxError(str(error), expression, start) from None
+
+
+# Text → syntax tree, as strict, as lenient and as wordy as upstream's parser.
+#
+# upstream: kyverno/go-jmespath `parser.go`, a parser by the precedence of operators. What others
+# read otherwise: `[:::]` is a slice, a slice after an index is a projection, more than a field can
+# name a function, and a broken index at the start of an expression or a call of nothing fails only
+# when it is evaluated.
+
+
+Tree: TypeAlias = dict[str, Any]
+"""A node: `type`, `children` and, for some types, `value`."""
+
+_SHORT: Final = 500
+_INT64: Final = 1 << 63
+_COMPARATORS: Final = ("eq", "ne", "lt", "lte", "gt", "gte")
+_POWERS: Final = MappingProxyType(
+    {"pipe": 1, "or": 2, "and": 3}
+    | dict.fromkeys(_COMPARATORS, 5)
+    | {"flatten": 9, "star": 20, "filter": 21, "dot": 40, "not": 45, "lbrace": 50}
+    | {"lbracket": 55, "lparen": 60}
+)
+"""How strongly a token holds on to what stands before it; all others end an expression."""
+_ENDS_PROJECTION: Final = 10
+"""A token of less power takes the projection before it as a whole."""
+_KEYS: Final = ("quoted_identifier", "unquoted_identifier")
+_NAMING: Final = ("field", "literal", "function_expression")
+"""Nodes that name a function when a parenthesis follows: `'f'(a)` and `f(a)(b)` call `f`."""
+_CONNECTED: Final = MappingProxyType(
+    {"pipe": "pipe", "or": "or_expression", "and": "and_expression"}
+)
+
+
+def parse(expression: str, *, bindings: bool = False, with_spans: bool = False) -> Tree:
+    """Return the syntax tree of an expression; raise `QuerySyntaxError` where it is none.
+
+    With `bindings` it may hold names such as `$name`. With `with_spans` each node that is an
+    expression by itself has a `span`: where it begins and ends in the text. Trees of short texts
+    are remembered, and nobody changes them: checks read what is compiled later.
+    """
+    if not with_spans and len(expression) <= _SHORT:
+        return _remembered(expression, bindings=bindings)
+    return _parse(expression, bindings, with_spans=with_spans)
+
+
+@lru_cache(maxsize=256)
+def _remembered(expression: str, *, bindings: bool) -> Tree:
+    return _parse(expression, bindings, with_spans=False)
+
+
+def _parse(expression: str, bindings: bool, *, with_spans: bool) -> Tree:
+    try:
+        return _Parser(expression, tokenize(expression, bindings=bindings), with_spans).whole()
+    except RecursionError:
+        message = "SyntaxError: the expression is nested too deeply"
+    raise QuerySyntaxError(message, expression, 0)
+
+
+def _node(kind: str, *children: Any) -> Tree:
+    return {"type": kind, "children": [*children]}
+
+
+def _named_node(kind: str, value: Json, *children: Any) -> Tree:
+    return {"type": kind, "children": [*children], "value": value}
+
+
+class _Parser:
+    """Reads the tokens of one expression, from left to right."""
+
+    __slots__ = ("_at", "_text", "_tokens", "_with_spans")
+
+    def __init__(self, text: str, tokens: list[Token], with_spans: bool) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._with_spans = with_spans
+        self._at = 0
+
+    def whole(self) -> Tree:
+        """Return the tree of all tokens."""
+        tree = self.expression(0)
+        if self.kind != "eof":
+            name = self.token["name"]
+            self.reject(f"Unexpected token at the end of the expression: {name}", self.token)
+        return tree
+
+    @property
+    def token(self) -> Token:
+        """The token that comes next."""
+        return self._tokens[self._at]
+
+    @property
+    def kind(self) -> str:
+        """The type of the token that comes next."""
+        return str(self._tokens[self._at]["type"])
+
+    def is_before(self, *kinds: str) -> bool:
+        """Return whether tokens of these types come next."""
+        coming = self._tokens[self._at : self._at + len(kinds)]
+        return [token["type"] for token in coming] == [*kinds]
+
+    def take(self) -> Token:
+        """Return the next token, and go on."""
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def match(self, kind: str) -> None:
+        """Go past a token of a type; reject another one."""
+        if self.kind != kind:
+            self.reject(
+                f"Expected t{kind.capitalize()}, received: {self.token['name']}", self.token
+            )
+        self._at += 1
+
+    def reject(self, message: str, token: Token) -> NoReturn:
+        """Raise the error about a token."""
+        raise QuerySyntaxError(f"SyntaxError: {message}", self._text, token["start"])
+
+    def json(self, token: Token) -> Json:
+        """Return the value of a literal in backticks."""
+        return json_value(token["value"], self._text, token["start"])
+
+    def expression(self, power: int) -> Tree:
+        """Return what stands here, up to a token of no more power."""
+        token = self.take()
+        begin = _BEGINNINGS.get(token["type"], _no_beginning)
+        left = begin(self, token)
+        while power < _POWERS.get(self.kind, 0):
+            go_on = _CONTINUATIONS.get(self.kind)
+            if go_on is None:
+                self.reject(f"Unexpected token: {self.token['name']}", self.token)
+            self._note(left, token)
+            left = go_on(self, left, self.take())
+        self._note(left, token)
+        return left
+
+    def _note(self, tree: Tree, first: Token) -> None:
+        """Keep where an expression stands that was read up to here."""
+        if self._with_spans:
+            tree["span"] = first["start"], self.token["start"]
+
+    def projected(self, power: int) -> Tree:
+        """Return what is asked of each element of a projection."""
+        kind = self.kind
+        if _POWERS.get(kind, 0) < _ENDS_PROJECTION:
+            return _node("identity")
+        if kind in {"lbracket", "filter"}:
+            return self.expression(power)
+        if kind != "dot":
+            self.reject("Error", self.token)
+        self.take()
+        return self.after_dot(power)
+
+    def after_dot(self, power: int) -> Tree:
+        """Return what stands behind a dot."""
+        kind = self.kind
+        if kind in _KEYS or kind == "star":
+            return self.expression(power)
+        if kind not in {"lbracket", "lbrace"}:
+            self.reject("Expected identifier, lbracket, or lbrace", self.token)
+        self.take()
+        return self.elements() if kind == "lbracket" else self.fields()
+
+    def elements(self) -> Tree:
+        """Return the list of expressions that has begun."""
+        found = [self.expression(0)]
+        while self.kind != "rbracket":
+            self.match("comma")
+            found.append(self.expression(0))
+        self.take()
+        return _node("multi_select_list", *found)
+
+    def fields(self) -> Tree:
+        """Return the map of expressions that has begun."""
+        found = []
+        while True:
+            if self.kind not in _KEYS:
+                self.reject("Expected tQuotedIdentifier or tUnquotedIdentifier", self.token)
+            name = self.take()["value"]
+            self.match("colon")
+            found.append(_named_node("key_val_pair", name, self.expression(0)))
+            if self.kind == "rbrace":
+                self.take()
+                return _node("multi_select_dict", *found)
+            if self.kind == "comma":
+                self.take()
+
+    def indexed(self, left: Tree, right: Tree) -> Tree:
+        """Return the element or the slice of `left` that was read."""
+        found = _node("index_expression", left, right)
+        if right["type"] != "slice":
+            return found
+        return _node("projection", found, self.projected(_POWERS["star"]))
+
+    def index(self) -> Tree:
+        """Return the index or slice that stands before a closing bracket."""
+        if "colon" in {self.kind, self._tokens[self._at + 1]["type"]}:
+            return self.slice()
+        place = self.whole_number(self.token)
+        self.take()
+        self.match("rbracket")
+        return _named_node("index", place)
+
+    def slice(self) -> Tree:
+        """Return the slice that stands before a closing bracket."""
+        parts: list[int | None] = [None, None, None, None]
+        place = 0
+        while self.kind != "rbracket" and place < 3:
+            token = self.token
+            if token["type"] == "colon":
+                place += 1
+            elif token["type"] == "number":
+                parts[place] = self.whole_number(token)
+            else:
+                self.reject(f"Expected tColon or tNumber, received: {token['name']}", token)
+            self.take()
+        self.match("rbracket")
+        return _node("slice", *parts[:3])
+
+    def whole_number(self, token: Token) -> int:
+        """Return the number of a token."""
+        text = token["value"]
+        if token["type"] != "number" or text == "-":
+            self.reject(f'strconv.Atoi: parsing "{text}": invalid syntax', token)
+        number = int(text) if len(text) < 21 else _INT64
+        if not -_INT64 <= number < _INT64:
+            self.reject(f'strconv.Atoi: parsing "{text}": value out of range', token)
+        return number
+
+
+def _no_beginning(parser: _Parser, token: Token) -> Tree:
+    ended = token["type"] == "eof"
+    parser.reject("Incomplete expression" if ended else f"Invalid token: {token['name']}", token)
+
+
+def _literal(parser: _Parser, token: Token) -> Tree:
+    value = parser.json(token) if token["name"] == "tJSONLiteral" else token["value"]
+    return _named_node("literal", value)
+
+
+def _quoted_field(parser: _Parser, token: Token) -> Tree:
+    if parser.kind == "lparen":
+        parser.reject("Can't have quoted identifier as function Name.", token)
+    return _named_node("field", token["value"])
+
+
+def _all_values(parser: _Parser, _: Token) -> Tree:
+    identity = _node("identity")
+    if parser.kind == "rbracket":
+        return _node("value_projection", identity, _node("identity"))
+    return _node("value_projection", identity, parser.projected(_POWERS["star"]))
+
+
+def _in_parentheses(parser: _Parser, _: Token) -> Tree:
+    inner = parser.expression(0)
+    parser.match("rparen")
+    return inner
+
+
+def _bracket(parser: _Parser, _: Token) -> Tree:
+    if parser.kind in {"number", "colon"}:
+        try:
+            right = parser.index()
+        except QuerySyntaxError:
+            return _node("empty")
+        return parser.indexed(_node("identity"), right)
+    if parser.is_before("star", "rbracket"):
+        return _of_each(parser, _node("identity"))
+    return parser.elements()
+
+
+def _of_each(parser: _Parser, left: Tree) -> Tree:
+    parser.match("star")
+    parser.match("rbracket")
+    return _node("projection", left, parser.projected(_POWERS["star"]))
+
+
+def _subexpression(parser: _Parser, left: Tree, _: Token) -> Tree:
+    if parser.kind == "star":
+        parser.take()
+        return _node("value_projection", left, parser.projected(_POWERS["dot"]))
+    right = parser.after_dot(_POWERS["dot"])
+    if left["type"] == "subexpression":
+        left["children"].append(right)
+        return left
+    return _node("subexpression", left, right)
+
+
+def _connection(parser: _Parser, left: Tree, token: Token) -> Tree:
+    kind = token["type"]
+    return _node(_CONNECTED[kind], left, parser.expression(_POWERS[kind]))
+
+
+def _comparison(parser: _Parser, left: Tree, token: Token) -> Tree:
+    kind = token["type"]
+    return _named_node("comparator", kind, left, parser.expression(_POWERS[kind]))
+
+
+def _call(parser: _Parser, left: Tree, _: Token) -> Tree:
+    arguments = []
+    while parser.kind != "rparen":
+        arguments.append(parser.expression(0))
+        if parser.kind == "comma":
+            parser.take()
+    parser.take()
+    if left["type"] in _NAMING and left["value"].__class__ is str:
+        return _named_node("function_expression", left["value"], *arguments)
+    return _named_node("nameless_call", None, *arguments)
+
+
+def _filter(parser: _Parser, left: Tree, _: Token) -> Tree:
+    condition = parser.expression(0)
+    parser.match("rbracket")
+    flattened = parser.kind == "flatten"
+    right = _node("identity") if flattened else parser.projected(_POWERS["filter"])
+    return _node("filter_projection", left, right, condition)
+
+
+def _flattened(parser: _Parser, left: Tree, _: Token) -> Tree:
+    return _node("projection", _node("flatten", left), parser.projected(_POWERS["flatten"]))
+
+
+def _element(parser: _Parser, left: Tree, _: Token) -> Tree:
+    if parser.kind in {"number", "colon"}:
+        return parser.indexed(left, parser.index())
+    return _of_each(parser, left)
+
+
+_BEGINNINGS: Final[Mapping[str, Callable[[_Parser, Token], Tree]]] = MappingProxyType(
+    {
+        "literal": _literal,
+        "variable": lambda _, token: _named_node("variable", token["value"]),
+        "unquoted_identifier": lambda _, token: _named_node("field", token["value"]),
+        "quoted_identifier": _quoted_field,
+        "star": _all_values,
+        "filter": lambda parser, token: _filter(parser, _node("identity"), token),
+        "flatten": lambda parser, token: _flattened(parser, _node("identity"), token),
+        "lbrace": lambda parser, _: parser.fields(),
+        "lparen": _in_parentheses,
+        "lbracket": _bracket,
+        "not": lambda parser, _: _node("not_expression", parser.expression(_POWERS["not"])),
+        "current": lambda _parser, _token: _node("current"),
+        "expref": lambda parser, _: _node("expref", parser.expression(0)),
+    }
+)
+"""What a token begins that stands at the start of an expression."""
+_CONTINUATIONS: Final[Mapping[str, Callable[[_Parser, Tree, Token], Tree]]] = MappingProxyType(
+    {
+        "dot": _subexpression,
+        "filter": _filter,
+        "flatten": _flattened,
+        "lbracket": _element,
+        "lparen": _call,
+    }
+    | dict.fromkeys(_CONNECTED, _connection)
+    | dict.fromkeys(_COMPARATORS, _comparison)
+)
+"""What a token makes of the expression before it."""

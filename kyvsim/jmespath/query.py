@@ -1,0 +1,146 @@
+"""Expressions as values: their text, the names they may read, and the closure that evaluates."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, TypeAlias
+
+from kyvsim.jmespath.closures import Missing, Run
+from kyvsim.jmespath.errors import NotFoundError, QuerySyntaxError
+from kyvsim.jmespath.functions.table import function_named, functions
+from kyvsim.jmespath.lower import Surroundings, lower
+from kyvsim.jmespath.parse import Tree, parse
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.diagnostic import likely
+from kyvsim.model.ports import System
+
+# Which context entries a query may read: decided by its text, as upstream decides it.
+#
+# upstream: pkg/engine/context/deferred.go. An entry `x` is loaded before a query in whose text `x`
+# stands at a word's start (no dot, letter or digit before it) and ends at a word's end. So `a.x`
+# does not load `x`, and the raw string `'x'` does.
+
+
+_RUN: Final = re.compile(r"[0-9A-Za-z_-]+")
+_QUOTED: Final = re.compile(r"""(?<=["'`])[^"'`]++(?=["'`])""")
+"""What stands between quotes: an entry may have a name such as `two words`."""
+
+_LONGEST_NAME: Final = 80
+_LONGEST_TEXT: Final = 1 << 16
+"""What is longer is data (a hash, a certificate), no name; enumerating its parts would cost."""
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Return every name that an entry could have to be loaded for this query text."""
+    names: set[str] = set()
+    text = text[:_LONGEST_TEXT]
+    for found in _RUN.finditer(text):
+        run = found[0]
+        if len(run) > _LONGEST_NAME:
+            continue
+        dotted = text.startswith(".", found.start() - 1) if found.start() else False
+        if "_" in run or "-" in run:
+            names.update(_names_of_run(run, dotted=dotted))
+        elif not dotted:
+            names.add(run)
+    names.update(found[0] for found in _QUOTED.finditer(text) if len(found[0]) <= _LONGEST_NAME)
+    return frozenset(names)
+
+
+def _names_of_run(run: str, *, dotted: bool) -> list[str]:
+    starts = [at for at in range(len(run)) if _starts_name(run, at, dotted=dotted)]
+    ends = [at for at in range(1, len(run) + 1) if _ends_name(run, at)]
+    return [run[start:end] for start in starts for end in ends if start < end]
+
+
+def _starts_name(run: str, at: int, *, dotted: bool) -> bool:
+    if at == 0:
+        return not dotted
+    return run[at - 1] in "-_"
+
+
+def _ends_name(run: str, at: int) -> bool:
+    """A word boundary: letter, digit or underscore on exactly one side."""
+    return (run[at - 1] != "-") != (at < len(run) and run[at] != "-")
+
+
+# Expressions as values: their text, the names they may read, and the closure that evaluates.
+
+
+class Query(NamedTuple):
+    """A compiled expression; share it freely."""
+
+    text: str
+    names: frozenset[str]
+    """Names of context entries that upstream would load for it."""
+    evaluate: Callable[[Json], Json]
+    """Takes plain data; raises `QueryError`, as `NotFoundError` where a map lacks a key."""
+
+
+_PLAIN: Final = frozenset({"literal", "identity", "current", "variable", "expref", "empty"})
+"""Parts of which nobody asks what they came to."""
+
+
+def impossible_calls(expression: str) -> Iterator[str]:
+    """Yield why calls of functions in an expression can only fail, whatever their arguments are.
+
+    upstream: kyverno/go-jmespath `functions.go`, CallFunction
+    """
+    try:
+        tree = parse(expression)
+    except QuerySyntaxError:
+        return
+    for name, count in _calls(tree):
+        function = function_named(name)
+        if function is None:
+            yield f"there is no function `{name}`{likely(name, functions())}"
+        elif refusal := function.refusal(count):
+            yield refusal
+
+
+def _calls(tree: Tree) -> Iterator[tuple[str, int]]:
+    """Yield name and number of arguments of every call in a tree."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        children = [child for child in node["children"] if child.__class__ is dict]
+        if node["type"] == "function_expression":
+            yield node["value"], len(children)
+        pending += reversed(children)
+
+
+Hear: TypeAlias = Callable[[tuple[int, int], Run], Run]
+"""Takes where a part of an expression begins and ends, and its closure; gives what stands for it.
+
+It is not asked for what has no text of its own, nor for what is evaluated for each element of a
+list.
+"""
+
+
+def compile_query(text: str, system: System, hear: Hear | None = None) -> Query:
+    """Return the compiled expression; raise `QuerySyntaxError` where the text is none."""
+    tree = parse(text, with_spans=hear is not None)
+    around = Surroundings(function_named, system)
+    if hear:
+        around = around._replace(hear=_hearing(hear))
+    try:
+        run = lower(tree, around)
+    except RecursionError:
+        raise QuerySyntaxError(
+            "SyntaxError: the expression is nested too deeply", text, 0
+        ) from None
+
+    def evaluate(data: Json) -> Json:
+        found = run(data)
+        if found.__class__ is Missing:
+            raise NotFoundError(found.key)
+        return found
+
+    return Query(text, names_in(text), evaluate)
+
+
+def _hearing(hear: Hear) -> Callable[[Tree, Run], Run]:
+    def heard(tree: Tree, run: Run) -> Run:
+        span = tree.get("span")
+        return hear(span, run) if span and tree["type"] not in _PLAIN else run
+
+    return heard

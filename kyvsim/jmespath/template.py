@@ -1,0 +1,446 @@
+"""Documents with variables: compiled once, filled in for every evaluation.
+
+upstream: pkg/engine/variables/vars.go (`SubstituteAll`) and pkg/engine/jsonutils. Texts and keys
+anywhere in a document may hold variables. Parts without any are shared with the document.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Final, NamedTuple, TypeAlias
+
+from kyvsim.jmespath.errors import SubstitutionError
+from kyvsim.jmespath.query import Hear
+from kyvsim.jmespath.variables import (
+    Resolver,
+    RuleScope,
+    Variable,
+    compile_variable,
+    find_variables,
+    is_plain,
+    plain_pieces,
+    remains_of,
+    unescape,
+)
+from kyvsim.kubernetes.go_text import clean_path, sprint, to_json
+from kyvsim.kubernetes.objects import Json, contains_text
+from kyvsim.model.ports import FEW, SHORT, Meter, System
+
+# Filling in variables that only exist now: in texts and values that came out of queries.
+#
+# upstream: `substituteVariablesIfAny` in pkg/engine/variables/vars.go and pkg/engine/jsonutils.
+# Upstream never ends where a value holds itself; here every filling has a limit.
+
+
+_MOST_VARIABLES: Final = 10_000
+_MOST_NESTED: Final = 40
+_HOLDERS: Final[frozenset[type]] = frozenset({dict, list})
+_LONGEST_TEXT: Final = 1 << 22
+
+
+class Filling(NamedTuple):
+    """One filling of one leaf: where values come from, and how much was done."""
+
+    scope: RuleScope
+    system: System
+    steps: Iterator[int]
+
+
+def start(scope: RuleScope, system: System) -> Filling:
+    """Return a filling that has done nothing yet."""
+    return Filling(scope, system, count())
+
+
+def fill_text(text: str, path: str, filling: Filling) -> Json:
+    """Return the text with all variables filled in, round by round, until none is left.
+
+    A text that is one variable and nothing else gives the value itself.
+    """
+    for _ in range(_MOST_NESTED):
+        variables = find_variables(text)
+        if not variables:
+            return unescape(text)
+        if variables[0].text == text:
+            return _value(variables[0], path, filling)
+        text = _one_round(text, variables, path, filling)
+        if variables[-1].shallow:
+            return unescape(text)
+    raise _endless(variables[0], path)
+
+
+def _one_round(text: str, variables: tuple[Variable, ...], path: str, filling: Filling) -> str:
+    first, *rest = plain_pieces(text, variables)
+    filled, length = [first], len(text)
+    for variable, piece in zip(variables, rest, strict=True):
+        shown = show(variable, _value(variable, path, filling), path, filling.system.meter)
+        filled += (shown, piece)
+        length += len(shown)
+        if length > _LONGEST_TEXT:
+            raise _endless(variable, path)
+    return "".join(filled)
+
+
+def show(variable: Variable, value: Json, path: str, meter: Meter) -> str:
+    """Return what a value looks like inside of a text: texts as they are, the rest as JSON."""
+    if value.__class__ is dict or value.__class__ is list:
+        meter.weigh(value)
+    try:
+        shown = value if value.__class__ is str else to_json(value)
+    except ValueError as error:
+        raise SubstitutionError(
+            f"failed to resolve {variable.expression} at path {path}: {error}"
+        ) from None
+    if len(shown) > SHORT:
+        meter.spend_text(len(shown))
+    return shown.replace("{{", "\\{{") if variable.shallow else shown
+
+
+def fill_value(value: Json, path: str, filling: Filling, nested: int = 0) -> Json:
+    """Return a value with the variables in its texts and keys filled in; shared if it has none."""
+    if value.__class__ is not str and not _is_short(value):
+        filling.system.meter.weigh(value)
+    if is_plain(value):
+        return value
+    if nested > _MOST_NESTED:
+        raise SubstitutionError(f"variables at path {path} lead back to themselves")
+    if value.__class__ is str:
+        filled = fill_text(value, path, filling)
+        return filled if filled.__class__ is str else fill_value(filled, path, filling, nested + 1)
+    if value.__class__ is list:
+        return [
+            fill_value(item, f"{path}/{place}", filling, nested) for place, item in enumerate(value)
+        ]
+    filled_map = {}
+    for key, item in value.items():
+        new_key = checked_key(key, fill_text(key, path, filling)) if "{{" in key else key
+        filled_map[new_key] = fill_value(item, join(path, key), filling, nested)
+    return filled_map
+
+
+def _is_short(value: Json) -> bool:
+    """Return whether a value is a short list of texts and numbers: it is not worth counting."""
+    return value.__class__ is list and len(value) <= FEW and _HOLDERS.isdisjoint(map(type, value))
+
+
+def join(path: str, key: str) -> str:
+    """Return the path of what stands under a key."""
+    return f"{path}/{key.replace('/', chr(92) + '/')}" if "/" in key else f"{path}/{key}"
+
+
+def checked_key(key: str, filled: Json) -> str:
+    """Return the new name of a key: the old one for null; anything but text is an error."""
+    if filled is None:
+        return key
+    if filled.__class__ is not str:
+        raise SubstitutionError(f'expected string after substituting variables in key "{key}"')
+    return str(filled)
+
+
+def _value(variable: Variable, path: str, filling: Filling) -> Json:
+    if next(filling.steps) > _MOST_VARIABLES:
+        raise _endless(variable, path)
+    return compile_variable(variable.expression, path, filling.system).ask(filling.scope, path)
+
+
+def _endless(variable: Variable, path: str) -> SubstitutionError:
+    return SubstitutionError(
+        f"failed to resolve {variable.expression} at path {path}: its value expands without end"
+    )
+
+
+# References `$(./../x)`: texts that repeat another leaf of their own document.
+#
+# upstream: `substituteReferencesIfAny` and `resolveReference` in pkg/engine/variables/vars.go. They
+# depend on the document alone, so they are resolved when it is compiled.
+
+
+_REFERENCE: Final = re.compile(r"^\$\(.[^ ]*\)|[^\\]\$\(.[^ ]*\)")
+_ESCAPED: Final = re.compile(r"\\\$\(.[^ )]*\)")
+_ANCHOR: Final = re.compile(r"[+<=X^]?\((.+)\)")
+_OPERATORS: Final = (">=", "<=", ">", "<", "!")
+
+
+def resolve_references(document: Json) -> Json:
+    """Return the document with references resolved; itself where it has none.
+
+    Raises `SubstitutionError` with upstream's text.
+    """
+    return _resolved(document, "", document)
+
+
+def _resolved(value: Json, path: str, document: Json) -> Json:
+    if not _has_reference(value):
+        return value
+    if value.__class__ is str:
+        return _resolved_text(value, path, document)
+    if value.__class__ is list:
+        return [_resolved(item, f"{path}/{n}", document) for n, item in enumerate(value)]
+    return {
+        checked_key(key, _resolved(key, path, document)): _resolved(item, join(path, key), document)
+        for key, item in value.items()
+    }
+
+
+def _has_reference(value: Json) -> bool:
+    kind = value.__class__
+    if kind is str:
+        return "$(" in value
+    if kind is dict:
+        return any("$(" in key for key in value) or any(map(_has_reference, value.values()))
+    return kind is list and any(map(_has_reference, value))
+
+
+def _resolved_text(text: str, path: str, document: Json) -> str:
+    for found in _REFERENCE.findall(text):
+        before = "" if found.startswith("$(") else found[0]
+        reference = remains_of(before) + found[len(before) :]
+        try:
+            value = _referred(reference, path, document)
+        except SubstitutionError as error:
+            raise SubstitutionError(
+                f"failed to resolve {reference} at path {path}: {error.message}"
+            ) from None
+        if value is None:
+            raise SubstitutionError(f"got nil resolved variable {reference} at path {path}: <nil>")
+        if value.__class__ is not str:
+            raise SubstitutionError(
+                f"NotResolvedReferenceErr,reference {reference} not resolved at path {path}"
+            )
+        # What is left of a character beyond ASCII is its first byte, which Go reads as a character.
+        kept = before if before.isascii() else chr(before.encode("utf-8", "surrogatepass")[0])
+        text = text.replace(found, kept + value, 1)
+    for found in _ESCAPED.findall(text):
+        text = text.replace(found, found[1:])
+    return text
+
+
+def _referred(reference: str, path: str, document: Json) -> Json:
+    """Return the value of the leaf referred to, as text behind an operator if there is one."""
+    target = reference.strip("$()")
+    operator = ""
+    if len(target) > 1:
+        operator = next((sign for sign in _OPERATORS if target.startswith(sign)), "")
+        target = target[len(operator) :]
+    if not target:
+        raise SubstitutionError("expected path, found empty reference")
+    if not target.startswith("/"):
+        target = clean_path(f"{path}/{target}")
+    value = None
+    for place, leaf in _leaves(document, ""):
+        if _without_anchors(place) == target:
+            value = leaf
+    return operator + _as_text(value, operator) if operator else value
+
+
+def _as_text(value: Json, operator: str) -> str:
+    if value.__class__ is str:
+        return str(value)
+    if value.__class__ is int:
+        return str(value)
+    if value.__class__ is float:
+        return f"{value:f}"
+    raise SubstitutionError(
+        f"incorrect expression: operator {operator} does not match with value {sprint(value)}"
+    )
+
+
+def _leaves(value: Json, path: str) -> Iterator[tuple[str, Json]]:
+    """Yield every leaf with its path, and every key with the path of its map."""
+    if value.__class__ is dict:
+        for key, item in value.items():
+            yield path, key
+            yield from _leaves(item, join(path, key))
+    elif value.__class__ is list:
+        for place, item in enumerate(value):
+            yield from _leaves(item, f"{path}/{place}")
+    else:
+        yield path, value
+
+
+def _without_anchors(path: str) -> str:
+    parts = [
+        anchor[1] if (anchor := _ANCHOR.fullmatch(part)) else part
+        for part in path.removeprefix("/").split("/")
+    ]
+    cleaned = clean_path("/".join(part for part in parts if part))
+    return f"/{cleaned}" if path.startswith("/") else cleaned
+
+
+# Documents with variables: compiled once, filled in for every evaluation.
+#
+# upstream: pkg/engine/variables/vars.go (`SubstituteAll`) and pkg/engine/jsonutils. Texts and keys
+# anywhere in a document may hold variables. Parts without any are shared with the document.
+
+
+Render: TypeAlias = Callable[[RuleScope], Json]
+
+
+class Template(NamedTuple):
+    """A compiled document."""
+
+    constant: bool
+    """Nothing in it depends on the scope: `value` is the result."""
+    value: Json
+    names: frozenset[str]
+    """Names of context entries that the variables in it may load."""
+    render: Render
+    """Returns the filled-in document; raises `SubstitutionError` with upstream's text."""
+
+
+class _Part(NamedTuple):
+    """A piece of a document: its value, or what makes it."""
+
+    value: Json
+    render: Render | None = None
+    names: frozenset[str] = frozenset()
+
+
+HearVariable: TypeAlias = Callable[[Variable], Hear]
+"""Returns who hears of the parts of a variable."""
+
+
+def compile_template(data: Json, system: System, hear: HearVariable | None = None) -> Template:
+    """Return the template of any document; faults show when it is rendered, as upstream's do.
+
+    Paths in messages and `{{@}}` count from the top of `data`. Of the variables of a text, and not
+    of one inside of a document, `hear` is told.
+    """
+    if not contains_text(data, "{{", "$("):
+        return Template(True, data, frozenset(), lambda _: data)
+    try:
+        data = resolve_references(data)
+        is_text = data.__class__ is str and "{{" in data
+        part = _text(data, "", system, hear) if is_text else _part(data, "", system)
+    except SubstitutionError as error:
+        return Template(False, None, frozenset(), _raising(error))
+    if part.render is None:
+        value = part.value
+        return Template(True, value, frozenset(), lambda _: value)
+    return Template(False, None, part.names, part.render)
+
+
+def _raising(error: SubstitutionError) -> Render:
+    def render(_: RuleScope) -> Json:
+        raise SubstitutionError(error.message, not_found=error.not_found)
+
+    return render
+
+
+def _part(data: Json, path: str, system: System) -> _Part:
+    kind = data.__class__
+    if kind is str:
+        return _text(data, path, system) if "{{" in data else _Part(data)
+    if kind is dict:
+        return _map(data, path, system)
+    if kind is list:
+        return _list(data, path, system)
+    return _Part(data)
+
+
+def _list(data: list[Json], path: str, system: System) -> _Part:
+    parts = [_part(item, f"{path}/{place}", system) for place, item in enumerate(data)]
+    values = [part.value for part in parts]
+    if all(new is old for new, old in zip(values, data, strict=True)):
+        values = data
+    renders = [(place, part.render) for place, part in enumerate(parts) if part.render]
+    if not renders:
+        return _Part(values)
+
+    def render(scope: RuleScope) -> Json:
+        filled = list(values)
+        for place, fill in renders:
+            filled[place] = fill(scope)
+        return filled
+
+    return _Part(values, render, frozenset().union(*(part.names for part in parts)))
+
+
+def _map(data: dict[str, Json], path: str, system: System) -> _Part:
+    keys = [_part(key, path, system) for key in data]
+    parts = [_part(item, join(path, key), system) for key, item in data.items()]
+    names = frozenset().union(*(part.names for part in [*keys, *parts]))
+    values = {key.value: part.value for key, part in zip(keys, parts, strict=True)}
+    if any(key.render for key in keys):
+        return _Part(data, _render_keys(data, keys, parts), names)
+    renders = [
+        (key.value, part.render) for key, part in zip(keys, parts, strict=True) if part.render
+    ]
+    if not renders:
+        same = all(values.get(key, values) is item for key, item in data.items())
+        return _Part(data if same else values)
+
+    def render(scope: RuleScope) -> Json:
+        filled = dict(values)
+        for key, fill in renders:
+            filled[key] = fill(scope)
+        return filled
+
+    return _Part(data, render, names)
+
+
+def _render_keys(data: dict[str, Json], keys: list[_Part], parts: list[_Part]) -> Render:
+    """Render a map in which keys have variables: it is built anew."""
+
+    def render(scope: RuleScope) -> Json:
+        filled = {}
+        for old, key, part in zip(data, keys, parts, strict=True):
+            name = checked_key(old, key.render(scope)) if key.render else key.value
+            filled[name] = part.render(scope) if part.render else part.value
+        return filled
+
+    return render
+
+
+def _text(text: str, path: str, system: System, hear: HearVariable | None = None) -> _Part:
+    variables = find_variables(text)
+    if not variables:
+        return _Part(unescape(text))
+    resolvers = [
+        compile_variable(one.expression, path, system, hear(one) if hear else None)
+        for one in variables
+    ]
+    names = frozenset().union(*(resolver.names for resolver in resolvers))
+    if variables[0].text == text:
+        return _Part(text, _whole(resolvers[0], path, system), names)
+    pieces = plain_pieces(text, variables)
+    if any("{{" in piece for piece in pieces):
+        return _Part(text, lambda scope: fill_text(text, path, start(scope, system)), names)
+    return _Part(
+        text, _joined(pieces, list(zip(variables, resolvers, strict=True)), path, system), names
+    )
+
+
+def _whole(resolver: Resolver, path: str, system: System) -> Render:
+    """Render a text that is one variable: the value itself, whatever its type."""
+    ask = resolver.ask
+
+    def render(scope: RuleScope) -> Json:
+        value = ask(scope, path)
+        kind = value.__class__
+        return (
+            fill_value(value, path, start(scope, system)) if kind is dict or kind is list else value
+        )
+
+    return render
+
+
+def _joined(
+    pieces: list[str], variables: list[tuple[Variable, Resolver]], path: str, system: System
+) -> Render:
+    """Render plain texts with values between; texts that bring new braces get further rounds."""
+    first, *rest = pieces
+    steps = [
+        (variable, resolver.ask, piece)
+        for (variable, resolver), piece in zip(variables, rest, strict=True)
+    ]
+    shallow, meter = variables[-1][0].shallow, system.meter
+
+    def render(scope: RuleScope) -> Json:
+        text = first
+        for variable, ask, piece in steps:
+            text += show(variable, ask(scope, path), path, meter) + piece
+        if "{{" not in text:
+            return text
+        return unescape(text) if shallow else fill_text(text, path, start(scope, system))
+
+    return render

@@ -1,0 +1,288 @@
+"""Variables `{{ }}` in texts: where they are, and what asks for the value of one.
+
+upstream: pkg/engine/variables (regex, vars.go)
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from kyvsim.jmespath.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
+from kyvsim.jmespath.query import Hear, compile_query, names_in
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.ports import System
+
+# Where the variables `{{ }}` stand in a text.
+#
+# upstream: pkg/engine/variables/regex and the first half of `substituteVariablesIfAny` in
+# pkg/engine/variables/vars.go. Inside of a variable one level of braces is allowed; a backslash
+# before it makes it plain text; a variable that follows another one directly is seen only after
+# that one was filled in.
+
+
+VARIABLE: Final = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*+\}\})")
+"""A variable: group 1 is what stands before it, group 2 itself."""
+
+
+_REFERENCE: Final = re.compile(r"[^\x00-\x7f]\$\(")
+_LONGEST_SHOWN: Final = 60
+
+
+class Variable(NamedTuple):
+    """One variable of a text."""
+
+    start: int
+    """Where its braces open."""
+    text: str
+    """All of it, with the braces."""
+    expression: str
+    """The query: no braces, no blanks around."""
+    shallow: bool
+    """Written `{{- x }}`: variables in its value are not filled in."""
+
+
+def find_variables(text: str) -> tuple[Variable, ...]:
+    """Return the variables of a text that one round of filling in sees, from left to right."""
+    return tuple(
+        _variable(found.start(2), found[2], remains_of(found[1]))
+        for found in VARIABLE.finditer(text)
+    )
+
+
+def remains_of(before: str) -> str:
+    """Return what upstream leaves of the character before a variable, as part of the query.
+
+    It drops one byte where it means one character (`v = v[1:]` in pkg/engine/variables/vars.go), so
+    that the other bytes of `»` or `é` make every query behind them one that cannot be parsed. Each
+    of them counts as the character that Go shows for what is not UTF-8.
+    """
+    if not before or before.isascii():
+        return ""
+    return "\ufffd" * (len(before.encode("utf-8", "surrogatepass")) - 1)
+
+
+def note_on_cut(text: str) -> str:
+    """Return how to fix a text in which a variable follows a character beyond ASCII, or ""."""
+    for found in VARIABLE.finditer(text):
+        if remains_of(found[1]):
+            query = _variable(found.start(2), found[2], "").expression
+            query = query if len(query) <= _LONGEST_SHOWN and "{{" not in query else "…"
+            return (
+                f"note: Kyverno cuts a byte off the `{found[1]}` before the variable: put an ASCII"
+                " character such as a space between them, or join them in the expression:"
+                f" {{{{ join('', ['{found[1]}', to_string({query})]) }}}}"
+            )
+    found_reference = _REFERENCE.search(text) if "$(" in text else None
+    if found_reference is None:
+        return ""
+    return (
+        f"note: Kyverno cuts a byte off the `{found_reference[0][0]}` before the reference: put an"
+        " ASCII character such as a space between them"
+    )
+
+
+def plain_pieces(text: str, variables: tuple[Variable, ...]) -> list[str]:
+    """Return the plain texts around the variables: one more than there are variables."""
+    starts = [variable.start for variable in variables]
+    ends = [variable.start + len(variable.text) for variable in variables]
+    return [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
+
+
+def unescape(text: str) -> str:
+    """Return the text with its escaped braces unescaped."""
+    return text.replace("\\{{", "{{")
+
+
+def is_plain(value: Json) -> bool:
+    """Tell whether no text or key anywhere in the value has `{{`, so that filling in is idle."""
+    kind = value.__class__
+    if kind is str:
+        return "{{" not in value
+    if kind is dict:
+        return not any("{{" in key for key in value) and all(map(is_plain, value.values()))
+    if kind is list:
+        return all(map(is_plain, value))
+    return True
+
+
+def _variable(start: int, text: str, remains: str) -> Variable:
+    expression = (remains + text.replace("{{", "").replace("}}", "")).strip()
+    shallow = expression.startswith("-")
+    return Variable(start, text, expression[1:].strip() if shallow else expression, shallow)
+
+
+# What an expression is evaluated against.
+
+
+class RuleScope(Protocol):
+    """The data of one rule evaluation; entries that cost something load when they are asked for."""
+
+    deleting: bool
+    """Whether the request is a DELETE: `request.object` in variables then reads the old object."""
+
+    def root(self, names: frozenset[str]) -> Json:
+        """Return the data queries run on, with the top-level `names` loaded if they are entries.
+
+        Raises `QueryError` where such an entry cannot be loaded.
+        """
+
+
+# The place of a text in its document as a JMESPath expression: what `{{@}}` stands for.
+#
+# upstream: pkg/utils/jsonpointer and `substituteVariablesIfAny` in pkg/engine/variables/vars.go.
+
+
+_PLAIN: Final = r"[(A-Za-z_][)0-9A-Za-z_]*"
+_PART: Final = r"(?s)(?:\\.|[^/\\])+"
+_ESCAPED: Final = r"(?s)\\(.)"
+_SPECIAL: Final = r'["\\/\x00-\x1f]'
+_NAMED_ESCAPES: Final = (
+    ('"', '\\"'),
+    ("\\", "\\\\"),
+    ("/", "\\/"),
+    ("\b", "\\b"),
+    ("\f", "\\f"),
+    ("\n", "\\n"),
+    ("\r", "\\r"),
+    ("\t", "\\t"),
+)
+
+
+def current_path(path: str, start: tuple[str, ...]) -> str:
+    """Return the expression for the text at `path`, below `start`.
+
+    Everything up to `foreach` is left out, then the first two parts (such as `validate/pattern`).
+    """
+    parts = [re.sub(_ESCAPED, r"\1", part) for part in re.findall(_PART, path)]
+    if "foreach" in parts:
+        parts = parts[parts.index("foreach") + 1 :]
+    return _expression([*start, *parts[2:]])
+
+
+def _expression(parts: list[str]) -> str:
+    written = ""
+    for part in parts:
+        if part.isascii() and part.isdigit():
+            written += f"[{part}]"
+            continue
+        written += "." if written else ""
+        written += part if re.fullmatch(_PLAIN, part) else f'"{re.sub(_SPECIAL, _escape, part)}"'
+    return written
+
+
+def _escape(found: re.Match[str]) -> str:
+    named = dict(_NAMED_ESCAPES).get(found[0])
+    return named if named is not None else f"\\u{ord(found[0]):04x}"
+
+
+# One variable → what asks for its value, with upstream's error texts.
+#
+# upstream: the loop of `substituteVariablesIfAny` in pkg/engine/variables/vars.go and
+# pkg/engine/context/evaluate.go.
+
+
+Ask: TypeAlias = Callable[[RuleScope, str], Json]
+"""Takes the scope and the path of the text, for messages; raises `SubstitutionError`."""
+
+
+class Resolver(NamedTuple):
+    """What asks for one variable, and the names of context entries that this may load."""
+
+    ask: Ask
+    names: frozenset[str]
+
+
+_TARGET = frozenset({"target"})
+
+
+def compile_variable(
+    expression: str, path: str, system: System, hear: Hear | None = None
+) -> Resolver:
+    """Return the resolver of a variable in the text at `path`; faulty ones fail when asked.
+
+    Who hears is told of the parts of what is written; not of `@`, which stands for something else.
+    """
+    if hear and expression != "@":
+        return _of_both(expression, system, hear)
+    if expression != "@":
+        return _with_deletion(expression, system)
+    target = _with_deletion(current_path(path, ("target",)), system)
+    trigger = _with_deletion(current_path(path, ("request", "object")), system)
+
+    def ask(scope: RuleScope, path: str) -> Json:
+        chosen = target if _has_target(scope) else trigger
+        return chosen.ask(scope, path)
+
+    return Resolver(ask, target.names | trigger.names | _TARGET)
+
+
+def _has_target(scope: RuleScope) -> bool:
+    try:
+        return "target" in scope.root(_TARGET)
+    except QueryError:
+        return False
+
+
+@lru_cache(maxsize=2048)
+def _with_deletion(expression: str, system: System) -> Resolver:
+    """A DELETE request has its object under `request.oldObject`: the query's text is changed.
+
+    The cache is what keeps variables that only exist at evaluation from being parsed every time;
+    policies share many of the others.
+    """
+    return _of_both(expression, system)
+
+
+def _of_both(expression: str, system: System, hear: Hear | None = None) -> Resolver:
+    usual = _resolver(expression, system, hear)
+    if "request.object" not in expression:
+        return usual
+    of_old = expression.replace("request.object", "request.oldObject")
+    deletion: Resolver | None = None
+
+    def ask(scope: RuleScope, path: str) -> Json:
+        if not scope.deleting:
+            return usual.ask(scope, path)
+        nonlocal deletion
+        if deletion is None:  # few runs delete
+            deletion = _resolver(of_old, system)
+        return deletion.ask(scope, path)
+
+    return Resolver(ask, usual.names | names_in(of_old))
+
+
+def _resolver(expression: str, system: System, hear: Hear | None = None) -> Resolver:
+    if not expression:
+        return _failing(expression, "invalid query (nil)")
+    try:
+        query = compile_query(expression, system, hear)
+    except QuerySyntaxError as error:
+        return _failing(expression, f"incorrect query {expression}: {error.message}")
+    names, evaluate = query.names, query.evaluate
+
+    def ask(scope: RuleScope, path: str) -> Json:
+        try:
+            data = scope.root(names)
+        except QueryError as error:
+            raise _failure(expression, path, error, error.message) from error
+        try:
+            return evaluate(data)
+        except QueryError as error:
+            cause = f"JMESPath query failed: {error.message}"
+            raise _failure(expression, path, error, cause) from error
+
+    return Resolver(ask, names)
+
+
+def _failing(expression: str, message: str) -> Resolver:
+    def ask(_: RuleScope, path: str) -> Json:
+        raise SubstitutionError(f"failed to resolve {expression} at path {path}: {message}")
+
+    return Resolver(ask, frozenset())
+
+
+def _failure(expression: str, path: str, error: QueryError, cause: str) -> SubstitutionError:
+    missing = isinstance(error, NotFoundError) or getattr(error, "not_found", False)
+    text = f"failed to resolve {expression} at path {path}: {cause}"
+    return SubstitutionError(text, not_found=missing)

@@ -1,0 +1,167 @@
+"""Expressions that only lead somewhere: `request.object.spec.[a, b][].image || 'none'`.
+
+Who knows the way can look at an object without evaluating anything.
+"""
+
+from collections.abc import Iterator
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.jmespath.errors import QuerySyntaxError
+from kyvsim.jmespath.parse import Tree, parse
+from kyvsim.jmespath.query import names_in
+from kyvsim.jmespath.variables import find_variables
+from kyvsim.kubernetes.objects import Json
+
+_LOADED = frozenset({"images"})
+"""Names that every request can load; expressions that name them may fail."""
+
+
+class Spread(Enum):
+    """A step that leads to many values at once."""
+
+    ELEMENTS = "elements"
+    """The elements of a list."""
+    KEYS = "keys"
+    """The keys of a map."""
+
+
+class Field(NamedTuple):
+    """A step to the value of a key."""
+
+    key: str
+    optional: bool
+    """Whether it is as good as null where a map lacks the key; else that is an error."""
+
+
+class Lists(NamedTuple):
+    """A step to the lists under some keys, as one list."""
+
+    keys: tuple[str, ...]
+
+
+Leg: TypeAlias = Field | Lists | Spread
+
+
+class Way(NamedTuple):
+    """Where an expression leads."""
+
+    steps: tuple[Leg, ...]
+    default: tuple[Json, ...] = ()
+    """What stands in for a value that is null or empty; () for nothing."""
+    besides: str | None = None
+    """A text that is left out of what is found."""
+
+    @property
+    def is_many(self) -> bool:
+        """Whether it leads to a list of values."""
+        return any(isinstance(step, Spread) for step in self.steps)
+
+    def below(self, *start: str) -> "Way | None":
+        """Return the rest of a way that begins with some keys, or None for any other way."""
+        first = tuple(step.key for step in self.steps[: len(start)] if isinstance(step, Field))
+        return self._replace(steps=self.steps[len(start) :]) if first == start else None
+
+
+class _NoWayError(Exception):
+    """An expression that does more than lead somewhere."""
+
+
+def way_of_text(text: Json) -> Way | None:
+    """Return where the variable leads that a text is, or None."""
+    variables = find_variables(text) if text.__class__ is str else ()
+    return way_of(variables[0].expression) if variables and variables[0].text == text else None
+
+
+@lru_cache(maxsize=256)
+def way_of(expression: str) -> Way | None:
+    """Return where an expression leads, or None where that is not all there is to it."""
+    if not _LOADED.isdisjoint(names_in(expression)):
+        return None
+    try:
+        return _way(parse(expression.strip()))
+    except (QuerySyntaxError, _NoWayError):
+        return None
+
+
+def _way(tree: Tree) -> Way:
+    default: tuple[Json, ...] = ()
+    if tree["type"] == "or_expression":
+        tree, other = tree["children"]
+        if other["type"] != "literal":
+            raise _NoWayError
+        default = (other["value"],)
+    if tree["type"] != "filter_projection":
+        return Way(_told_apart(tuple(_steps(tree))), default)
+    listed, right, condition = tree["children"]
+    steps = _told_apart(tuple(_steps(listed)))
+    if right["type"] != "identity" or steps[-1] is not Spread.KEYS:
+        raise _NoWayError
+    return Way(steps, default, _unlike(condition))
+
+
+def _told_apart(steps: tuple[Leg, ...]) -> tuple[Leg, ...]:
+    """Return the steps; keys have to be the end, and those of many maps one list."""
+    if Spread.KEYS in steps:
+        place = steps.index(Spread.KEYS)
+        before, after = steps[:place], steps[place + 1 :]
+        joined = after == (Spread.ELEMENTS,)
+        if not joined and (after or Spread.ELEMENTS in before):
+            raise _NoWayError
+    return steps
+
+
+def _unlike(condition: Tree) -> str:
+    """Return the text that a filter `[?@ != 'text']` leaves out."""
+    if condition["type"] == "comparator" and condition["value"] == "ne":
+        left, right = condition["children"]
+        is_text = right["type"] == "literal" and right["value"].__class__ is str
+        if left["type"] == "current" and is_text:
+            return str(right["value"])
+    raise _NoWayError
+
+
+def _steps(tree: Tree) -> Iterator[Leg]:
+    kind, children = tree["type"], tree["children"]
+    if kind == "field":
+        yield Field(tree["value"], optional=False)
+    elif kind == "subexpression":
+        *before, last = (tuple(_steps(child)) for child in children)
+        if not all(isinstance(step, Field) for part in before for step in part):
+            raise _NoWayError
+        yield from (step for part in (*before, last) for step in part)
+    elif kind == "projection":
+        # What is flattened may be anything that leads to lists; a plain projection keeps lists of
+        # lists, so it starts at a field.
+        left, right = children
+        listed = left["children"][0] if left["type"] == "flatten" else left
+        if listed is left and left["type"] != "field":
+            raise _NoWayError
+        yield from _optional(_steps(listed))
+        yield Spread.ELEMENTS
+        yield from _optional(_fields(right))
+    elif kind == "multi_select_list" and all(child["type"] == "field" for child in children):
+        yield Lists(tuple(child["value"] for child in children))
+    elif kind == "function_expression" and _is_keys(tree):
+        yield Spread.KEYS
+    else:
+        raise _NoWayError
+
+
+def _fields(tree: Tree) -> Iterator[Leg]:
+    """Yield the steps of a part that may lead through fields, and to keys."""
+    for step in () if tree["type"] == "identity" else _steps(tree):
+        if not isinstance(step, Field) and step is not Spread.KEYS:
+            raise _NoWayError
+        yield step
+
+
+def _is_keys(tree: Tree) -> bool:
+    return tree["value"] == "keys" and [one["type"] for one in tree["children"]] == ["current"]
+
+
+def _optional(steps: Iterator[Leg]) -> Iterator[Leg]:
+    """Yield the steps as those of a part whose absence is null."""
+    for step in steps:
+        yield step._replace(optional=True) if isinstance(step, Field) else step

@@ -1,0 +1,212 @@
+"""Labels, selectors of them, and what is wrong with a selector.
+
+Source of the rules: k8s.io/apimachinery pkg/labels, pkg/apis/meta/v1 (LabelSelectorAsSelector).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from kyvsim.kubernetes.go_text import quote, to_json
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
+
+# What is wrong with a label selector, in the words of Kubernetes.
+#
+# Results of policies show them. upstream: labels/selector.go (NewRequirement),
+# util/validation/validation.go and apis/meta/v1/helpers.go of k8s.io/apimachinery/pkg.
+
+
+_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_PREFIX = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_LONGEST_NAME, _LONGEST_PREFIX = 63, 253
+_SIGNS = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
+    f"validation is '{_NAME}')"
+)
+_VALUE_SIGNS = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
+    f"'12345', regex used for validation is '({_NAME})?')"
+)
+_PREFIX_SIGNS = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+    f"for validation is '{_PREFIX}')"
+)
+_WITH_VALUES = frozenset({"In", "NotIn"})
+_WITHOUT_VALUES = frozenset({"Exists", "DoesNotExist"})
+_PARTS = 2
+
+
+def selector_fault(selector: Mapping[str, Json]) -> str:
+    """Return what Kubernetes says against a selector; "" where it takes it."""
+    for key, value in (selector.get("matchLabels") or {}).items():
+        found = [*_key_faults(key), *_value_faults(key, ["" if value is None else str(value)])]
+        if found:
+            return _together(found)
+    for expression in selector.get("matchExpressions") or ():
+        fault = _expression_fault(expression or {})  # Go reads null as one without fields
+        if fault:
+            return fault
+    return ""
+
+
+def is_key(key: str) -> bool:
+    """Return whether labels may have a key."""
+    return not any(_key_faults(key))
+
+
+def is_value(value: Json) -> bool:
+    """Return whether labels may have a value."""
+    return value.__class__ is str and not any(_value_faults("", [value]))
+
+
+def _expression_fault(expression: Mapping[str, Json]) -> str:
+    key, operator = expression.get("key") or "", expression.get("operator") or ""
+    values: Sequence[Json] = expression.get("values") or []
+    if operator not in _WITH_VALUES and operator not in _WITHOUT_VALUES:
+        return f"{quote(operator)} is not a valid label selector operator"
+    found = [*_key_faults(key)]
+    if operator in _WITH_VALUES and not values:
+        text = "for 'in', 'notin' operators, values set can't be empty"
+        found.append(f"values: Invalid value: null: {text}")
+    if operator in _WITHOUT_VALUES and values:
+        text = "values set must be empty for exists and does not exist"
+        found.append(f"values: Invalid value: {to_json(values)}: {text}")
+    return _together([*found, *_value_faults(key, values)])
+
+
+def _together(faults: Sequence[str]) -> str:
+    different = list(dict.fromkeys(faults))
+    return different[0] if len(different) == 1 else f"[{', '.join(different)}]" if faults else ""
+
+
+def _key_faults(key: str) -> Iterator[str]:
+    text = "; ".join(_against_key(key))
+    if text:
+        yield f"key: Invalid value: {quote(key)}: {text}"
+
+
+def _against_key(key: str) -> Iterator[str]:
+    parts = key.split("/")
+    if len(parts) > _PARTS:
+        with_prefix = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        yield f"a valid label key {_SIGNS} {with_prefix}"
+        return
+    if len(parts) == _PARTS:
+        yield from _against_prefix(parts[0])
+    name = parts[-1]
+    if not name:
+        yield "name part must be non-empty"
+    elif len(name.encode()) > _LONGEST_NAME:
+        yield f"name part must be no more than {_LONGEST_NAME} bytes"
+    if re.fullmatch(_NAME, name) is None:
+        yield f"name part {_SIGNS}"
+
+
+def _against_prefix(prefix: str) -> Iterator[str]:
+    if not prefix:
+        yield "prefix part must be non-empty"
+        return
+    if len(prefix.encode()) > _LONGEST_PREFIX:
+        yield f"prefix part must be no more than {_LONGEST_PREFIX} bytes"
+    if re.fullmatch(_PREFIX, prefix) is None:
+        yield f"prefix part {_PREFIX_SIGNS}"
+
+
+def _value_faults(key: str, values: Sequence[Json]) -> Iterator[str]:
+    for index, value in enumerate(values):
+        text = "; ".join(_against_value(str(value)))
+        if text:
+            yield f"values[{index}][{key}]: Invalid value: {quote(str(value))}: {text}"
+
+
+def _against_value(value: str) -> Iterator[str]:
+    if len(value.encode()) > _LONGEST_NAME:
+        yield f"must be no more than {_LONGEST_NAME} bytes"
+    if value and re.fullmatch(_NAME, value) is None:
+        yield _VALUE_SIGNS
+
+
+# Label selectors, with the wildcards that Kyverno adds to `matchLabels`.
+#
+# upstream: pkg/utils/match/labels.go, pkg/engine/wildcards (ReplaceInSelector) and, for what a
+# selector may hold, k8s.io/apimachinery/pkg/labels.
+
+
+Labels: TypeAlias = Mapping[str, Json]
+Selector: TypeAlias = Callable[[Labels], bool]
+
+
+class SelectorError(ValueError):
+    """A selector that Kubernetes refuses."""
+
+
+def compile_selector(selector: Json) -> Selector:
+    """Return a function that says whether labels fit `selector`; an empty one fits all.
+
+    Raises SelectorError for an operator, key or value that Kubernetes refuses. A wildcard counts
+    as "0" there, as upstream has it where no label fits.
+    """
+    wanted = (selector.get("matchLabels") or {}).items()
+    plain = {_without_wildcards(key): _without_wildcards(_text(one)) for key, one in wanted}
+    fault = selector_fault({**selector, "matchLabels": plain})
+    if fault:
+        raise SelectorError(fault)
+    tests = [
+        *_label_tests(wanted),
+        *map(_expression_test, selector.get("matchExpressions") or ()),
+    ]
+    if len(tests) == 1:
+        return tests[0]
+    return lambda labels: all(test(labels) for test in tests)
+
+
+def _label_tests(wanted: Iterable[tuple[str, Json]]) -> Iterable[Selector]:
+    for key, value in wanted:
+        text = _text(value)
+        yield _wildcard_test(key, text) if has_wildcard(key + text) else _equals_test(key, text)
+
+
+def _equals_test(key: str, value: str) -> Selector:
+    return lambda labels: bool(labels.get(key) == value)
+
+
+def _wildcard_test(key: str, value: str) -> Selector:
+    fits_value = compile_wildcard(value)
+    if not has_wildcard(key):  # one look instead of one at each label, of which there may be many
+        return lambda labels: _fits_label(key, labels.get(key), fits_value)
+    fits_key = compile_wildcard(key)
+    # upstream puts the label into the selector, which is refused where the label is no legal one.
+    return lambda labels: any(
+        fits_key(name) and _fits_label(name, text, fits_value) for name, text in labels.items()
+    )
+
+
+def _fits_label(name: str, text: Json, fits_value: Callable[[str], bool]) -> bool:
+    return bool(text.__class__ is str and fits_value(text) and is_key(name) and is_value(text))
+
+
+def _expression_test(expression: Mapping[str, Json]) -> Selector:
+    key, operator = expression.get("key") or "", expression.get("operator") or ""
+    return _requirement(key, operator, frozenset(expression.get("values") or ()))
+
+
+def _requirement(key: str, operator: str, values: frozenset[str]) -> Selector:
+    if operator == "In":
+        return lambda labels: key in labels and labels[key] in values
+    if operator == "NotIn":
+        return lambda labels: key not in labels or labels[key] not in values
+    if operator == "Exists":
+        return lambda labels: key in labels
+    return lambda labels: key not in labels
+
+
+def _without_wildcards(text: str) -> str:
+    return text.replace("*", "0").replace("?", "0")
+
+
+def _text(value: Json) -> str:
+    return "" if value is None else str(value)

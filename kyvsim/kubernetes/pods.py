@@ -1,0 +1,162 @@
+"""Pods in objects: where their specification is, and what it refers to."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+
+# Where the built-in kinds that run Pods keep the Pod's specification.
+
+
+IN_TEMPLATE = ("spec", "template", "spec")
+
+POD_SPEC_PATHS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Pod": ("spec",),
+        "CronJob": ("spec", "jobTemplate", *IN_TEMPLATE),
+        **dict.fromkeys(
+            (
+                "DaemonSet",
+                "Deployment",
+                "Job",
+                "ReplicaSet",
+                "ReplicationController",
+                "StatefulSet",
+            ),
+            IN_TEMPLATE,
+        ),
+    }
+)
+"""By kind, the fields that lead to the specification."""
+
+
+# References of a Pod to other objects, those that mutation added, and what meets them.
+
+
+Target: TypeAlias = tuple[str, str, str]
+"""Kind, namespace and name of an object that is referred to."""
+
+KINDS = frozenset({"ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim"})
+_ALWAYS_THERE = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
+
+
+class Reference(NamedTuple):
+    """An object that a Pod (or a controller's Pod template) cannot start without."""
+
+    target: Target
+    places: tuple[str, ...]
+    """Where the Pod names it, such as ``volume `config` ``."""
+    optional: bool
+    """Whether the Pod starts without it as well, wherever it is named."""
+
+
+def injected_references(
+    before: Json, after: Json, known: Mapping[Target, str]
+) -> list[tuple[Reference, str | None]]:
+    """Return the references that only `after` has, each with what meets it in `known`, or None."""
+    had = {reference.target for reference in references(before)}
+    added = (reference for reference in references(after) if reference.target not in had)
+    return [(reference, met_by(reference, known)) for reference in added]
+
+
+def met_by(reference: Reference, known: Mapping[Target, str]) -> str | None:
+    """Return what meets a reference: the text in `known`, or that every namespace has it."""
+    kind, _, name = reference.target
+    if (kind, name) in _ALWAYS_THERE:
+        return "in every namespace"
+    return known.get(reference.target)
+
+
+def target_of(obj: Json) -> Target | None:
+    """Return what references to `obj` look like, or None for a kind that Pods do not refer to."""
+    key = object_key(obj)
+    if key.api_version != "v1" or key.kind not in KINDS:
+        return None
+    return key.kind, key.namespace or "default", key.name
+
+
+def references(obj: Json) -> list[Reference]:
+    """Return the references of a Pod or Pod template, in the order in which they are named."""
+    key = object_key(obj)
+    found: dict[Target, Reference] = {}
+    for kind, name, place, optional in _named(_pod_spec(key, obj)):
+        if name.__class__ is not str or not name:
+            continue
+        target = (kind, key.namespace or "default", name)
+        earlier = found.get(target)
+        if earlier is None:
+            found[target] = Reference(target, (place,), optional)
+        else:
+            places = earlier.places if place in earlier.places else (*earlier.places, place)
+            found[target] = Reference(target, places, earlier.optional and optional)
+    return list(found.values())
+
+
+_Name: TypeAlias = tuple[str, Json, str, bool]
+
+
+def _pod_spec(key: ObjectKey, obj: Json) -> dict[str, Json]:
+    spec: dict[str, Json] = obj
+    for field in POD_SPEC_PATHS.get(key.kind, IN_TEMPLATE):
+        spec = _dict(spec, field)
+    return spec
+
+
+def _named(spec: dict[str, Json]) -> Iterator[_Name]:
+    for volume in _dicts(spec.get("volumes")):
+        yield from _of_volume(volume, f"volume `{volume.get('name', '')}`")
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        for container in _dicts(spec.get(field)):
+            yield from _of_container(container)
+    for secret in _dicts(spec.get("imagePullSecrets")):
+        yield "Secret", secret.get("name"), "imagePullSecrets", False
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    yield "ServiceAccount", account, "serviceAccountName", False
+
+
+def _of_volume(volume: dict[str, Json], place: str) -> Iterator[_Name]:
+    if "persistentVolumeClaim" in volume:
+        claim = _dict(volume, "persistentVolumeClaim")
+        yield "PersistentVolumeClaim", claim.get("claimName"), place, False
+    if "secret" in volume:
+        secret = _dict(volume, "secret")
+        yield "Secret", secret.get("secretName"), place, secret.get("optional") is True
+    for source in (volume, *_dicts(_dict(volume, "projected").get("sources"))):
+        for kind, name, optional in _key_sources(source, "configMap", "secret"):
+            yield kind, name, place, optional
+    for plugin in _dicts(volume.values()):
+        for field in ("secretRef", "nodePublishSecretRef"):
+            if field in plugin:
+                yield "Secret", _dict(plugin, field).get("name"), place, False
+
+
+def _of_container(container: dict[str, Json]) -> Iterator[_Name]:
+    of = f"of container `{container.get('name', '')}`"
+    for variable in _dicts(container.get("env")):
+        source = variable.get("valueFrom")
+        for kind, name, optional in _key_sources(source, "configMapKeyRef", "secretKeyRef"):
+            yield kind, name, f"env `{variable.get('name', '')}` {of}", optional
+    for source in _dicts(container.get("envFrom")):
+        for kind, name, optional in _key_sources(source, "configMapRef", "secretRef"):
+            yield kind, name, f"envFrom {of}", optional
+
+
+def _key_sources(source: Json, config_map: str, secret: str) -> Iterator[tuple[str, Json, bool]]:
+    if source.__class__ is not dict:
+        return
+    for kind, field in (("ConfigMap", config_map), ("Secret", secret)):
+        if field in source:
+            found = _dict(source, field)
+            yield kind, found.get("name"), found.get("optional") is True
+
+
+def _dict(obj: Json, field: str) -> dict[str, Json]:
+    found = obj.get(field) if obj.__class__ is dict else None
+    return found if found.__class__ is dict else {}
+
+
+def _dicts(values: Json) -> Iterator[dict[str, Json]]:
+    """Yield the mappings among `values`, which may be no list at all."""
+    if isinstance(values, Iterable) and values.__class__ not in {str, dict}:
+        yield from (value for value in values if value.__class__ is dict)

@@ -1,0 +1,462 @@
+"""What an API server refuses in an object: names, labels, Pods that cannot be, missing fields.
+
+Source of the rules: k8s.io/apimachinery pkg/api/validation and k8s.io/kubernetes
+pkg/apis/*/validation.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.formats import format_problems
+from kyvsim.kubernetes.labels import SelectorError, compile_selector
+from kyvsim.kubernetes.objects import (
+    Json,
+    annotations,
+    entries,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
+
+# What an API server refuses in names, labels and annotations.
+#
+# Source of the rules: k8s.io/apimachinery pkg/api/validation.
+
+
+_PATH_NAMES = frozenset({"rbac.authorization.k8s.io", "apiregistration.k8s.io"})
+"""Groups whose names may be anything that fits into a path."""
+_LABEL_NAMES = frozenset({("", "Namespace"), ("", "Service"), ("apps", "StatefulSet")})
+_LONGEST_CRON_JOB = 52
+
+
+def metadata_problems(obj: Json, *, new: bool) -> Iterator[str]:
+    """Yield what is wrong with an object's name, labels and annotations."""
+    name = text_field(metadata(obj), "name")
+    if not name:
+        yield "metadata.name: Required value: name or generateName is required"
+    elif new:
+        for problem in _name_problems(obj, name):
+            yield f'metadata.name: Invalid value: "{name}": {problem}'
+    namespace = text_field(metadata(obj), "namespace")
+    for problem in _format_problems_of("dns1123Label", namespace) if namespace and new else ():
+        yield f'metadata.namespace: Invalid value: "{namespace}": {problem}'
+    for key in sorted(labels(obj)):
+        for problem in _format_problems_of("qualifiedName", key):
+            yield f'metadata.labels: Invalid value: "{key}": {problem}'
+    for key in sorted(annotations(obj)):
+        for problem in _format_problems_of("qualifiedName", key.lower()):
+            yield f'metadata.annotations: Invalid value: "{key}": {problem}'
+    yield from label_value_problems(obj, "metadata.labels")
+    yield from _owner_problems(obj)
+
+
+def _owner_problems(obj: Json) -> Iterator[str]:
+    """Yield what is wrong with owners.
+
+    upstream: k8s.io/apimachinery pkg/api/validation/objectmeta.go (ValidateOwnerReferences).
+    """
+    path = "metadata.ownerReferences"
+    controllers: list[str] = []
+    for owner in entries(metadata(obj), "ownerReferences"):
+        api_version = text_field(owner, "apiVersion")
+        if not split_api_version(api_version)[1]:
+            yield f'{path}.apiVersion: Invalid value: "{api_version}": version must not be empty'
+        for field in ("kind", "name", "uid"):
+            if not text_field(owner, field):
+                yield f'{path}.{field}: Invalid value: "": {field} must not be empty'
+        if owner.get("controller") is True:
+            controllers.append(text_field(owner, "name"))
+            if len(controllers) > 1:
+                yield (
+                    f"{path}: Invalid value: Only one reference can have Controller set to true. "
+                    f'Found "true" in references for {controllers[-2]} and {controllers[-1]}'
+                )
+
+
+def label_value_problems(holder: Json, path: str) -> Iterator[str]:
+    """Yield what is wrong with the values of labels."""
+    for _, value in sorted(labels(holder).items()):
+        for problem in _format_problems_of("labelValue", value):
+            yield f'{path}: Invalid value: "{value}": {problem.replace("characters", "bytes", 1)}'
+
+
+@lru_cache(maxsize=4096)
+def _format_problems_of(form: str, text: str) -> tuple[str, ...]:
+    """Return what is wrong with a text: many objects have the same labels and annotations."""
+    return tuple(format_problems(form, text))
+
+
+def _name_problems(obj: Json, name: str) -> list[str]:
+    key = object_key(obj)
+    group = split_api_version(key.api_version)[0]
+    if group in _PATH_NAMES:
+        return [f"may not contain '{one}'" for one in ("/", "%") if one in name]
+    if (group, key.kind) in _LABEL_NAMES:
+        return format_problems("dns1123Label", name)
+    found = format_problems("dns1123Subdomain", name)
+    if (group, key.kind) == ("batch", "CronJob") and len(name) > _LONGEST_CRON_JOB:
+        found.append(f"must be no more than {_LONGEST_CRON_JOB} characters")
+    return found
+
+
+# What an API server refuses in the specification of a Pod.
+#
+# Source of the rules: k8s.io/kubernetes pkg/apis/core/validation.
+
+
+def pod_problems(spec: Json, path: str, *, mounts: bool = True) -> Iterator[str]:
+    """Yield what is wrong with a Pod's specification; `mounts` tells whether all volumes are in it.
+
+    (A StatefulSet adds volumes of its own.)
+    """
+    volumes = [text_field(one, "name") for one in entries(spec, "volumes")]
+    yield from _duplicates(volumes, f"{path}.volumes")
+    if not entries(spec, "containers"):
+        yield f"{path}.containers: Required value"
+    seen: set[str] = set()
+    for group in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(entries(spec, group)):
+            place = f"{path}.{group}[{index}]"
+            yield from _container(container, place)
+            name = text_field(container, "name")
+            if name in seen:
+                yield f'{place}.name: Duplicate value: "{name}"'
+            seen.add(name)
+            if mounts:
+                yield from _mounts(container, place, volumes)
+
+
+def _duplicates(names: list[str], path: str) -> Iterator[str]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield f'{path}[{index}].name: Duplicate value: "{name}"'
+
+
+def _container(container: Json, path: str) -> Iterator[str]:
+    name = text_field(container, "name")
+    if not name:
+        yield f"{path}.name: Required value"
+    else:
+        for problem in format_problems("dns1123Label", name):
+            yield f'{path}.name: Invalid value: "{name}": {problem}'
+    if not text_field(container, "image"):
+        yield f"{path}.image: Required value"
+    for index, port in enumerate(entries(container, "ports")):
+        if not port.get("containerPort"):
+            yield f"{path}.ports[{index}].containerPort: Required value"
+
+
+def _mounts(container: Json, path: str, volumes: list[str]) -> Iterator[str]:
+    paths: set[str] = set()
+    for index, mount in enumerate(entries(container, "volumeMounts")):
+        name, where = text_field(mount, "name"), text_field(mount, "mountPath")
+        if name not in volumes:
+            yield f'{path}.volumeMounts[{index}].name: Not found: "{name}"'
+        if where in paths:
+            place = f"{path}.volumeMounts[{index}].mountPath"
+            yield f'{place}: Invalid value: "{where}": must be unique'
+        paths.add(where)
+
+
+# What an API server refuses in kinds whose controllers make Pods.
+#
+# Source of the rules: k8s.io/kubernetes pkg/apis/apps/validation and pkg/apis/batch/validation.
+
+
+_JOB_POLICIES = frozenset({"OnFailure", "Never"})
+_EMPTY_SELECTORS: Mapping[str, str] = MappingProxyType(
+    {
+        "DaemonSet": "empty selector is invalid for daemonset",
+        "Deployment": "empty selector is invalid for deployment",
+        # The API server names Deployments here, too.
+        "ReplicaSet": "empty selector is invalid for deployment",
+        "StatefulSet": "empty selector is invalid for statefulset",
+    }
+)
+"""By kind why a selector that is there must not be empty."""
+
+
+def workload_problems(obj: Json) -> Iterator[str]:
+    """Yield what is wrong with a workload: its template, its selector, how its Pods restart."""
+    kind, path = text_field(obj, "kind"), "spec"
+    spec: Json = obj.get("spec")
+    if kind == "CronJob":
+        spec = (((spec or {}).get("jobTemplate")) or {}).get("spec")
+        path = "spec.jobTemplate.spec"
+    template = spec.get("template") if spec.__class__ is dict else None
+    if template.__class__ is not dict:
+        yield f"{path}.template: Required value"
+        return
+    if kind == "ReplicationController":
+        # Labels alone; where there are none, those of the template are taken.
+        labelled = spec.get("selector")
+        spec = {"selector": {"matchLabels": labelled or labels(template)}}
+    if kind not in {"CronJob", "Job"}:
+        yield from _selector_problems(kind, spec, template)
+    yield from label_value_problems(template, f"{path}.template.labels")
+    pod = template.get("spec")
+    yield from pod_problems(pod, f"{path}.template.spec", mounts=kind != "StatefulSet")
+    if kind in {"CronJob", "Job"} and text_field(pod, "restartPolicy") not in _JOB_POLICIES:
+        place = f"{path}.template.spec.restartPolicy"
+        yield f'{place}: Required value: valid values: "OnFailure", "Never"'
+
+
+def _selector_problems(kind: str, spec: Json, template: Json) -> Iterator[str]:
+    """Yield what is wrong with the selector of a workload, which has to select its template.
+
+    Values are shown as JSON, as API servers have done since 1.34.
+    """
+    selector = spec.get("selector")
+    if selector is None:
+        yield "spec.selector: Required value"
+        return
+    if selector.__class__ is dict and not any(
+        selector.get(field) for field in ("matchLabels", "matchExpressions")
+    ):
+        if kind in _EMPTY_SELECTORS:
+            yield f"spec.selector: Invalid value: {{}}: {_EMPTY_SELECTORS[kind]}"
+        else:
+            yield "spec.selector: Required value"
+        return
+    held = labels(template)
+    try:
+        selects = compile_selector(selector)
+    except SelectorError as error:
+        yield f"spec.selector: Invalid value: {error}"
+        return
+    if not selects(held):
+        shown = json.dumps(held, sort_keys=True, separators=(",", ":"))
+        yield (
+            f"spec.template.metadata.labels: Invalid value: {shown}: "
+            "`selector` does not match template `labels`"
+        )
+
+
+# What an API server refuses in definitions of custom resources, as far as others rely on it.
+#
+# An API server also wants schemas and a version to store; nothing here hangs on these.
+# Source of the rules: k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation.
+
+
+_NEEDED = ("group", "scope")
+_NEEDED_NAMES = ("plural", "kind")
+
+
+def definition_problems(obj: Json) -> Iterator[str]:
+    """Yield what a definition lacks to be served."""
+    spec = obj.get("spec")
+    names = spec.get("names") if spec.__class__ is dict else None
+    for name in _NEEDED:
+        if not text_field(spec, name):
+            yield f"spec.{name}: Required value"
+    for name in _NEEDED_NAMES:
+        if not text_field(names, name):
+            yield f"spec.names.{name}: Required value"
+    written = spec.get("versions") if spec.__class__ is dict else None
+    versions = written if written.__class__ is list else []
+    for index, one in enumerate(versions):
+        if not text_field(one, "name"):
+            yield f"spec.versions[{index}].name: Required value"
+
+
+# What an update may not change.
+#
+# Source of the rules: k8s.io/kubernetes pkg/apis/*/validation (Validate…Update).
+
+
+_RBAC_API = "rbac.authorization.k8s.io/v1"
+_FIXED: Mapping[tuple[str, str], tuple[tuple[str, ...], ...]] = MappingProxyType(
+    {
+        ("v1", "Secret"): (("type",),),
+        ("apps/v1", "DaemonSet"): (("spec", "selector"),),
+        ("apps/v1", "Deployment"): (("spec", "selector"),),
+        ("apps/v1", "ReplicaSet"): (("spec", "selector"),),
+        ("apps/v1", "StatefulSet"): (("spec", "selector"), ("spec", "serviceName")),
+        ("batch/v1", "Job"): (("spec", "selector"), ("spec", "template")),
+    }
+)
+"""By kind, the fields that stay as they are."""
+_POD_FIELDS = (
+    "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
+    "`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+_FREE = frozenset({"activeDeadlineSeconds", "tolerations", "schedulingGates"})
+
+
+def update_problems(obj: Json, old: Json) -> Iterator[str]:
+    """Yield what an update changes and must not."""
+    kind = object_key(obj)[:2]
+    for path in _FIXED.get(kind, ()):
+        if _value_at(obj, path) != _value_at(old, path):
+            yield f"{'.'.join(path)}: Invalid value: field is immutable"
+    if kind in {(_RBAC_API, "RoleBinding"), (_RBAC_API, "ClusterRoleBinding")}:
+        if obj.get("roleRef") != old.get("roleRef"):
+            yield "roleRef: Invalid value: cannot change roleRef"
+    elif kind == ("v1", "Pod"):
+        yield from _pod_changes(obj.get("spec") or {}, old.get("spec") or {})
+    elif kind in {("v1", "ConfigMap"), ("v1", "Secret")}:
+        yield from _sealed(obj, old)
+
+
+def _sealed(obj: Json, old: Json) -> Iterator[str]:
+    if old.get("immutable") is not True:
+        return
+    if obj.get("immutable") is not True:
+        yield "immutable: Forbidden: field is immutable when `immutable` is set"
+    for field in ("data", "binaryData"):
+        if obj.get(field) != old.get(field):
+            yield f"{field}: Forbidden: field is immutable when `immutable` is set"
+
+
+def _pod_changes(spec: Json, old: Json) -> Iterator[str]:
+    for group in ("containers", "initContainers"):
+        if len(entries(spec, group)) != len(entries(old, group)):
+            yield f"spec.{group}: Forbidden: pod updates may not add or remove containers"
+            return
+    kept = [one for one in old.get("tolerations") or () if one in (spec.get("tolerations") or ())]
+    if kept != (old.get("tolerations") or []):
+        yield (
+            "spec.tolerations: Forbidden: existing toleration can not be modified except its "
+            "tolerationSeconds"
+        )
+    elif _fixed_part(spec) != _fixed_part(old):
+        yield f"spec: Forbidden: pod updates may not change fields other than {_POD_FIELDS}"
+
+
+def _fixed_part(spec: Json) -> Json:
+    """Return a Pod's specification without what may change."""
+    fixed = {name: value for name, value in spec.items() if name not in _FREE}
+    for group in ("containers", "initContainers"):
+        if group in fixed:
+            fixed[group] = [{**one, "image": ""} for one in entries(fixed, group)]
+    return fixed
+
+
+def _value_at(data: Json, path: tuple[str, ...]) -> Json:
+    for name in path:
+        data = data.get(name) if data.__class__ is dict else None
+    return data
+
+
+# What an API server misses in kinds other than Pods and the workloads that make them.
+#
+# Only fields without which no request succeeds, of kinds that repositories often have. A part that
+# is absent as a whole is not looked into. upstream: k8s.io/kubernetes pkg/apis/*/validation.
+
+
+class _Field(NamedTuple):
+    """A field that every part at a path must have."""
+
+    path: tuple[str, ...]
+    """Names of fields; "*" stands for each element of a list."""
+    name: str
+    problem: str = "Required value"
+
+
+_Fields: TypeAlias = tuple[_Field, ...]
+
+_NO_PORT = "Invalid value: 0: must be between 1 and 65535, inclusive"
+_INGRESS_PATHS = ("spec", "rules", "*", "http", "paths", "*")
+_VERBS: _Fields = (
+    _Field(("rules", "*"), "verbs", "Required value: verbs must contain at least one value"),
+)
+_BINDING: _Fields = (
+    _Field((), "roleRef"),
+    _Field(("roleRef",), "kind"),
+    _Field(("roleRef",), "name"),
+    _Field(("subjects", "*"), "kind"),
+    _Field(("subjects", "*"), "name"),
+)
+_AUTOSCALER: _Fields = (
+    _Field(("spec",), "scaleTargetRef"),
+    _Field(("spec", "scaleTargetRef"), "kind"),
+    _Field(("spec", "scaleTargetRef"), "name"),
+    _Field(("spec",), "maxReplicas", "Invalid value: 0: must be greater than 0"),
+)
+_RBAC = "rbac.authorization.k8s.io/v1"
+_REQUIRED: Mapping[tuple[str, str], _Fields] = MappingProxyType(
+    {
+        ("v1", "LimitRange"): (_Field(("spec", "limits", "*"), "type"),),
+        ("v1", "PersistentVolume"): (
+            _Field(("spec",), "accessModes"),
+            _Field(("spec",), "capacity"),
+        ),
+        ("v1", "PersistentVolumeClaim"): (
+            _Field(("spec",), "accessModes", "Required value: at least 1 access mode is required"),
+            _Field(("spec",), "resources"),
+        ),
+        ("v1", "Service"): (_Field(("spec", "ports", "*"), "port", _NO_PORT),),
+        ("autoscaling/v1", "HorizontalPodAutoscaler"): _AUTOSCALER,
+        ("autoscaling/v2", "HorizontalPodAutoscaler"): _AUTOSCALER,
+        ("batch/v1", "CronJob"): (_Field(("spec",), "schedule"),),
+        ("networking.k8s.io/v1", "Ingress"): (
+            _Field(_INGRESS_PATHS, "backend"),
+            _Field(_INGRESS_PATHS, "pathType", "Required value: pathType must be specified"),
+            _Field((*_INGRESS_PATHS, "backend", "resource"), "kind"),
+            _Field((*_INGRESS_PATHS, "backend", "resource"), "name"),
+            _Field((*_INGRESS_PATHS, "backend", "service"), "name"),
+        ),
+        ("networking.k8s.io/v1", "IngressClass"): (_Field(("spec",), "controller"),),
+        (_RBAC, "ClusterRole"): _VERBS,
+        (_RBAC, "ClusterRoleBinding"): _BINDING,
+        (_RBAC, "Role"): _VERBS,
+        (_RBAC, "RoleBinding"): _BINDING,
+        ("storage.k8s.io/v1", "StorageClass"): (_Field((), "provisioner"),),
+    }
+)
+_LACKING: tuple[Json, ...] = (None, "", 0, [], {})
+
+
+def required_problems(obj: Json) -> Iterator[str]:
+    """Yield each required field that an object lacks, in the words of Kubernetes."""
+    for field in _REQUIRED.get(object_key(obj)[:2], ()):
+        for place, part in _parts(obj, "", field.path):
+            if part.get(field.name) in _LACKING:
+                yield f"{place}{field.name}: {field.problem}"
+
+
+def _parts(part: Json, place: str, path: tuple[str, ...]) -> Iterator[tuple[str, Json]]:
+    """Yield the maps at a path that are there and not empty, each after its place."""
+    if not path:
+        if part.__class__ is dict and part:
+            yield place, part
+    elif path[0] == "*":
+        for index, one in enumerate(part if part.__class__ is list else ()):
+            yield from _parts(one, f"{place.removesuffix('.')}[{index}].", path[1:])
+    elif part.__class__ is dict:
+        yield from _parts(part.get(path[0]), f"{place}{path[0]}.", path[1:])
+
+
+# All of it, by the kind of an object.
+
+
+_CHECKS: Mapping[tuple[str, str], Callable[[Json], Iterator[str]]] = MappingProxyType(
+    {
+        ("v1", "Pod"): lambda obj: pod_problems(obj.get("spec"), "spec"),
+        ("v1", "ReplicationController"): workload_problems,
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): definition_problems,
+        ("apps/v1", "DaemonSet"): workload_problems,
+        ("apps/v1", "Deployment"): workload_problems,
+        ("apps/v1", "ReplicaSet"): workload_problems,
+        ("apps/v1", "StatefulSet"): workload_problems,
+        ("batch/v1", "CronJob"): workload_problems,
+        ("batch/v1", "Job"): workload_problems,
+    }
+)
+
+
+def problems_of(obj: Json, old: Json = None) -> Iterator[str]:
+    """Yield what is wrong with an object; `old` is None for a new one."""
+    yield from metadata_problems(obj, new=old is None)
+    check = _CHECKS.get(object_key(obj)[:2])
+    if check:
+        yield from check(obj)
+    yield from required_problems(obj)
+    if old is not None:
+        yield from update_problems(obj, old)

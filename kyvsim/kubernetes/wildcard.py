@@ -1,0 +1,296 @@
+"""Kyverno's wildcards: `*` is any run of characters, `?` exactly one; nothing else is special.
+
+upstream: ext/wildcard (IGLOU-EU/go-wildcard), whose answers these are in linear time.
+"""
+
+import operator
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from kyvsim.kubernetes.go_text import sprint_e
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import parse_duration, parse_quantity
+
+# Kyverno's wildcards: `*` is any run of characters, `?` exactly one; nothing else is special.
+#
+# upstream: ext/wildcard (IGLOU-EU/go-wildcard), whose answers these are in linear time.
+
+
+def has_wildcard(text: str) -> bool:
+    """Return whether `text` holds a `*` or `?`."""
+    return "*" in text or "?" in text
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Return whether all of `text` fits `pattern`; the empty pattern fits the empty text only."""
+    if "*" not in pattern:
+        return _fits(pattern, text)
+    first, *middle, last = pattern.split("*")
+    return _follow(text, first, middle, last)
+
+
+def compile_wildcard(pattern: str) -> Callable[[str], bool]:
+    """Return a function that says whether a text fits `pattern`."""
+    if "?" in pattern:
+        return lambda text: matches(pattern, text)
+    first, *rest = pattern.split("*")
+    if not rest:
+        return pattern.__eq__
+    last = rest[-1]
+    middle = tuple(part for part in rest[:-1] if part)
+    if middle:
+        return _contains(middle[0]) if not (first or last or middle[1:]) else _runs(pattern)
+    if first and last:
+        shortest = len(first) + len(last)
+        return lambda text: len(text) >= shortest and text.startswith(first) and text.endswith(last)
+    if last:
+        return lambda text: text.endswith(last)
+    return lambda text: text.startswith(first)
+
+
+def _contains(part: str) -> Callable[[str], bool]:
+    return lambda text: part in text
+
+
+def _runs(pattern: str) -> Callable[[str], bool]:
+    first, *middle, last = pattern.split("*")
+    return lambda text: _follow(text, first, middle, last)
+
+
+def _follow(text: str, first: str, middle: list[str], last: str) -> bool:
+    """Tell whether the parts between stars follow each other in the text, from end to end."""
+    if not (_fits(first, text[: len(first)]) and _fits(last, text[len(text) - len(last) :])):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for part in middle:
+        at = _find(part, text, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return at <= end
+
+
+def _fits(part: str, text: str) -> bool:
+    """Tell whether a text fits a part without stars."""
+    if "?" not in part:
+        return part == text
+    return len(part) == len(text) and _regex(part).fullmatch(text) is not None
+
+
+def _find(part: str, text: str, at: int, end: int) -> int:
+    """Return where a part without stars first fits in a text between two places; -1 for nowhere."""
+    if "?" not in part:
+        return text.find(part, at, end)
+    found = _regex(part).search(text, at, end)
+    return -1 if found is None else found.start()
+
+
+@lru_cache(maxsize=256)
+def _regex(part: str) -> re.Pattern[str]:
+    """Return a part as an expression of a fixed length: nothing in it is tried in two ways."""
+    return re.compile("".join("." if one == "?" else re.escape(one) for one in part), re.DOTALL)
+
+
+# Patterns written as text: alternatives, operators, ranges, durations, quantities, wildcards.
+#
+# `">=1Gi & <4Gi | none"`: `|` parts alternatives, `&` what must hold together; each atom is an
+# operator with an operand, a range (`1-5` inside, `1!-5` outside) or a wildcard text. The same
+# texts serve validation patterns and the ranges of conditions.
+#
+# upstream: pkg/engine/pattern/pattern.go and pkg/engine/operator/operator.go.
+
+
+Predicate: TypeAlias = Callable[[Json], bool]
+
+SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    chr(code) for code in range(0x2000, 0x200B)
+)
+"""What Go calls white space; Python's own set is larger."""
+_REMEMBERED = 512
+_ENDPOINT = r"([-|+]?[0-9]+(?:\.[0-9]+)?[A-Za-z]*)"
+_PLAIN = re.compile(r"[A-Za-z0-9_./:@-]+")
+_RANGE_STARTS = frozenset("-|+0123456789")
+_INSIDE = re.compile(f"{_ENDPOINT}-{_ENDPOINT}")
+_OUTSIDE = re.compile(f"{_ENDPOINT}!-{_ENDPOINT}")
+_COMPARISONS: MappingProxyType[str, Callable[[Any, Any], bool]] = MappingProxyType(
+    {
+        ">=": operator.ge,
+        "<=": operator.le,
+        ">": operator.gt,
+        "<": operator.lt,
+        "!": operator.ne,
+        "": operator.eq,
+    }
+)
+
+
+def is_range(text: str) -> bool:
+    """Return whether `text` is a range with both ends included, such as `1Mi-2Gi`."""
+    ends = range_ends(text)
+    return ends is not None and ends[2]
+
+
+def range_ends(text: str) -> tuple[str, str, bool] | None:
+    """Return the ends of a range and whether the inside is meant; None for any other text."""
+    if "-" not in text or text[0] not in _RANGE_STARTS:
+        return None
+    inside = "!" not in text
+    found = (_INSIDE if inside else _OUTSIDE).fullmatch(text)
+    return (found[1], found[2], inside) if found else None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def plain_alternatives(text: str) -> frozenset[str]:
+    """Return the texts that fit `text` by plain equality, whatever else it may allow."""
+    found = {text}
+    for alternative in text.split("|"):
+        atom = alternative.strip(" ")
+        if "&" not in atom and split_operator(atom) == ("", atom) and not _is_any_range(atom):
+            found.add(atom)
+    return frozenset(found)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def fits_itself_only(text: str) -> bool:
+    """Return whether the texts that fit `text` are known to be no more than `text` itself."""
+    return (
+        _PLAIN.fullmatch(text) is not None
+        and not _is_any_range(text)
+        and parse_duration(text) is None
+        and parse_quantity(text) is None
+    )
+
+
+def _is_any_range(text: str) -> bool:
+    return range_ends(text) is not None
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def compile_text_pattern(text: str) -> Predicate:
+    """Return a predicate that says whether one value (no list) fits the pattern `text`.
+
+    Remembered, since policies and the rules derived from them repeat their texts.
+    """
+    plain = plain_alternatives(text)
+    tests = tuple(_compile_conjunction(part.strip(" ")) for part in text.split("|"))
+    test = tests[0] if len(tests) == 1 else _any_of(tests)
+
+    def fits(value: Json) -> bool:
+        if value.__class__ is str and value in plain:
+            return True
+        return test(value)
+
+    return fits
+
+
+def _any_of(tests: tuple[Predicate, ...]) -> Predicate:
+    def fits(value: Json) -> bool:
+        for test in tests:  # noqa: SIM110 — a plain loop is faster than any() with a generator
+            if test(value):
+                return True
+        return False
+
+    return fits
+
+
+def _compile_conjunction(text: str) -> Predicate:
+    tests = tuple(_compile_atom(part.strip(" ")) for part in text.split("&"))
+    if len(tests) == 1:
+        return tests[0]
+
+    def fits(value: Json) -> bool:
+        for test in tests:  # noqa: SIM110 — a plain loop is faster than all() with a generator
+            if not test(value):
+                return False
+        return True
+
+    return fits
+
+
+def _compile_atom(atom: str) -> Predicate:
+    ends = range_ends(atom)
+    if ends is None:
+        return _comparison(*split_operator(atom))
+    first, last, inside = ends
+    if inside:
+        least, most = _comparison(">=", first), _comparison("<=", last)
+        return lambda value: least(value) and most(value)
+    below, above = _comparison("<", first), _comparison(">", last)
+    return lambda value: below(value) or above(value)
+
+
+def split_operator(atom: str) -> tuple[str, str]:
+    """Return the operator an atom starts with ("" for equality) and its operand."""
+    name = ""
+    if len(atom) >= 2:
+        name = next((sign for sign in (">=", "<=", ">", "<", "!") if atom.startswith(sign)), "")
+    return name, atom[len(name) :].strip(SPACE)
+
+
+def _comparison(name: str, operand: str) -> Predicate:
+    """Return a predicate that compares as durations, else as quantities, else as texts."""
+    compare = _COMPARISONS[name]
+    as_text = _text_comparison(name, operand)
+    duration, quantity = parse_duration(operand), parse_quantity(operand)
+    if duration is None and quantity is None:
+        return as_text
+
+    def fits(value: Json) -> bool:
+        number = _number_text(value)
+        if number is None:
+            return as_text(value)
+        if duration is not None:
+            nanoseconds = parse_duration(number)
+            if nanoseconds is not None:
+                return compare(nanoseconds, duration)
+        if quantity is not None:
+            amount = parse_quantity(number)
+            if amount is not None:
+                return compare(amount, quantity)
+        return as_text(value)
+
+    return fits
+
+
+def _number_text(value: Json) -> str | None:
+    """Return the text that is tried as a duration and a quantity; a missing value is zero."""
+    kind = value.__class__
+    if kind is str:
+        return str(value)
+    if kind is float:
+        return f"{value:f}"
+    if kind is int:
+        return str(value)
+    return "0" if value is None else None
+
+
+def _text_comparison(name: str, operand: str) -> Predicate:
+    """Return the comparison of texts; there is no order among them and no text of None."""
+    if name not in ("", "!"):
+        return lambda _: False
+    match = _compile_text_match(operand)
+    wanted = name == ""
+
+    def fits(value: Json) -> bool:
+        text = _scalar_text(value)
+        return text is not None and match(text) is wanted
+
+    return fits
+
+
+def _compile_text_match(operand: str) -> Callable[[str], bool]:
+    return bool if operand == "?*" else compile_wildcard(operand)
+
+
+def _scalar_text(value: Json) -> str | None:
+    kind = value.__class__
+    if kind is str:
+        return str(value)
+    if kind is float:
+        return sprint_e(value)
+    if kind is bool:
+        return "true" if value else "false"
+    return str(value) if kind is int else None

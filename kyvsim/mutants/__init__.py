@@ -1,6 +1,0 @@
-"""Policies changed a little, one place at a time, to see whether tests notice."""
-
-from kyvsim.mutants.change import Change, Kind
-from kyvsim.mutants.make import mutants_of
-
-__all__ = ["Change", "Kind", "mutants_of"]

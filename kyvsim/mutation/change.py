@@ -1,0 +1,72 @@
+"""A change of a policy, a kind of changes, and where in a policy they can be made."""
+
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.source import Path
+
+# The words between the walk through a policy and the kinds of change.
+
+
+class Part(Enum):
+    """What a part of a policy is, whatever the kind of policy."""
+
+    REMOVABLE = "removable"
+    """A field or an element of a list without which the policy still says something."""
+    CHOICE = "choice"
+    """The field `any` or `all` around several filters or conditions."""
+    CONDITION = "condition"
+    """A condition with an operator."""
+    FIELD = "field"
+    """A field of a pattern or patch, which may be written as an anchor."""
+    PATTERN = "pattern"
+    """A value of a pattern: an operator, alternatives, wildcards, a constant."""
+    CONSTANT = "constant"
+    """A value that is held against others, or written into objects."""
+    LEVEL = "level"
+    """A level of the Pod Security Standards."""
+    EXPRESSION = "expression"
+    """The text of a CEL expression."""
+
+
+class Site(NamedTuple):
+    """A part of a policy that can be changed."""
+
+    part: Part
+    path: Path
+    """The way to it in the policy's document."""
+    value: Json
+    """What stands there."""
+    name: str = ""
+    """What an element of a list is called: `condition`, `filter`, …; "" where its value tells."""
+
+
+# A change of a policy, and a kind of changes.
+
+
+class Change(NamedTuple):
+    """A policy's document with one place changed."""
+
+    path: Path
+    """Where it is changed."""
+    was: str
+    """What stood there, in words."""
+    now: str
+    """What stands there then, in words; "" where it is left out."""
+    data: Json
+    """The document as it is then."""
+    offset: int = -1
+    """Which character of the text at the path it begins with; -1 for the whole."""
+
+
+class Kind(NamedTuple):
+    """A kind of changes."""
+
+    name: str
+    """What is changed, in words: `operator of a condition`."""
+    parts: frozenset[Part]
+    """Which parts of policies it changes."""
+    changes: Callable[[Site, Json], Iterator[Change]]
+    """Yields the changes at a part of a document."""

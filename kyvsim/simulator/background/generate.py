@@ -1,0 +1,485 @@
+"""One attempt at an UpdateRequest for generate rules, and its objects."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from kyvsim.engine.background import check_rule, old_facts, open_background
+from kyvsim.engine.compile import CompiledPolicy, CompiledRule
+from kyvsim.engine.compile.compiled import Evaluation, Outcome, passed
+from kyvsim.engine.match import MatchFacts
+from kyvsim.engine.policy import RuleInput
+from kyvsim.engine.world import World
+from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.languages.classic.rules.downstream import with_owner_labels
+from kyvsim.languages.classic.rules.generate import Wish, Wishes
+from kyvsim.model.obstacle import Obstacle, Reason
+from kyvsim.model.policy import GeneratePattern, Policy, Rule
+from kyvsim.model.ports import BudgetError
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.patch.merge_patch import merge_patch
+from kyvsim.simulator.background.ownership import LABEL, policy_labels, selected
+from kyvsim.simulator.background.triggers import TriggerError, live_trigger
+from kyvsim.simulator.background.update_requests import (
+    Attempt,
+    as_by_someone,
+    failed,
+    noted,
+    obstacle_of,
+    reference,
+    request_of,
+    rules_of,
+    told,
+    within,
+)
+from kyvsim.simulator.kyverno.configuration import BACKGROUND
+from kyvsim.simulator.kyverno.events import (
+    Source,
+    background_failed,
+    background_succeeded,
+    generated,
+)
+from kyvsim.simulator.kyverno.installed import Kyverno
+from kyvsim.simulator.parts import Parts
+from kyvsim.simulator.server import ApiError, ApiRequest, ApiResponse, Client, Purpose
+from kyvsim.simulator.server.authorizer import denial
+from kyvsim.simulator.server.metadata import with_metadata
+
+# Generated objects: written as rules want them, found again, and deleted.
+#
+# Source of the rules: upstream pkg/background/generate (generator.go, data.go, clone.go,
+# cleanup.go,
+# source.go).
+
+_SOURCE = f"{LABEL}clone-source"
+
+
+class Owner(NamedTuple):
+    """On whose behalf an object is written."""
+
+    policy: Policy
+    rule: Rule
+    trigger: Json
+
+    @property
+    def synchronizes(self) -> bool:
+        """Whether what is there already is made what the rule wants."""
+        generation = self.rule.facts.generation
+        return generation is not None and generation.synchronizes
+
+    @property
+    def name(self) -> str:
+        """The rule, as the timeline calls it."""
+        return f"{self.policy.key}/{self.rule.name}"
+
+    def client(self, action: str, parts: Parts) -> Client:
+        """Return the API for requests that do something on account of the rule."""
+        return parts.client(BACKGROUND, Purpose(action, (self.name,)))
+
+
+class Realized(NamedTuple):
+    """How it ended that an object was to be as a rule wants it."""
+
+    created: Json = None
+    """The object, where it was not there before."""
+    error: ApiError | None = None
+    key: ObjectKey | None = None
+    """What the error is about."""
+
+
+def realize(wanted: Json, owner: Owner, parts: Parts) -> Realized:
+    """Let an object be as a rule wants it; return whether it is new, or why that failed."""
+    key = object_key(wanted)
+    refused = _read_refusal(wanted, parts)
+    if refused is not None:
+        return Realized(error=refused[1], key=refused[0])
+    _mark_source(wanted, owner, parts)
+    owned = with_owner_labels(wanted, owner.policy, owner.rule, owner.trigger)
+    live = parts.store.get(*key)
+    if live is None:
+        response = owner.client("generate", parts).create(owned)
+        exists = response.error is not None and response.error.reason == "AlreadyExists"
+        return Realized(owned) if exists else Realized(response.object, response.error, key)
+    if not owner.synchronizes or (_is_copy(wanted) and _is_same(owned, live)):
+        return Realized()
+    return Realized(error=_update(owned, live, owner, parts).error, key=key)
+
+
+def _update(owned: Json, live: Json, owner: Owner, parts: Parts) -> ApiResponse:
+    client = owner.client("synchronize", parts)
+    if owner.policy.facts.applies_server_side:
+        applied = merge_patch(live, owned)
+        return client.send(
+            ApiRequest(Operation.UPDATE, object_key(live), BACKGROUND, applied, patch="apply")
+        )
+    version = metadata(live).get("resourceVersion")
+    return client.update(with_metadata(owned, {"resourceVersion": version}))
+
+
+def _is_copy(wanted: Json) -> bool:
+    return f"{LABEL}source-uid" in labels(wanted)
+
+
+def _is_same(owned: Json, live: Json) -> bool:
+    """Return whether a copy and what is there differ in nothing that a client writes."""
+    return bool(_written(owned) == _written(live))
+
+
+def _written(obj: Json) -> Json:
+    unset = dict.fromkeys(
+        ("uid", "creationTimestamp", "resourceVersion", "generation", "managedFields")
+    )
+    return with_metadata(obj, unset)
+
+
+def _read_refusal(wanted: Json, parts: Parts) -> tuple[ObjectKey, ApiError] | None:
+    """Return why the source of a copy, or what is there already, cannot be read, or None."""
+    source = _source_of(wanted, parts)
+    for obj in (source, wanted) if source is not None else (wanted,):
+        refused = denial(BACKGROUND, "get", object_key(obj), parts.store)
+        if refused is not None:
+            return object_key(obj), refused
+    return None
+
+
+def _source_of(wanted: Json, parts: Parts) -> Json | None:
+    marks = labels(wanted)
+    uid, kind = (marks.get(f"{LABEL}source-{part}", "") for part in ("uid", "kind"))
+    return parts.store.by_uid(wanted["apiVersion"], kind, uid) if uid else None
+
+
+def _mark_source(wanted: Json, owner: Owner, parts: Parts) -> None:
+    """Label the object that was copied, so that its changes are noticed."""
+    source = _source_of(wanted, parts)
+    if source is None or _SOURCE in labels(source):
+        return
+    marked = with_metadata(source, {"labels": {**labels(source), _SOURCE: ""}})
+    owner.client("label source", parts).update(marked)
+
+
+def delete_all(references: Iterable[Json], rules: tuple[str, ...], parts: Parts) -> list[Obstacle]:
+    """Delete objects that references name, and return why some are still there."""
+    problems = []
+    client = parts.client(BACKGROUND, Purpose("delete downstream", rules))
+    for one in references:
+        fields = ("apiVersion", "kind", "namespace", "name")
+        key = ObjectKey(*(text_field(one, field) for field in fields))
+        error = client.delete(key).error
+        if error is not None and error.reason != "NotFound":
+            problems.append(obstacle_of(error, key))
+    return problems
+
+
+def downstreams_of(policy: Policy, rule: Rule, trigger: Json, parts: Parts) -> Iterator[Json]:
+    """Give what a policy generated for a trigger, of the kinds that a rule generates.
+
+    The name of the rule is not asked for, as upstream does not.
+    """
+    group, version = split_api_version(text_field(trigger, "apiVersion"))
+    wanted = {
+        **policy_labels(policy),
+        f"{LABEL}trigger-namespace": text_field(trigger, "namespace"),
+        f"{LABEL}trigger-kind": text_field(trigger, "kind"),
+        f"{LABEL}trigger-group": group,
+        f"{LABEL}trigger-version": version,
+    }
+    by_uid = {**wanted, f"{LABEL}trigger-uid": text_field(trigger, "uid")}
+    by_name = {**wanted, f"{LABEL}trigger-name": text_field(trigger, "name")}
+    for api_version, kind in kinds_of(rule):
+        found = selected(parts.store, api_version, kind, by_uid)
+        yield from found or selected(parts.store, api_version, kind, by_name)
+
+
+def kinds_of(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Give apiVersion and kind of what a rule generates, pattern by pattern."""
+    generation = rule.facts.generation
+    for pattern in generation.patterns if generation else ():
+        yield from _kinds_of_pattern(pattern)
+
+
+def _kinds_of_pattern(pattern: GeneratePattern) -> Iterator[tuple[str, str]]:
+    if pattern.kind:
+        yield pattern.api_version, pattern.kind
+        return
+    for text in pattern.clone_kinds:
+        selector = parse_kind_selector(text)
+        group = "" if selector.group == "*" else f"{selector.group}/"
+        yield f"{group}{selector.version}", selector.kind
+
+
+# Objects that a changed rule does not generate any more: they lose the labels of their policy.
+#
+# Source of the rules: upstream pkg/policy/generate.go (ruleChange, unlabelDownstream).
+
+_OWNER = tuple(f"{LABEL}{name}" for name in ("policy-name", "policy-namespace", "rule-name"))
+
+
+def release_stale_targets(before: Policy, policy: Policy, parts: Parts) -> None:
+    """Take the owner's labels from what rules generated whose target or source has changed."""
+    for rule, kind in _stale_kinds(before, policy):
+        purpose = Purpose(
+            "release", (f"{policy.key}/{rule}",), "the rule generates another object now"
+        )
+        wanted = dict(zip(_OWNER, (policy.name, policy.namespace, rule), strict=True))
+        for obj in _of_kind(kind, wanted, parts):
+            kept = {name: value for name, value in labels(obj).items() if name not in _OWNER}
+            parts.client(BACKGROUND, purpose).update(with_metadata(obj, {"labels": kept}))
+
+
+def _of_kind(text: str, wanted: dict[str, str], parts: Parts) -> Iterator[Json]:
+    kind = parse_kind_selector(text).kind
+    for api_version, known in [*parts.store.kinds()]:
+        if known == kind:
+            yield from selected(parts.store, api_version, kind, wanted)
+
+
+def _stale_kinds(before: Policy, policy: Policy) -> Iterator[tuple[str, str]]:
+    """Give rules with a kind of which they generated what they do not any more."""
+    now = {rule.name: rule.facts.generation for rule in policy.rules}
+    for rule in before.rules:
+        old, new = rule.facts.generation, now.get(rule.name)
+        if old is None or new is None:
+            continue
+        pairs = [(old.whole, new.whole)]
+        pairs += [
+            (one, other)
+            for one in old.loops or ()
+            for other in new.loops or ()
+            if one.list == other.list
+        ]
+        for one, other in pairs:
+            # upstream looks for the kind of the rule, also where that of a loop has changed.
+            if _target(one) != _target(other) and old.whole.kind:
+                yield rule.name, old.whole.kind
+            if (one.clone_list or None) != (other.clone_list or None):
+                yield from ((rule.name, kind) for kind in old.whole.clone_kinds)
+
+
+def _target(made: GeneratePattern) -> tuple[Json, ...]:
+    """Return what is made, and of which source."""
+    return made.api_version, made.kind, made.namespace, made.name, made.clone or None
+
+
+# What a generate rule wants is written, and told.
+#
+# Source of the rules: upstream pkg/background/generate/controller.go (ApplyGeneratePolicy).
+
+_NOT_FOUND = frozenset({Reason.NOT_FOUND, Reason.NO_NAMESPACE})
+
+
+def fulfil(wishes: Sequence[Wish], owner: Owner, kyverno: Kyverno) -> Attempt:
+    """Write what is wanted; outside a loop, that something is not found is no failure."""
+    generation = owner.rule.facts.generation
+    loops = generation is not None and bool(generation.loops)
+    problems: list[Obstacle] = []
+    created: list[Json] = []
+    for wish in wishes:
+        if wish.problem:
+            told = ": ".join(filter(None, (wish.place, wish.problem)))
+            problems.append(Obstacle(wish.reason, told))
+            continue
+        obstacle = _fulfil_one(wish, owner, created, kyverno)
+        if obstacle is not None and not loops and obstacle.reason in _NOT_FOUND:
+            report(owner, Outcome(RuleStatus.PASS, ""), kyverno)
+            return Attempt(notes=tuple(within("nothing generated: ", [obstacle])))
+        problems += [obstacle] if obstacle is not None else []
+    if not problems:
+        _tell_success(created, owner, kyverno)
+    return Attempt(tuple(problems))
+
+
+def _fulfil_one(wish: Wish, owner: Owner, created: list[Json], kyverno: Kyverno) -> Obstacle | None:
+    """Write the objects of one wish until one fails; `created` grows by those that are new."""
+    for obj in wish.objects:
+        realized = realize(obj, owner, kyverno.parts)
+        if realized.error is not None:
+            return obstacle_of(realized.error, realized.key or object_key(obj))
+        created += [realized.created] if realized.created else []
+    return None
+
+
+def _tell_success(created: list[Json], owner: Owner, kyverno: Kyverno) -> None:
+    """Let events tell what a rule made, on each object and on the policy, and the report, too."""
+    report(owner, Outcome(RuleStatus.PASS, "", generated=tuple(created)), kyverno)
+    policy, source = owner.policy, Source.GENERATE
+    kyverno.events.record(
+        *(generated(source, policy, owner.rule.name, obj) for obj in created),
+        *background_succeeded(kyverno.parts, source, policy, created),
+    )
+    made = RuleResult(owner.rule, Phase.GENERATE, RuleStatus.PASS, "", tuple(created))
+    response = PolicyResponse(policy, Phase.GENERATE, owner.trigger, (made,))
+    kyverno.reports.tell(owner.trigger, [response])
+
+
+def report(owner: Owner, outcome: Outcome, kyverno: Kyverno) -> None:
+    """Let the report of a trigger say how a rule ended, and what it made."""
+    phase, generated_now = Phase.GENERATE, outcome.generated
+    result = RuleResult(owner.rule, phase, outcome.status, outcome.message, generated_now)
+    kyverno.reports.tell(
+        owner.trigger, [PolicyResponse(owner.policy, phase, owner.trigger, (result,))]
+    )
+
+
+# One attempt at an UpdateRequest for generate rules.
+#
+# Source of the rules and texts: upstream pkg/background/generate/controller.go.
+
+
+class _Given(NamedTuple):
+    """One entry of an UpdateRequest, with its trigger as it is now."""
+
+    update_request: Json
+    context: Json
+    trigger: Json
+    request: AdmissionRequest | None
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule."""
+        return str(self.context.get("rule"))
+
+
+def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
+    """Generate or delete what an UpdateRequest asks for."""
+    spec = update_request["spec"]
+    store = kyverno.parts.store
+    request = request_of(spec.get("context"), store)
+    policy = kyverno.lister.get(spec["policy"])
+    problems: list[Obstacle] = []
+    notes: list[Obstacle] = []
+    for context in spec.get("ruleContext") or ():
+        try:
+            trigger = live_trigger(context.get("trigger") or {}, request, store)
+        except TriggerError as error:
+            attempt = Attempt(tuple(within("failed to fetch trigger resource: ", [error.obstacle])))
+        else:
+            attempt = _work(_Given(update_request, context, trigger, request), policy, kyverno)
+        rule = text_field(context, "rule")
+        wanted_by = f"{spec['policy']}/{rule}"
+        of_rule = within(f"rule {rule} failed: ", attempt.problems)
+        problems += (one._replace(wanted_by=wanted_by) for one in of_rule)
+        notes += (one._replace(wanted_by=wanted_by) for one in attempt.notes)
+    return Attempt(tuple(problems), tuple(notes))
+
+
+def _work(given: _Given, policy: CompiledPolicy | None, kyverno: Kyverno) -> Attempt:
+    if policy is None:
+        return _delete(given, None, kyverno)
+    deletes = given.context.get("deleteDownstream")
+    attempt = _delete(given, policy, kyverno) if deletes else _apply(given, policy, kyverno)
+    if attempt.problems:
+        why = told(attempt.problems)
+        source = Source.GENERATE
+        kyverno.events.record(
+            background_failed(kyverno.parts, source, policy.policy, why, rule=given.rule)
+        )
+    return attempt
+
+
+def _delete(given: _Given, policy: CompiledPolicy | None, kyverno: Kyverno) -> Attempt:
+    """Delete what the UpdateRequest lists, else what was generated for the trigger."""
+    rules = rules_of(given.update_request["spec"])
+    found = (given.update_request.get("status") or {}).get("generatedResources")
+    cause = "policy deletion"
+    if not found:
+        if policy is None:
+            return noted(Reason.RULE_GONE, "the policy is gone")
+        cause = "source deletion"
+        found = [
+            reference(obj)
+            for rule in policy.policy.rules
+            if rule.name == given.rule and rule.generates
+            for obj in downstreams_of(policy.policy, rule, given.context["trigger"], kyverno.parts)
+        ]
+    problems = delete_all(found, rules, kyverno.parts)
+    why = f"failed to clean up downstream resources on {cause}: "
+    return Attempt(tuple(within(why, problems)))
+
+
+def _apply(given: _Given, policy: CompiledPolicy, kyverno: Kyverno) -> Attempt:
+    """Check again whether a rule applies, and generate what it wants."""
+    rule = next((one for one in policy.rules if one.rule.name == given.rule), None)
+    if rule is None or not rule.rule.generates:
+        return noted(Reason.RULE_GONE, "the policy has no such rule any more")
+    trigger, request = given.trigger, given.request
+    mismatch = _mismatch(request, trigger)
+    if mismatch:
+        return failed(Reason.TRIGGER_DIFFERS, mismatch)
+    world = World(kyverno.parts.store, account=BACKGROUND)
+    opened = open_background(policy.policy, trigger, request, world)
+    old = old_facts(request, world) if request else None
+    wishes_of = kyverno.lister.wishes(policy, rule)
+
+    def look(given: RuleInput) -> _Wanted:
+        return _wanted(rule, given, old, wishes_of)
+
+    wanted = look(opened)
+    # Evaluated a second time only where it failed.
+    if request is None and wanted.problem and not look(as_by_someone(opened)).problem:
+        wanted = wanted._replace(problem=Reason.USER_UNKNOWN)
+    return _fulfilled(wanted, Owner(policy.policy, rule.rule, trigger), kyverno)
+
+
+class _Wanted(NamedTuple):
+    """What a rule says of a trigger, and the objects that it wants for it."""
+
+    outcome: Outcome | None
+    """None where the rule is not for it."""
+    wishes: tuple[Wish, ...] | None = None
+    """None where it does not come to that."""
+    problem: Reason | None = None
+    """Why something could not be evaluated."""
+
+
+def _bounded(rule: CompiledRule, make: Callable[[], tuple[Wish, ...]]) -> tuple[Wish, ...]:
+    """Return what a rule wants, or one problem where that takes more than a rule may."""
+    if rule.meter is not None:
+        rule.meter.begin_rule()
+    try:
+        return make()
+    except BudgetError as error:
+        return (Wish(problem=str(error)),)
+
+
+def _wanted(
+    rule: CompiledRule, given: RuleInput, old: MatchFacts | None, wishes_of: Wishes
+) -> _Wanted:
+    met: list[Evaluation] = []
+
+    def note(evaluation: Evaluation) -> Outcome:
+        met.append(evaluation)
+        return passed("")
+
+    outcome = check_rule(rule, given, old, note)
+    if met:
+        wishes = _bounded(rule, lambda: tuple(wishes_of(met[0].scope)))
+        problems = [one.reason for one in wishes if one.problem]
+        return _Wanted(outcome, wishes, problems[0] if problems else None)
+    fails = outcome is not None and outcome.status is RuleStatus.ERROR
+    return _Wanted(outcome, problem=Reason.RULE_FAILED if fails else None)
+
+
+def _fulfilled(wanted: _Wanted, owner: Owner, kyverno: Kyverno) -> Attempt:
+    outcome, reason = wanted.outcome, wanted.problem
+    if outcome is None:
+        return failed(Reason.NOT_MET, "policy does not apply to resource")
+    if wanted.wishes is not None:
+        unknown = reason is Reason.USER_UNKNOWN
+        told = [one._replace(reason=reason or one.reason) for one in wanted.wishes]
+        return fulfil(told if unknown else wanted.wishes, owner, kyverno)
+    report(owner, outcome, kyverno)
+    text = f"nothing to do: {outcome.message or 'the rule is not met'}"
+    return noted(reason or Reason.NOT_MET, text)
+
+
+def _mismatch(request: AdmissionRequest | None, trigger: Json) -> str:
+    """Return that a request was about another object, or ""."""
+    sent = request.object if request and request.operation is not Operation.DELETE else None
+    if not sent or object_key(sent) == object_key(trigger):
+        return ""
+    want, got = object_key(trigger), object_key(sent)
+    return (
+        f"resources don't match, want: {want.namespace}/{want.name}, "
+        f"got: {got.namespace}/{got.name}"
+    )

@@ -1,0 +1,231 @@
+"""The cleanup controller: it deletes what cleanup policies match, by their schedules."""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Final
+
+from kyvsim.engine.compile import CompiledPolicy, Turn
+from kyvsim.engine.policy import open_request, run_turn
+from kyvsim.engine.world import World, creation_of
+from kyvsim.kubernetes.cron import next_times
+from kyvsim.kubernetes.discovery import (
+    KindSelector,
+    KindTable,
+    lies_in_namespace,
+    parse_kind_selector,
+    plural,
+    split_api_version,
+)
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.wildcard import matches
+from kyvsim.languages import CLEANUP_POLICIES
+from kyvsim.languages.cel import resources_of
+from kyvsim.model.obstacle import Obstacle
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
+from kyvsim.model.simulation import Unevaluated
+from kyvsim.simulator.kyverno.configuration import CLEANUP, Filtered, is_filtered
+from kyvsim.simulator.kyverno.events import cleaned_up
+from kyvsim.simulator.kyverno.installed import Kyverno
+from kyvsim.simulator.kyverno.policies import CEL_KINDS, is_asked_policy, is_cel_policy
+from kyvsim.simulator.kyverno.restart import Process, restart
+from kyvsim.simulator.latency import NOTICE
+from kyvsim.simulator.server import Change, Purpose
+from kyvsim.simulator.server.authorizer import denial
+
+# The cleanup controller: it deletes what cleanup policies match, when their schedules say so.
+#
+# Source of the rules: upstream pkg/controllers/cleanup/controller.go, api/kyverno/v2; for
+# DeletingPolicies pkg/controllers/deleting/controller.go.
+
+_ACTOR = "cleanup"
+_ANY = "*"
+_SHORTEST_DELAY = 1.0
+_NOT_FOUND = 404
+
+
+def start_cleanup(kyverno: Kyverno) -> None:
+    """Let cleanup policies act by their schedules."""
+    controller = _CleanupController(kyverno)
+    kyverno.parts.store.watch(controller.observe)
+    kyverno.cleaning.append(controller.relist)
+
+
+class _CleanupController:
+    def __init__(self, kyverno: Kyverno) -> None:
+        self._kyverno = kyverno
+        self._parts = kyverno.parts
+        self._plans: dict[ObjectKey, int] = {}
+        """How often each policy's next time was planned; only the last plan counts."""
+
+    def observe(self, change: Change) -> None:
+        """Plan the next time of a policy that is new or changed."""
+        key = change.key
+        if change.new is None or not _is_scheduled(key):
+            return
+        if change.old is None or change.old.get("spec") != change.new.get("spec"):
+            self._parts.scheduler.after(NOTICE, _ACTOR, lambda: self._plan(key))
+
+    def relist(self) -> None:
+        """Plan the next time of every policy that is stored: what is overdue is done at once."""
+        for obj in self._parts.store.every():
+            key = object_key(obj)
+            if _is_scheduled(key):
+                self._plan(key)
+
+    def _plan(self, key: ObjectKey) -> None:
+        obj = self._parts.store.get(*key)
+        due = _due(obj) if obj else None
+        if due is None:
+            return
+        plan = self._plans[key] = self._plans.get(key, 0) + 1
+        delay = max((due - self._parts.clock.now()).total_seconds(), _SHORTEST_DELAY)
+        self._parts.scheduler.after(delay, _ACTOR, lambda: self._run(key, plan), timer=True)
+
+    def _run(self, key: ObjectKey, plan: int) -> None:
+        obj = self._parts.store.get(*key)
+        if obj is None or self._plans[key] != plan:
+            return
+        policy, _ = self._parts.readers.policy(obj)
+        compiled = self._kyverno.cache.compiled(policy) if policy else None
+        if compiled is None:
+            return
+        for target in tuple(self._matched(compiled)):
+            self._delete(compiled.policy, target)
+        done = {"lastExecutionTime": self._parts.clock.stamp()}
+        status = {**(obj.get("status") or {}), **done}
+        self._parts.client(CLEANUP).update({**obj, "status": status}, "status")
+        self._plan(key)
+
+    def _matched(self, compiled: CompiledPolicy) -> Iterator[Json]:
+        """Yield the objects that a policy is to delete, of the kinds that may be listed."""
+        for place in tuple(self._places(compiled.policy)):
+            for obj in self._parts.store.list(*place[:3]):
+                if not self._is_filtered(obj) and self._holds(compiled, obj):
+                    yield obj
+
+    def _places(self, policy: Policy) -> Iterator[ObjectKey]:
+        selects = _selecting(policy)
+        store = self._parts.store
+        for api_version, kind in store.kinds():
+            place = ObjectKey(api_version, kind, policy.namespace, "")
+            if not selects(api_version, kind, store.defined):
+                continue
+            if (
+                policy.kind in CEL_KINDS
+                and policy.namespace
+                and not lies_in_namespace(split_api_version(api_version)[0], kind, store.defined)
+            ):
+                continue
+            refused = denial(CLEANUP, "list", place, self._parts.store)
+            if refused is None:
+                yield place
+            else:
+                self._tell(policy, "list", place, Obstacle(refused.why, refused.message, place))
+
+    def _tell(self, policy: Policy, action: str, place: ObjectKey, obstacle: Obstacle) -> None:
+        """Note that what a policy asks for cannot be looked at; upstream only logs it."""
+        timeline = self._parts.timeline
+        event = timeline.record(_ACTOR, action, place, outcome="failed")
+        why = (obstacle._replace(object=place),)
+        timeline.amend(event, policies=(policy.key,), obstacles=why)
+
+    def _is_filtered(self, obj: Json) -> bool:
+        key = object_key(obj)
+        return is_filtered(Filtered(*key[:2], "", *key[2:]), self._parts.store)
+
+    def _holds(self, compiled: CompiledPolicy, obj: Json) -> bool:
+        """Return whether match, exclude and conditions of a policy say that an object goes."""
+        world = World(self._parts.store, account=CLEANUP)
+        given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
+        if given is None:
+            return False
+        response = run_turn(Turn(compiled, compiled.rules), Phase.DELETE, given, world)
+        for listener in self._kyverno.reports.listeners:
+            listener((response,))
+        self._tell_errors(response, object_key(obj))
+        return any(one.status is RuleStatus.PASS for one in response.results)
+
+    def _tell_errors(self, response: PolicyResponse, key: ObjectKey) -> None:
+        """Note that a policy could not be evaluated for an object, which therefore stays."""
+        policy = response.policy.key
+        failed = (one for one in response.results if one.status is RuleStatus.ERROR)
+        errors = tuple(Unevaluated(policy, one.message) for one in failed)
+        if errors:
+            timeline = self._parts.timeline
+            event = timeline.record(_ACTOR, "evaluate", key, outcome="failed")
+            event = timeline.add_errors(event, errors)
+            timeline.amend(event, policies=(policy,))
+
+    def _delete(self, policy: Policy, obj: Json) -> None:
+        propagation = policy.facts.propagation
+        client = self._parts.client(CLEANUP, Purpose("", (policy.key,)))
+        response = client.delete(object_key(obj), propagation)
+        error = response.error
+        if error is None or error.code != _NOT_FOUND:
+            why = error.message if error else ""
+            self._kyverno.events.record(cleaned_up(self._parts, policy, obj, why))
+
+
+def _is_scheduled(key: ObjectKey) -> bool:
+    older = key.kind in CLEANUP_POLICIES.kinds and key.api_version.startswith("kyverno.io/")
+    return older or (is_cel_policy(key) and not is_asked_policy(key))
+
+
+def _due(obj: Json) -> datetime | None:
+    """Return when a policy is due next: after its last execution, or else its creation."""
+    last = text_field(obj.get("status"), "lastExecutionTime")
+    since = last or text_field(metadata(obj), "creationTimestamp")
+    schedule = text_field(obj.get("spec"), "schedule")
+    try:
+        return next(iter(next_times(schedule, datetime.fromisoformat(since), 1)), None)
+    except ValueError:
+        return None
+
+
+def _selecting(policy: Policy) -> Callable[[str, str, KindTable], bool]:
+    """Return what says whether a policy looks at a kind."""
+    if policy.kind in CEL_KINDS:
+        named = resources_of(policy)
+        return lambda api_version, kind, kinds: _names(named, api_version, kind, kinds)
+    selectors = tuple(_selectors(policy))
+    return lambda api_version, kind, _: any(_selects(one, api_version, kind) for one in selectors)
+
+
+def _names(
+    named: Iterable[tuple[str, str, str]], api_version: str, kind: str, kinds: KindTable
+) -> bool:
+    group, version = split_api_version(api_version)
+    resource = plural(group, kind, kinds)
+    return any(
+        one[0] in {group, _ANY} and one[1] in {version, _ANY} and one[2] in {resource, _ANY, "*/*"}
+        for one in named
+    )
+
+
+def _selectors(policy: Policy) -> Iterator[KindSelector]:
+    blocks = (one for rule in policy.rules for one in rule.facts.match)
+    return (parse_kind_selector(text) for one in blocks for text in one.kinds)
+
+
+def _selects(selector: KindSelector, api_version: str, kind: str) -> bool:
+    named = (*split_api_version(api_version), kind)
+    return all(matches(pattern, value) for pattern, value in zip(selector, named, strict=False))
+
+
+# The cleanup controller started anew: schedules are made again of what is stored.
+
+_PROCESS: Final = Process("kyverno-cleanup-controller", frozenset({"cleanup", "ttl"}), "cleanup")
+
+
+def restart_cleanup_controller(kyverno: Kyverno) -> None:
+    """Let the cleanup controller end, and be at work again some time later.
+
+    A policy's last execution stands in its status, so a time that was missed is made up for.
+    """
+
+    def relist() -> None:
+        for each in kyverno.cleaning:
+            each()
+
+    restart(kyverno.parts, _PROCESS, relist)

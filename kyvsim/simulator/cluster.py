@@ -1,0 +1,162 @@
+"""A whole cluster: its parts, its controllers, and what is there from the start."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
+from kyvsim.schema.kinds import kyverno_kinds
+from kyvsim.simulator.admission_policies.plugin import AdmissionPolicies, refuse_uncompiled
+from kyvsim.simulator.cleanup.time_to_live import TimeToLiveWebhook
+from kyvsim.simulator.controllers import CONTROLLERS
+from kyvsim.simulator.inquirer import Inquirer, Surroundings
+from kyvsim.simulator.installation import installed_objects
+from kyvsim.simulator.kubernetes import controllers as kubernetes
+from kyvsim.simulator.kyverno.admission import AdmissionController
+from kyvsim.simulator.kyverno.admission_notes import AdmissionNotes
+from kyvsim.simulator.kyverno.cel_admission import CelAdmission, ImageAdmission
+from kyvsim.simulator.kyverno.downstream_watch import DownstreamWatch
+from kyvsim.simulator.kyverno.events import EventRecorder
+from kyvsim.simulator.kyverno.installed import Kyverno
+from kyvsim.simulator.kyverno.policies import (
+    GENERATING_KINDS,
+    MUTATING_KINDS,
+    POLICY_KINDS,
+    PolicyCache,
+    PolicyLister,
+)
+from kyvsim.simulator.kyverno.policy_status import PolicyStatusController
+from kyvsim.simulator.kyverno.reports import ReportCollector
+from kyvsim.simulator.parts import Parts, Readers, Settings
+from kyvsim.simulator.policy_admission.webhook import PolicyWebhook
+from kyvsim.simulator.recorder import record_requests
+from kyvsim.simulator.server import ApiServer, Store
+from kyvsim.simulator.server.authorizer import refusal, refuse_escalation
+from kyvsim.simulator.server.metadata import Identities, with_metadata
+from kyvsim.simulator.server.plugins import pod_plugin
+from kyvsim.simulator.server.validation import refuse_invalid
+from kyvsim.simulator.time import Scheduler, VirtualClock
+from kyvsim.simulator.time.scheduler import START, Choose, earliest
+from kyvsim.simulator.timeline import Timeline
+
+
+class Cluster(NamedTuple):
+    """A cluster with Kyverno in it, at rest until someone sends a request."""
+
+    parts: Parts
+    kyverno: Kyverno
+
+
+def open_cluster(
+    readers: Readers,
+    settings: Settings = Settings(),  # noqa: B008 — an immutable value
+    start: datetime = START,
+    choose: Choose = earliest,
+    *,
+    inquirer: Inquirer | None = None,
+) -> Cluster:
+    """Return a fresh cluster, as it is once Kyverno is installed."""
+    clock = VirtualClock(start)
+    store = Store(kyverno_kinds())
+    identities = Identities(settings.seed)
+    server = ApiServer(store, clock, identities)
+    timeline = Timeline(clock)
+    scheduler = Scheduler(clock, choose, dict(settings.delays))
+    parts = Parts(
+        clock=clock,
+        scheduler=scheduler,
+        store=store,
+        server=server,
+        timeline=timeline,
+        identities=identities,
+        readers=_forced_open(readers) if settings.installation.ignores_failures else readers,
+        settings=settings,
+        inquirer=inquirer,
+    )
+    for obj in installed_objects(settings.installation):
+        store.put(_installed(obj, parts))
+    cache = PolicyCache(parts)
+    admission = AdmissionController(parts, cache)
+    _serve(parts, cache, admission)
+    status = PolicyStatusController(parts, cache)
+    kyverno = Kyverno(
+        parts=parts,
+        cache=cache,
+        admission=admission,
+        policies=status,
+        events=EventRecorder(parts),
+        lister=PolicyLister(parts, cache, POLICY_KINDS),
+        reports=ReportCollector(parts, cache),
+        generating=PolicyLister(parts, cache, GENERATING_KINDS, lambda _: True),
+        mutating=PolicyLister(parts, cache, MUTATING_KINDS, lambda _: True),
+        downstreams=DownstreamWatch(parts),
+        cleaning=[],
+    )
+    _start(parts, kyverno)
+    return Cluster(parts, kyverno)
+
+
+def _forced_open(readers: Readers) -> Readers:
+    """Return readers of policies that fail open, whatever their `failurePolicy` says."""
+
+    def policy(obj: Json) -> tuple[Policy | None, tuple[Diagnostic, ...]]:
+        found, remarks = readers.policy(obj)
+        if found is not None:
+            found = replace(found, facts=found.facts._replace(fails_closed=False))
+        return found, remarks
+
+    return readers._replace(policy=policy)
+
+
+def _serve(parts: Parts, cache: PolicyCache, admission: AdmissionController) -> None:
+    """Let the API server ask all who have a say in requests, and tell who records them."""
+    server, store, identities = parts.server, parts.store, parts.identities
+    server.authorizers.append(lambda request: refusal(request, store))
+    server.plugins.append(pod_plugin(store, identities))
+    server.validators += [
+        lambda review: refuse_escalation(review, store),
+        refuse_invalid,
+        lambda review: refuse_uncompiled(review, store),
+    ]
+    notes = AdmissionNotes(admission, store)
+    server.policies.append(AdmissionPolicies(store, notes.add))
+    server.webhooks += [
+        # The API server asks mutating webhooks by name: those of policies in CEL come first.
+        ImageAdmission(parts, cache, admission),
+        CelAdmission(parts, cache, admission),
+        admission,
+        PolicyWebhook(parts),
+        TimeToLiveWebhook(),
+    ]
+    server.observers.append(record_requests(parts.timeline, notes.take))
+    if parts.inquirer is not None:
+        _attend(parts.inquirer, parts, cache, admission)
+
+
+def _attend(
+    inquirer: Inquirer, parts: Parts, cache: PolicyCache, admission: AdmissionController
+) -> None:
+    """Let someone be told who asks policies about objects, and what they answer."""
+    around = Surroundings(
+        parts.scheduler, parts.timeline, parts.store, lambda: cache.index, cache.waiting
+    )
+    inquirer.attend(around, parts.server)
+    admission.listeners.append(
+        lambda one: inquirer.hear(one.review.request, (*one.responses, *one.dropped))
+    )
+
+
+def _start(parts: Parts, kyverno: Kyverno) -> None:
+    """Start the controllers, Kubernetes' first."""
+    for start_controller in kubernetes.CONTROLLERS:
+        start_controller(parts)
+    for start_own in CONTROLLERS:
+        start_own(kyverno)
+
+
+def _installed(obj: Json, parts: Parts) -> Json:
+    uid = parts.identities.uid(*object_key(obj))
+    stamp = {"uid": uid, "creationTimestamp": parts.clock.stamp()}
+    return with_metadata(obj, stamp)

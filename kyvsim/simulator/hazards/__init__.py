@@ -1,0 +1,45 @@
+"""Hazards: what goes wrong in a run, or will; described in docs/hazards.md."""
+
+from collections.abc import Callable, Iterable
+
+from kyvsim.model.simulation import Hazard
+from kyvsim.simulator.hazards import cleanup, generation, mutation, policies, runs
+from kyvsim.simulator.hazards.facts import Facts
+
+HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
+    generation.unmet_reference,
+    generation.denied_trigger,
+    generation.generate_loop,
+    mutation.unstable_mutation,
+    generation.missing_source,
+    generation.downstream_name,
+    policies.missing_permission,
+    policies.background_off,
+    mutation.nameless_mutation,
+    generation.missing_namespace,
+    generation.early_trigger,
+    generation.lost_trigger,
+    runs.cut_run,
+    policies.refused_policy,
+    policies.unenforced_kinds,
+    runs.denied_pods,
+    generation.denied_downstream,
+    generation.lost_drift,
+    mutation.mutation_loop,
+    cleanup.hindered_cleanup,
+    cleanup.lasting_lifetime,
+    policies.failing_rule,
+    runs.given_up,
+    policies.unevaluated_rule,
+    mutation.idle_mutation,
+    mutation.repeated_mutation,
+    policies.underived_twin,
+    generation.unsynchronized_deletion,
+    generation.unfollowed_copy,
+)
+"""All that is looked for, in the order of their codes."""
+
+
+def find_hazards(facts: Facts) -> tuple[Hazard, ...]:
+    """Return the hazards of a run, by code."""
+    return tuple(hazard for find in HAZARDS for hazard in find(facts))

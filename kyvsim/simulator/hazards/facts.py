@@ -1,0 +1,114 @@
+"""What hazards are looked for in."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.kubernetes.objects import Json, metadata, text_field
+from kyvsim.model.obstacle import Obstacle, Reason
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.simulation import Cut, TimelineEvent
+from kyvsim.model.source import Document, Location
+from kyvsim.simulator.kyverno.admission import Admission
+from kyvsim.simulator.kyverno.installed import Kyverno
+from kyvsim.simulator.kyverno.policies import POLICY_KINDS, is_cel_policy
+from kyvsim.simulator.parts import Parts
+
+
+class Facts(NamedTuple):
+    """One run at its end."""
+
+    parts: Parts
+    kyverno: Kyverno
+    events: tuple[TimelineEvent, ...]
+    documents: Mapping[str, Document]
+    """The files of policies, by key."""
+    admissions: tuple[Admission, ...]
+    """What the webhooks evaluated, in order."""
+    policies: tuple[Policy, ...]
+    """The policies that act, or did, each as it was last."""
+    stored: Mapping[str, TimelineEvent]
+    """The events with which objects were first there, by uid."""
+    cut: Cut | None = None
+    """Why it was stopped before its end, None where it was not."""
+
+    @property
+    def endless(self) -> bool:
+        """Whether it was stopped because events would not cease."""
+        return self.cut is not None
+
+    def place(self, policy: Policy, rule: Rule | None = None) -> Location | None:
+        """Return where a policy or a rule of it stands in its file, None where that is unknown."""
+        document = self.documents.get(policy.key)
+        if document is None:
+            return None
+        return document.locate(("metadata", "name") if rule is None else rule.path)
+
+    def place_of(self, name: str) -> Location | None:
+        """Return where a `policy/rule` stands, or a `policy`; of a derived rule its policy."""
+        derived: Policy | None = None
+        for policy in self.policies:
+            if name == policy.key:
+                return self.place(policy)
+            for rule in policy.rules:
+                if name == f"{policy.key}/{rule.name}":
+                    return self.place(policy, rule)
+            if name.startswith(f"{policy.key}/"):
+                derived = policy
+        return self.place(derived) if derived else None
+
+    def hindered(self, *reasons: Reason) -> Iterator[tuple[TimelineEvent, Obstacle]]:
+        """Yield what stood in the way of the last attempt at each UpdateRequest, for some reasons.
+
+        Attempts that count as done are among them.
+        """
+        last = {one.object: one for one in self.events if one.action == "attempt"}
+        for event in last.values():
+            for obstacle in event.obstacles:
+                if obstacle.reason in reasons:
+                    yield event, obstacle
+
+    def request_of(self, attempt: TimelineEvent) -> TimelineEvent | None:
+        """Return the request that an attempt is made for, None where a policy made the work."""
+        told = (one for one in self.causes(attempt) if one.object.kind != "UpdateRequest")
+        return next(told, None)
+
+    def causes(self, event: TimelineEvent) -> Iterator[TimelineEvent]:
+        """Yield an event, what led to it, and so on."""
+        at: TimelineEvent | None = event
+        while at is not None:
+            yield at
+            at = None if at.cause is None else self.events[at.cause]
+
+    def objects_by_uid(self) -> dict[str, Json]:
+        """Return everything that ever was there, as it was last, by uid."""
+        found: dict[str, Json] = {}
+        for change in self.parts.store.changes:
+            found[text_field(metadata(change.subject), "uid")] = change.subject
+        return found
+
+
+def rules_of(event: TimelineEvent, obstacle: Obstacle) -> tuple[str, ...]:
+    """Return the rule that an obstacle was in the way of, or all that an event is about."""
+    return (obstacle.wanted_by,) if obstacle.wanted_by else event.policies
+
+
+def last_policies(parts: Parts) -> tuple[Policy, ...]:
+    """Return the policies that act, or did, each as it was last."""
+    found: dict[str, Policy] = {}
+    for change in parts.store.changes:
+        key = change.key
+        if key[:2] in POLICY_KINDS or is_cel_policy(key):
+            policy, _ = parts.readers.policy(change.subject)
+            if policy is not None:
+                found[policy.key] = policy
+    return tuple(found.values())
+
+
+def first_stored(events: Iterable[TimelineEvent]) -> Mapping[str, TimelineEvent]:
+    """Return the events with which objects were first there, by uid."""
+    found: dict[str, TimelineEvent] = {}
+    for event in events:
+        uid = text_field(metadata(event.after), "uid") if event.after is not None else ""
+        if uid and event.outcome == "done":
+            found.setdefault(uid, event)
+    return found

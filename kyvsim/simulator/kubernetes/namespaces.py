@@ -1,0 +1,113 @@
+"""Namespaces: what each gets, and what goes with it."""
+
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.model.request import UserInfo
+from kyvsim.simulator.kubernetes.users import NAMESPACE, ROOT_CA, SERVICE_ACCOUNT
+from kyvsim.simulator.kubernetes.work_queue import WorkQueue, watch_kinds
+from kyvsim.simulator.parts import Parts
+from kyvsim.simulator.server import Change
+from kyvsim.simulator.server.metadata import is_terminating
+
+# What every Namespace gets: the ServiceAccount `default` and the cluster's root certificate.
+#
+# Source of the rules: k8s.io/kubernetes pkg/controller/serviceaccount and
+# pkg/controller/certificates/rootcacertpublisher.
+
+_CERTIFICATE = "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----\n"
+
+
+def add_service_accounts(parts: Parts) -> None:
+    """Keep a ServiceAccount `default` in every Namespace."""
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+    _keep(parts, "service-account-controller", SERVICE_ACCOUNT, account)
+
+
+def publish_root_certificate(parts: Parts) -> None:
+    """Keep a ConfigMap `kube-root-ca.crt` in every Namespace."""
+    published = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "kube-root-ca.crt"},
+        "data": {"ca.crt": _CERTIFICATE},
+    }
+    _keep(parts, "root-ca-cert-publisher", ROOT_CA, published)
+
+
+def _keep(parts: Parts, actor: str, user: UserInfo, wanted: Json) -> None:
+    client = parts.client(user)
+    kind, name = wanted["kind"], wanted["metadata"]["name"]
+
+    def work(key: ObjectKey) -> bool:
+        namespace = client.get(*key)
+        if namespace is None or is_terminating(namespace):
+            return True
+        here = {**wanted, "metadata": {"name": name, "namespace": key.name}}
+        found = client.get("v1", kind, key.name, name)
+        if found is None:
+            return client.create(here).ok
+        if "data" in wanted and found.get("data") != wanted["data"]:
+            return client.update({**found, "data": wanted["data"]}).ok
+        return True
+
+    queue = WorkQueue(parts, actor, work)
+
+    def on_namespace(change: Change) -> None:
+        if change.old is None:
+            queue.add(change.key)
+
+    def on_object(change: Change) -> None:
+        key = change.key
+        if key.name == name and change.old is not None:
+            queue.add(ObjectKey("v1", "Namespace", "", key.namespace))
+
+    watch_kinds(parts.store, {("v1", "Namespace"): on_namespace, ("v1", kind): on_object})
+
+
+# The namespace controller: a Namespace that is to be deleted takes all that is in it along.
+#
+# Source of the rules: k8s.io/kubernetes pkg/controller/namespace/deletion.
+
+_FINALIZER = "kubernetes"
+
+
+def empty_namespaces(parts: Parts) -> None:
+    """Delete what is in Namespaces that are to be deleted, then let these go."""
+    _NamespaceController(parts)
+
+
+class _NamespaceController:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._client = parts.client(NAMESPACE)
+        self._queue = WorkQueue(parts, "namespace-controller", self._empty)
+        self._leaving: set[str] = set()
+        parts.store.watch(self._observe)
+
+    def _observe(self, change: Change) -> None:
+        key = change.key
+        if key[:2] == ("v1", "Namespace"):
+            if change.new is None:
+                self._leaving.discard(key.name)
+            elif is_terminating(change.new):
+                self._leaving.add(key.name)
+                self._queue.add(key)
+        elif change.new is None and key.namespace in self._leaving:
+            self._queue.add(ObjectKey("v1", "Namespace", "", key.namespace))
+
+    def _empty(self, key: ObjectKey) -> bool:
+        """Delete the contents of a Namespace; return False where something refuses to go."""
+        namespace = self._client.get(*key)
+        if namespace is None or not is_terminating(namespace):
+            return True
+        well = True
+        for found in [object_key(one) for one in self._parts.store.every()]:
+            if found.namespace == key.name:
+                now = self._client.get(*found)
+                if now is not None and not is_terminating(now):
+                    well = self._client.delete(found).ok and well
+        if any(object_key(one).namespace == key.name for one in self._parts.store.every()):
+            return well
+        spec = namespace.get("spec") or {}
+        kept = [one for one in spec.get("finalizers") or () if one != _FINALIZER]
+        emptied = {**namespace, "spec": {**spec, "finalizers": kept}}
+        return self._client.update(emptied, "finalize").ok

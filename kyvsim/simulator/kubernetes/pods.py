@@ -1,0 +1,529 @@
+"""Pods on their way: the scheduler, the kubelet, and the status that Pods get."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.kubernetes.objects import Json, ObjectKey, entries, object_key, text_field
+from kyvsim.model.request import Operation
+from kyvsim.simulator.kubernetes.conditions import Condition, conditions, write_status
+from kyvsim.simulator.kubernetes.missing_objects import MissingObjects
+from kyvsim.simulator.kubernetes.ownership import controller_of, look_at_self
+from kyvsim.simulator.kubernetes.users import SCHEDULER, node
+from kyvsim.simulator.kubernetes.work_queue import WorkQueue, watch_kinds
+from kyvsim.simulator.kubernetes.workloads import is_active
+from kyvsim.simulator.latency import POD_RUN, POD_START
+from kyvsim.simulator.parts import Parts
+from kyvsim.simulator.server import ApiRequest, Change, Store
+from kyvsim.simulator.server.metadata import is_terminating
+
+# What a Pod refers to, and what of it is missing.
+#
+# What blocks what: a volume that cannot be mounted holds every container of its Pod, for a
+# kubelet
+# mounts all volumes before it starts the first one; a volume that no container mounts is never
+# looked at. A variable whose ConfigMap or Secret is missing holds its own container only, and
+# those
+# behind it where it is an init container: so `1/4` ready means variables, `0/4` a volume. What is
+# `optional` blocks nothing. A missing claim keeps a Pod from being bound to a node at all. A
+# missing
+# imagePullSecret is a warning: images are pulled without it.
+#
+# Source of the rules and texts: k8s.io/kubernetes pkg/kubelet (kubelet_pods.go,
+# volumemanager/populator), pkg/volume (configmap, secret, projected),
+# pkg/scheduler/framework/plugins/volumebinding.
+
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+
+
+class Missing(NamedTuple):
+    """Something that a Pod refers to and that is not there."""
+
+    key: ObjectKey
+    """The object that is missing, or that lacks a key."""
+    reason: str
+    """Why it does not do, as a kubelet says it."""
+    volume: str = ""
+    """The volume that needs it; "" for a variable."""
+
+    @property
+    def message(self) -> str:
+        """What the kubelet's event says."""
+        if not self.volume:
+            return self.reason
+        return f'MountVolume.SetUp failed for volume "{self.volume}" : {self.reason}'
+
+
+class _Place(NamedTuple):
+    namespace: str
+    store: Store
+
+
+def missing_volumes(pod: Json, store: Store) -> list[Missing]:
+    """Return what is missing for the volumes that a Pod's containers mount."""
+    spec, place = pod["spec"], _Place(object_key(pod).namespace, store)
+    used = {
+        text_field(mount, "name")
+        for group in _CONTAINERS
+        for container in entries(spec, group)
+        for mount in entries(container, "volumeMounts")
+    }
+    return [
+        problem._replace(volume=text_field(volume, "name"))
+        for volume in entries(spec, "volumes")
+        if text_field(volume, "name") in used
+        for problem in _volume(volume, pod, place)
+    ]
+
+
+def missing_variables(container: Json, namespace: str, store: Store) -> list[Missing]:
+    """Return what is missing for the environment of a container."""
+    place = _Place(namespace, store)
+    found: list[Missing] = []
+    for source in entries(container, "envFrom"):
+        found += _whole(source.get("configMapRef"), "ConfigMap", place)
+        found += _whole(source.get("secretRef"), "Secret", place)
+    for variable in entries(container, "env"):
+        source = variable.get("valueFrom") or {}
+        found += _one(source.get("configMapKeyRef"), "ConfigMap", place)
+        found += _one(source.get("secretKeyRef"), "Secret", place)
+    return found
+
+
+def missing_claims(pod: Json, store: Store) -> list[Missing]:
+    """Return the PersistentVolumeClaims of a Pod that are not there."""
+    place = _Place(object_key(pod).namespace, store)
+    found: list[Missing] = []
+    for volume in entries(pod["spec"], "volumes"):
+        source = volume.get("persistentVolumeClaim") or {}
+        named = {"name": text_field(source, "claimName")}
+        found += _whole(named if source else None, "PersistentVolumeClaim", place)
+    return found
+
+
+def missing_pull_secrets(pod: Json, store: Store) -> list[Missing]:
+    """Return the imagePullSecrets of a Pod that are not there."""
+    place = _Place(object_key(pod).namespace, store)
+    found: list[Missing] = []
+    for reference in entries(pod["spec"], "imagePullSecrets"):
+        found += _whole(reference, "Secret", place)
+    return found
+
+
+def _volume(volume: Json, pod: Json, place: _Place) -> Iterator[Missing]:
+    yield from _files(volume.get("configMap"), "ConfigMap", place)
+    secret = volume.get("secret")
+    if secret:
+        yield from _files({**secret, "name": secret.get("secretName")}, "Secret", place)
+    for source in entries(volume.get("projected"), "sources"):
+        yield from _files(source.get("configMap"), "ConfigMap", place)
+        yield from _files(source.get("secret"), "Secret", place)
+        if source.get("serviceAccountToken"):
+            name = text_field(pod["spec"], "serviceAccountName") or "default"
+            key = ObjectKey("v1", "ServiceAccount", place.namespace, name)
+            if place.store.get(*key) is None:
+                yield Missing(key, f'failed to fetch token: serviceaccounts "{name}" not found')
+
+
+def _files(source: Json, kind: str, place: _Place) -> Iterator[Missing]:
+    """Yield what a volume lacks that shows an object's keys as files."""
+    lacking = [*_whole(source, kind, place)]
+    yield from lacking
+    if not source or lacking or source.get("optional") is True:
+        return
+    key = ObjectKey("v1", kind, place.namespace, text_field(source, "name"))
+    for item in entries(source, "items"):
+        if not _holds(key, text_field(item, "key"), place.store):
+            word = "config" if kind == "ConfigMap" else "secret"
+            name = text_field(item, "key")
+            yield Missing(key, f"references non-existent {word} key: {name}")
+
+
+def _whole(source: Json, kind: str, place: _Place) -> Iterator[Missing]:
+    """Yield that an object is not there, unless it may be missing."""
+    if not source or source.get("optional") is True:
+        return
+    key = ObjectKey("v1", kind, place.namespace, text_field(source, "name"))
+    if place.store.get(*key) is None:
+        yield Missing(key, f'{kind.lower()} "{key.name}" not found')
+
+
+def _one(source: Json, kind: str, place: _Place) -> Iterator[Missing]:
+    """Yield that a variable's object is not there, or lacks its key."""
+    lacking = [*_whole(source, kind, place)]
+    yield from lacking
+    if not source or lacking or source.get("optional") is True:
+        return
+    key = ObjectKey("v1", kind, place.namespace, text_field(source, "name"))
+    name = text_field(source, "key")
+    if not _holds(key, name, place.store):
+        where = f"{kind} {key.namespace}/{key.name}"
+        yield Missing(key, f"couldn't find key {name} in {where}")
+
+
+def _holds(key: ObjectKey, name: str, store: Store) -> bool:
+    found = store.get(*key) or {}
+    return any(name in (found.get(part) or {}) for part in ("data", "binaryData"))
+
+
+# The status of a Pod, as the kubelet reports it.
+#
+# Source of the rules: k8s.io/kubernetes pkg/kubelet (kubelet_pods.go, status).
+
+_ADDRESS = "10.244.0.5"
+_CREATING = "ContainerCreating"
+_INITIALIZING = "PodInitializing"
+_BAD_CONFIG = "CreateContainerConfigError"
+
+
+class Readiness(NamedTuple):
+    """Which containers of a Pod can run, and what keeps the others."""
+
+    volumes: tuple[Missing, ...]
+    """What keeps all of them."""
+    variables: Mapping[str, tuple[Missing, ...]]
+    """By the name of a container, what keeps this one."""
+    initialized: bool
+    """Whether the init containers can do their work."""
+    ready: int
+    total: int
+
+    @property
+    def missing(self) -> tuple[Missing, ...]:
+        """Everything that is missing."""
+        return (*self.volumes, *(one for some in self.variables.values() for one in some))
+
+    @property
+    def told(self) -> str:
+        """How many containers are ready, and why not all."""
+        reasons = [one.message for one in self.volumes] + [
+            f"container {name}: {one.reason}"
+            for name, some in self.variables.items()
+            for one in some
+        ]
+        return ": ".join(filter(None, (f"{self.ready}/{self.total} ready", "; ".join(reasons))))
+
+
+def readiness(pod: Json, store: Store) -> Readiness:
+    """Return which containers of a Pod can run."""
+    spec, namespace = pod["spec"], object_key(pod).namespace
+    volumes = tuple(missing_volumes(pod, store))
+    variables = {}
+    for group in ("initContainers", "containers"):
+        for container in entries(spec, group):
+            found = missing_variables(container, namespace, store)
+            if found:
+                variables[text_field(container, "name")] = tuple(found)
+    initialized = not any(
+        text_field(one, "name") in variables for one in entries(spec, "initContainers")
+    )
+    names = [text_field(one, "name") for one in _counted(spec)]
+    free = [one for one in names if one not in variables]
+    starts = initialized and not volumes
+    return Readiness(volumes, variables, initialized, len(free) if starts else 0, len(names))
+
+
+def _counted(spec: Json) -> list[Json]:
+    """Return the containers that are to keep running: sidecars among the init containers, too."""
+    sidecars = [one for one in entries(spec, "initContainers") if _is_sidecar(one)]
+    return [*sidecars, *entries(spec, "containers")]
+
+
+def _is_sidecar(container: Json) -> bool:
+    return text_field(container, "restartPolicy") == "Always"
+
+
+def pod_status(pod: Json, found: Readiness, stamp: str) -> Json:
+    """Return the status of a Pod whose containers run as far as they can."""
+    old, spec = pod.get("status") or {}, pod["spec"]
+    started = found.initialized and not found.volumes
+    runs = started and any(
+        text_field(one, "name") not in found.variables for one in entries(spec, "containers")
+    )
+    ready = bool(started and found.ready == found.total)
+    unready = [name for name in _names(spec) if not started or name in found.variables]
+    why = ("ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]")
+    held = [
+        Condition("PodReadyToStartContainers", not found.volumes),
+        Condition("Initialized", found.initialized and not found.volumes),
+        Condition("Ready", True) if ready else Condition("Ready", False, *why),
+        Condition("ContainersReady", True) if ready else Condition("ContainersReady", False, *why),
+        Condition("PodScheduled", True),
+    ]
+    address = {"podIP": _ADDRESS, "podIPs": [{"ip": _ADDRESS}]} if not found.volumes else {}
+    init = {"initContainerStatuses": _init_statuses(spec, found, stamp)}
+    status = {
+        "phase": "Running" if runs else "Pending",
+        "conditions": conditions(old, held, stamp),
+        "startTime": old.get("startTime", stamp),
+        **address,
+        **(init if entries(spec, "initContainers") else {}),
+        "containerStatuses": [
+            _container_status(one, found, started, stamp) for one in entries(spec, "containers")
+        ],
+        "qosClass": old.get("qosClass", "BestEffort"),
+    }
+    return _with_times(status, old)
+
+
+def _with_times(status: Json, old: Json) -> Json:
+    """Return a status in which containers that go on as before have the times that they had."""
+    for group in ("initContainerStatuses", "containerStatuses"):
+        before = {text_field(one, "name"): one for one in entries(old, group)}
+        if group in status:
+            status = {**status, group: [_kept(one, before) for one in status[group]]}
+    return status
+
+
+def _kept(container: Json, before: Mapping[str, Json]) -> Json:
+    state = (before.get(text_field(container, "name")) or {}).get("state") or {}
+    same = "waiting" not in state and set(state) == set(container["state"])
+    return {**container, "state": state} if same else container
+
+
+def _names(spec: Json) -> list[str]:
+    return [text_field(one, "name") for one in entries(spec, "containers")]
+
+
+def succeeded_status(pod: Json, stamp: str) -> Json:
+    """Return the status of a Pod whose containers have all done their work."""
+    old = pod.get("status") or {}
+    done = ("PodCompleted",)
+    held = [
+        Condition("PodReadyToStartContainers", False),
+        Condition("Initialized", True, *done),
+        Condition("Ready", False, *done),
+        Condition("ContainersReady", False, *done),
+        Condition("PodScheduled", True),
+    ]
+    ended = [
+        _status_of(one, _terminated(stamp), ready=False)
+        for one in entries(pod["spec"], "containers")
+    ]
+    written = conditions(old, held, stamp)
+    return {**old, "phase": "Succeeded", "conditions": written, "containerStatuses": ended}
+
+
+def _init_statuses(spec: Json, found: Readiness, stamp: str) -> list[Json]:
+    """Return the statuses of init containers, each of which waits for the one before."""
+    statuses, held = [], bool(found.volumes)
+    for container in entries(spec, "initContainers"):
+        problems = found.variables.get(text_field(container, "name"))
+        if held:
+            state = {"waiting": {"reason": _INITIALIZING}}
+        elif problems:
+            state, held = _bad_config(problems), True
+        elif _is_sidecar(container):
+            state = {"running": {"startedAt": stamp}}
+        else:
+            state = _terminated(stamp)
+        statuses.append(_status_of(container, state, ready="waiting" not in state))
+    return statuses
+
+
+def _container_status(container: Json, found: Readiness, started: bool, stamp: str) -> Json:
+    problems = found.variables.get(text_field(container, "name"))
+    if not started:
+        waits = _INITIALIZING if not found.initialized else _CREATING
+        return _status_of(container, {"waiting": {"reason": waits}}, ready=False)
+    if problems:
+        return _status_of(container, _bad_config(problems), ready=False)
+    return _status_of(container, {"running": {"startedAt": stamp}}, ready=True)
+
+
+def _bad_config(problems: tuple[Missing, ...]) -> dict[str, Json]:
+    return {"waiting": {"reason": _BAD_CONFIG, "message": problems[0].reason}}
+
+
+def _terminated(stamp: str) -> dict[str, Json]:
+    ended = {"exitCode": 0, "reason": "Completed", "startedAt": stamp, "finishedAt": stamp}
+    return {"terminated": ended}
+
+
+def _status_of(container: Json, state: Json, *, ready: bool) -> Json:
+    return {
+        "name": text_field(container, "name"),
+        "image": text_field(container, "image"),
+        "imageID": "",
+        "ready": ready,
+        "restartCount": 0,
+        "started": "running" in state,
+        "state": state,
+    }
+
+
+# The scheduler: a Pod gets a node. The first one suits every Pod.
+#
+# Source of the rules: k8s.io/kubernetes pkg/scheduler.
+
+_SCHEDULING_ACTOR = "kube-scheduler"
+
+
+def bind_pods(parts: Parts) -> None:
+    """Bind Pods to a node once their claims are there."""
+    if not parts.settings.kubelet:
+        return
+    client = parts.client(SCHEDULER)
+
+    def work(key: ObjectKey) -> bool:
+        pod = client.get(*key)
+        if pod is None or is_terminating(pod) or pod["spec"].get("nodeName"):
+            missing.forget(key)
+            return True
+        nodes = client.list("v1", "Node")
+        problems = missing_claims(pod, parts.store)
+        missing.note(key, [one.key for one in problems])
+        if nodes and not problems:
+            return client.send(_binding(key, object_key(nodes[0]).name)).ok
+        why = "; ".join(one.reason for one in problems) or "no nodes available to schedule pods"
+        return _unschedulable(parts, pod, f"0/{len(nodes)} nodes are available: {why}.")
+
+    queue = WorkQueue(parts, _SCHEDULING_ACTOR, work)
+    missing = MissingObjects(queue)
+    watch_kinds(parts.store, {("v1", "Pod"): look_at_self(queue)})
+    parts.store.watch(missing.observe)
+
+
+def _binding(key: ObjectKey, node: str) -> ApiRequest:
+    sent = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": key.name, "namespace": key.namespace},
+        "target": {"kind": "Node", "name": node},
+    }
+    return ApiRequest(Operation.CREATE, key, SCHEDULER, sent, "binding")
+
+
+def _unschedulable(parts: Parts, pod: Json, why: str) -> bool:
+    """Say in its status why a Pod has no node."""
+    old = pod.get("status") or {}
+    held = [Condition("PodScheduled", False, "Unschedulable", why)]
+    before = [one.get("message") for one in old.get("conditions") or ()]
+    if why in before:
+        return True
+    parts.timeline.record(
+        _SCHEDULING_ACTOR, "wait", object_key(pod), outcome="waiting", message=why
+    )
+    written = conditions(old, held, parts.clock.stamp())
+    return write_status(parts.client(SCHEDULER), pod, {**old, "conditions": written})
+
+
+# The kubelet: Pods that are bound to a node start there, or hang where something is missing.
+#
+# A Pod looks again when an object that it waits for is written. The Pods of Jobs come to their
+# end:
+# after the sleep that their command names, else after some seconds; nobody knows what other Pods
+# do.
+# Source of the rules: k8s.io/kubernetes pkg/kubelet.
+
+_KUBELET_ACTOR = "kubelet"
+_SLEEP = re.compile(r"\bsleep\s+(\d+(?:\.\d+)?)([smh]?)")
+_UNITS = (("", 1.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0))
+
+
+def run_kubelet(parts: Parts) -> None:
+    """Start Pods, and let those of Jobs come to their end."""
+    if parts.settings.kubelet:
+        _Kubelet(parts)
+
+
+class _Kubelet:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._starts = WorkQueue(parts, _KUBELET_ACTOR, self._start)
+        self._looks = WorkQueue(parts, _KUBELET_ACTOR, self._look)
+        self._ends = WorkQueue(parts, _KUBELET_ACTOR, self._finish)
+        self._missing = MissingObjects(self._looks)
+        watch_kinds(parts.store, {("v1", "Pod"): self._observe})
+        parts.store.watch(self._missing.observe)
+
+    def _observe(self, change: Change) -> None:
+        if change.new is None:
+            self._missing.forget(change.key)
+        elif _node_of(change.new) and not _node_of(change.old):
+            self._looks.add(change.key)
+
+    def _pod(self, key: ObjectKey) -> Json | None:
+        """Return a Pod that a kubelet has to do with, or None."""
+        pod = self._parts.store.get(*key)
+        if pod is None or is_terminating(pod) or not is_active(pod):
+            self._missing.forget(key)
+            return None
+        return pod
+
+    def _look(self, key: ObjectKey) -> bool:
+        """See whether something more of a Pod can start; it takes a while until it has."""
+        pod = self._pod(key)
+        if pod is None:
+            return True
+        found = readiness(pod, self._parts.store)
+        self._missing.note(key, [one.key for one in found.missing])
+        if found.ready > _running(pod):
+            self._starts.add(key, POD_START)
+        if not found.missing:
+            return True
+        if not found.ready:
+            return self._report(pod, found)
+        return True
+
+    def _start(self, key: ObjectKey) -> bool:
+        pod = self._pod(key)
+        if pod is None:
+            return True
+        found = readiness(pod, self._parts.store)
+        self._missing.note(key, [one.key for one in found.missing])
+        for one in missing_pull_secrets(pod, self._parts.store):
+            self._parts.timeline.record(_KUBELET_ACTOR, "warn", key, message=one.reason)
+        return self._report(pod, found)
+
+    def _report(self, pod: Json, found: Readiness) -> bool:
+        """Write a Pod's status, and tell of it, if it is not what it was."""
+        parts, key = self._parts, object_key(pod)
+        status = pod_status(pod, found, parts.clock.stamp())
+        if status == pod.get("status"):
+            return True
+        well = write_status(parts.client(node(_node_of(pod))), pod, status)
+        action, outcome = ("wait", "waiting") if found.missing else ("start", "done")
+        event = parts.timeline.record(
+            _KUBELET_ACTOR, action, key, outcome=outcome, message=found.told
+        )
+        parts.timeline.amend(event, before=pod, after=parts.store.get(*key))
+        if not found.missing and _ends(pod):
+            self._ends.add_at(key, _seconds(pod))
+        return well
+
+    def _finish(self, key: ObjectKey) -> bool:
+        pod = self._pod(key)
+        if pod is None or not _ends(pod):
+            return True
+        status = succeeded_status(pod, self._parts.clock.stamp())
+        event = self._parts.timeline.record(_KUBELET_ACTOR, "finish", key, message="succeeded")
+        well = write_status(self._parts.client(node(_node_of(pod))), pod, status)
+        self._parts.timeline.amend(event, before=pod, after=self._parts.store.get(*key))
+        return well
+
+
+def _node_of(pod: Json) -> str:
+    return str((pod or {}).get("spec", {}).get("nodeName") or "")
+
+
+def _running(pod: Json) -> int:
+    """Return how many containers of a Pod are ready already."""
+    status = pod.get("status") or {}
+    some = [*entries(status, "containerStatuses"), *entries(status, "initContainerStatuses")]
+    return sum("running" in (one.get("state") or {}) for one in some)
+
+
+def _ends(pod: Json) -> bool:
+    reference = controller_of(pod)
+    return reference is not None and reference.get("kind") == "Job"
+
+
+def _seconds(pod: Json) -> float:
+    """Return for how long the containers of a Pod work."""
+    longest = 0.0
+    for container in entries(pod["spec"], "containers"):
+        words = [*(container.get("command") or ()), *(container.get("args") or ())]
+        found = _SLEEP.search(" ".join(map(str, words)))
+        longest = max(longest, float(found[1]) * dict(_UNITS)[found[2]] if found else POD_RUN)
+    return longest

@@ -1,0 +1,508 @@
+"""The controllers of Deployments, ReplicaSets, StatefulSets and DaemonSets."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+
+from kyvsim.kubernetes.objects import (
+    Json,
+    ObjectKey,
+    annotations,
+    entries,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
+from kyvsim.simulator.kubernetes.conditions import (
+    Condition,
+    conditions,
+    counts,
+    has_condition,
+    write_status,
+)
+from kyvsim.simulator.kubernetes.ownership import (
+    controlled,
+    look_at_controller,
+    look_at_self,
+    owner_reference,
+)
+from kyvsim.simulator.kubernetes.users import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
+from kyvsim.simulator.kubernetes.work_queue import WorkQueue, watch_kinds
+from kyvsim.simulator.parts import Parts
+from kyvsim.simulator.server import ApiError, Change, Client
+from kyvsim.simulator.server.metadata import is_terminating, with_metadata
+
+# From a template to Pods.
+
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_LENGTH = 10
+_DONE = frozenset({"Succeeded", "Failed"})
+
+
+def pod_of(
+    owner: Json, template: Json, name: Mapping[str, str], marks: Mapping[str, str]
+) -> dict[str, Json]:
+    """Return the Pod of a template: `name` has `name` or `generateName`, `marks` further labels."""
+    meta: dict[str, Json] = {**name, "namespace": object_key(owner).namespace}
+    held = {**labels(template), **marks}
+    if held:
+        meta["labels"] = held
+    if annotations(template):
+        meta["annotations"] = annotations(template)
+    meta["ownerReferences"] = [owner_reference(owner)]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template.get("spec")}
+
+
+def template_hash(template: Json) -> str:
+    """Return a text that is the same for the same template; upstream's is made in another way."""
+    text = json.dumps(template, sort_keys=True)
+    number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+    found = ""
+    for _ in range(_LENGTH):
+        number, index = divmod(number, len(_ALPHABET))
+        found += _ALPHABET[index]
+    return found
+
+
+def is_active(pod: Json) -> bool:
+    """Return whether a Pod runs or is going to."""
+    return (pod.get("status") or {}).get("phase") not in _DONE
+
+
+def is_ready(pod: Json) -> bool:
+    """Return whether all containers of a Pod are ready."""
+    return has_condition(pod, "Ready")
+
+
+# The ReplicaSet controller: as many Pods of a template as are wished.
+#
+# Source of the rules: k8s.io/kubernetes pkg/controller/replicaset.
+
+_FAILED = "ReplicaFailure"
+
+
+def run_replica_sets(parts: Parts) -> None:
+    """Make and delete the Pods of ReplicaSets."""
+    if not parts.settings.workloads:
+        return
+    client = parts.client(REPLICA_SET)
+
+    def work(key: ObjectKey) -> bool:
+        found = client.get(*key)
+        if found is None or is_terminating(found):
+            return True
+        problem = _scale(parts, found)
+        found = client.get(*key)
+        written = found is None or write_status(
+            client, found, _replica_sets_status(parts, found, problem)
+        )
+        return written and problem is None
+
+    queue = WorkQueue(parts, "replicaset-controller", work)
+    watch_kinds(
+        parts.store,
+        {
+            ("apps/v1", "ReplicaSet"): look_at_self(queue),
+            ("v1", "Pod"): look_at_controller(queue, "ReplicaSet"),
+        },
+    )
+
+
+def _replica_sets_pods(parts: Parts, owner: Json) -> list[Json]:
+    return [one for one in controlled(parts.store, owner, "v1", "Pod") if is_active(one)]
+
+
+def _scale(parts: Parts, owner: Json) -> ApiError | None:
+    """Make the Pods that are missing and delete those that are too many; return what failed."""
+    client, pods = parts.client(REPLICA_SET), _replica_sets_pods(parts, owner)
+    missing = int(owner["spec"].get("replicas", 1)) - len(pods)
+    name = {"generateName": f"{object_key(owner).name}-"}
+    for _ in range(missing):
+        made = client.create(pod_of(owner, owner["spec"]["template"], name, {}))
+        if made.error is not None:
+            return made.error
+    # Those that are not ready go first, then the youngest.
+    for pod in sorted(pods, key=_worth)[: max(-missing, 0)]:
+        gone = client.delete(object_key(pod))
+        if gone.error is not None and gone.error.reason != "NotFound":
+            return gone.error
+    return None
+
+
+def _worth(pod: Json) -> tuple[bool, int]:
+    return is_ready(pod), -int(metadata(pod)["resourceVersion"])
+
+
+def _replica_sets_status(parts: Parts, owner: Json, problem: ApiError | None) -> Json:
+    pods, old = _replica_sets_pods(parts, owner), owner.get("status") or {}
+    ready = sum(is_ready(one) for one in pods)
+    failed = [_failure(old, problem)] if problem else []
+    written = conditions(old, failed, parts.clock.stamp())
+    return {
+        "replicas": len(pods),
+        **counts(fullyLabeledReplicas=len(pods), readyReplicas=ready, availableReplicas=ready),
+        "observedGeneration": metadata(owner).get("generation"),
+        **({"conditions": written} if written else {}),
+    }
+
+
+def _failure(old: Json, problem: ApiError) -> Condition:
+    """Return that Pods cannot be made: what was said first stays, for each names another Pod."""
+    for one in entries(old, "conditions"):
+        if text_field(one, "type") == _FAILED:
+            return Condition(_FAILED, True, text_field(one, "reason"), text_field(one, "message"))
+    return Condition(_FAILED, True, "FailedCreate", problem.message)
+
+
+# The Deployment controller: one ReplicaSet for each template that a Deployment has had.
+#
+# A rollout makes all new Pods before it takes the old ones away, or the other way round; the
+# steps
+# between are left out. Source of the rules: k8s.io/kubernetes pkg/controller/deployment.
+
+_HASH = "pod-template-hash"
+_DEPLOYMENTS_REVISION = "deployment.kubernetes.io/revision"
+
+
+def run_deployments(parts: Parts) -> None:
+    """Make and scale the ReplicaSets of Deployments."""
+    if not parts.settings.workloads:
+        return
+    client = parts.client(DEPLOYMENT)
+
+    def work(key: ObjectKey) -> bool:
+        found = client.get(*key)
+        if found is None or is_terminating(found):
+            return True
+        well = found["spec"].get("paused") is True or _roll_out(parts, found)
+        found = client.get(*key)
+        return found is None or (
+            write_status(client, found, _deployments_status(parts, found)) and well
+        )
+
+    queue = WorkQueue(parts, "deployment-controller", work)
+    watch_kinds(
+        parts.store,
+        {
+            ("apps/v1", "Deployment"): look_at_self(queue),
+            ("apps/v1", "ReplicaSet"): look_at_controller(queue, "Deployment"),
+        },
+    )
+
+
+def _replica_sets(parts: Parts, owner: Json) -> tuple[Json | None, list[Json]]:
+    """Return the ReplicaSet of the current template, and those of former ones."""
+    found = controlled(parts.store, owner, "apps/v1", "ReplicaSet")
+    wanted = template_hash(owner["spec"]["template"])
+    current = [one for one in found if labels(one).get(_HASH) == wanted]
+    return (current[0] if current else None), [one for one in found if one not in current]
+
+
+def _roll_out(parts: Parts, owner: Json) -> bool:
+    """Do the next step of a rollout; return whether it went well."""
+    client, replicas = parts.client(DEPLOYMENT), int(owner["spec"].get("replicas", 1))
+    current, former = _replica_sets(parts, owner)
+    recreates = (owner["spec"].get("strategy") or {}).get("type") == "Recreate"
+    if recreates and any(_replicas(one) for one in former):
+        return _emptied(client, former)
+    if recreates and any((one.get("status") or {}).get("replicas") for one in former):
+        return True
+    if current is None:
+        return client.create(_replica_set(owner, former, replicas)).ok
+    well = _scaled(client, current, replicas)
+    if (current.get("status") or {}).get("availableReplicas", 0) >= replicas:
+        well = _emptied(client, former) and well
+    return well
+
+
+def _replica_set(owner: Json, former: list[Json], replicas: int) -> Json:
+    spec, wanted = owner["spec"], template_hash(owner["spec"]["template"])
+    key, mark = object_key(owner), {_HASH: wanted}
+    template = spec["template"]
+    marked = with_metadata(template, {"labels": {**labels(template), **mark}})
+    selector = spec.get("selector") or {}
+    matched = {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), **mark}}
+    revision = 1 + max(
+        [int(annotations(one).get(_DEPLOYMENTS_REVISION, "0")) for one in former], default=0
+    )
+    meta = {
+        "name": f"{key.name}-{wanted}",
+        "namespace": key.namespace,
+        "labels": labels(marked),
+        "annotations": {_DEPLOYMENTS_REVISION: str(revision)},
+        "ownerReferences": [owner_reference(owner)],
+    }
+    made = {"replicas": replicas, "selector": matched, "template": marked}
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": made}
+
+
+def _replicas(replica_set: Json) -> int:
+    return int(replica_set["spec"].get("replicas", 1))
+
+
+def _scaled(client: Client, replica_set: Json, replicas: int) -> bool:
+    if _replicas(replica_set) == replicas:
+        return True
+    return client.update({**replica_set, "spec": {**replica_set["spec"], "replicas": replicas}}).ok
+
+
+def _emptied(client: Client, replica_sets: list[Json]) -> bool:
+    return not [one for one in replica_sets if not _scaled(client, one, 0)]
+
+
+def _deployments_status(parts: Parts, owner: Json) -> Json:
+    current, former = _replica_sets(parts, owner)
+    everything = [*([current] if current else []), *former]
+    wanted = int(owner["spec"].get("replicas", 1))
+    updated = _count([current] if current else [], "replicas")
+    ready = _count(everything, "readyReplicas")
+    available = Condition(
+        "Available",
+        ready >= wanted,
+        f"MinimumReplicas{'Available' if ready >= wanted else 'Unavailable'}",
+        f"Deployment {'has' if ready >= wanted else 'does not have'} minimum availability.",
+    )
+    done = updated == wanted == ready == _count(everything, "replicas")
+    reason = "NewReplicaSetAvailable" if done else "ReplicaSetUpdated"
+    name = object_key(current).name if current else ""
+    says = "has successfully progressed." if done else "is progressing."
+    progressing = Condition("Progressing", True, reason, f'ReplicaSet "{name}" {says}')
+    held = conditions(owner.get("status"), [available, progressing], parts.clock.stamp())
+    return {
+        "observedGeneration": metadata(owner).get("generation"),
+        **counts(
+            replicas=_count(everything, "replicas"),
+            updatedReplicas=updated,
+            readyReplicas=ready,
+            availableReplicas=ready,
+            unavailableReplicas=max(wanted - ready, 0),
+        ),
+        "conditions": held,
+    }
+
+
+def _count(replica_sets: list[Json], field: str) -> int:
+    return sum(int((one.get("status") or {}).get(field, 0)) for one in replica_sets)
+
+
+# The StatefulSet controller: Pods with numbers, one after the other.
+#
+# Source of the rules: k8s.io/kubernetes pkg/controller/statefulset.
+
+_STATEFUL_SETS_REVISION = "controller-revision-hash"
+
+
+def run_stateful_sets(parts: Parts) -> None:
+    """Make and delete the Pods of StatefulSets."""
+    if not parts.settings.workloads:
+        return
+    client = parts.client(STATEFUL_SET)
+
+    def work(key: ObjectKey) -> bool:
+        found = client.get(*key)
+        if found is None or is_terminating(found):
+            return True
+        well = _next_step(client, found, controlled(parts.store, found, "v1", "Pod"))
+        pods = controlled(parts.store, found, "v1", "Pod")
+        return write_status(client, found, _stateful_sets_status(found, pods)) and well
+
+    queue = WorkQueue(parts, "statefulset-controller", work)
+    watch_kinds(
+        parts.store,
+        {
+            ("apps/v1", "StatefulSet"): look_at_self(queue),
+            ("v1", "Pod"): look_at_controller(queue, "StatefulSet"),
+        },
+    )
+
+
+def _next_step(client: Client, owner: Json, pods: list[Json]) -> bool:
+    """Make what is missing, else delete what is too much or old; return whether it went well."""
+    spec, here = owner["spec"], {object_key(one).name: one for one in pods}
+    parallel = spec.get("podManagementPolicy") == "Parallel"
+    names = [f"{object_key(owner).name}-{number}" for number in range(int(spec["replicas"]))]
+    for number, name in enumerate(names):
+        if name not in here and not _make(client, owner, number):
+            return False
+        if not parallel and not (name in here and is_ready(here[name])):
+            return True
+    for name, pod in sorted(here.items(), key=lambda item: -_number(item[0])):
+        if name not in names or _is_old(owner, pod):
+            return client.delete(object_key(pod)).ok
+    return True
+
+
+def _number(name: str) -> int:
+    return int(name.rpartition("-")[2])
+
+
+def _is_old(owner: Json, pod: Json) -> bool:
+    on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
+    return not on_delete and labels(pod).get(_STATEFUL_SETS_REVISION) != _revision(owner)
+
+
+def _revision(owner: Json) -> str:
+    return f"{object_key(owner).name}-{template_hash(owner['spec']['template'])}"
+
+
+def _make(client: Client, owner: Json, number: int) -> bool:
+    key = object_key(owner)
+    name = f"{key.name}-{number}"
+    well = True
+    volumes = []
+    for claim in _claims(owner, number):
+        at = object_key(claim)
+        if client.get(*at) is None:
+            well = client.create(claim).ok and well
+        volume = {"claimName": at.name}
+        template = at.name.removesuffix(f"-{name}")
+        volumes.append({"name": template, "persistentVolumeClaim": volume})
+    marks = {
+        "apps.kubernetes.io/pod-index": str(number),
+        "statefulset.kubernetes.io/pod-name": name,
+        _STATEFUL_SETS_REVISION: _revision(owner),
+    }
+    pod = pod_of(owner, owner["spec"]["template"], {"name": name}, marks)
+    spec = {**pod["spec"], "hostname": name}
+    service = text_field(owner["spec"], "serviceName")
+    if service:
+        spec["subdomain"] = service
+    if volumes:
+        own = {one["name"] for one in volumes}
+        kept = [one for one in entries(spec, "volumes") if one.get("name") not in own]
+        spec["volumes"] = [*kept, *volumes]
+    return well and client.create({**pod, "spec": spec}).ok
+
+
+def _claims(owner: Json, number: int) -> Iterator[Json]:
+    key = object_key(owner)
+    for template in entries(owner["spec"], "volumeClaimTemplates"):
+        name = f"{text_field(metadata(template), 'name')}-{key.name}-{number}"
+        held = {**labels(template), **(owner["spec"]["selector"].get("matchLabels") or {})}
+        meta = {"name": name, "namespace": key.namespace, "labels": held}
+        kind = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+        yield {**kind, "metadata": meta, "spec": template.get("spec")}
+
+
+def _stateful_sets_status(owner: Json, pods: list[Json]) -> Json:
+    ready, revision = sum(is_ready(one) for one in pods), _revision(owner)
+    updated = sum(labels(one).get(_STATEFUL_SETS_REVISION) == revision for one in pods)
+    return {
+        "observedGeneration": metadata(owner).get("generation"),
+        "replicas": len(pods),
+        **counts(readyReplicas=ready, currentReplicas=updated, updatedReplicas=updated),
+        "availableReplicas": ready,
+        "currentRevision": revision,
+        "updateRevision": revision,
+        "collisionCount": 0,
+    }
+
+
+# The DaemonSet controller: one Pod on each Node.
+#
+# Source of the rules: k8s.io/kubernetes pkg/controller/daemon.
+
+_DAEMON_SETS_REVISION = "controller-revision-hash"
+
+
+def run_daemon_sets(parts: Parts) -> None:
+    """Make and delete the Pods of DaemonSets."""
+    if not parts.settings.workloads:
+        return
+    client = parts.client(DAEMON_SET)
+
+    def work(key: ObjectKey) -> bool:
+        found = client.get(*key)
+        if found is None or is_terminating(found):
+            return True
+        well = _spread(parts, found)
+        return write_status(client, found, _daemon_sets_status(parts, found)) and well
+
+    queue = WorkQueue(parts, "daemon-set-controller", work)
+
+    def on_node(change: Change) -> None:
+        if change.old is None or change.new is None:
+            for one in parts.store.list("apps/v1", "DaemonSet", ""):
+                queue.add(object_key(one))
+
+    watch_kinds(
+        parts.store,
+        {
+            ("apps/v1", "DaemonSet"): look_at_self(queue),
+            ("v1", "Node"): on_node,
+            ("v1", "Pod"): look_at_controller(queue, "DaemonSet"),
+        },
+    )
+
+
+def _daemon_sets_pods(parts: Parts, owner: Json) -> dict[str, list[Json]]:
+    """Return the Pods of a DaemonSet by the name of the Node that they are meant for."""
+    found: dict[str, list[Json]] = {}
+    for pod in controlled(parts.store, owner, "v1", "Pod"):
+        if is_active(pod):
+            found.setdefault(_node_of(pod), []).append(pod)
+    return found
+
+
+def _spread(parts: Parts, owner: Json) -> bool:
+    client, here = parts.client(DAEMON_SET), _daemon_sets_pods(parts, owner)
+    nodes = [object_key(one).name for one in parts.store.list("v1", "Node", "")]
+    revision = template_hash(owner["spec"]["template"])
+    well = True
+    for node in nodes:
+        old = [
+            one for one in here.get(node, ()) if labels(one).get(_DAEMON_SETS_REVISION) != revision
+        ]
+        on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
+        if not here.get(node):
+            well = client.create(_pod(owner, node, revision)).ok and well
+        elif old and not on_delete:
+            well = client.delete(object_key(old[0])).ok and well
+    for node in sorted(set(here) - set(nodes)):
+        for pod in here[node]:
+            well = client.delete(object_key(pod)).ok and well
+    return well
+
+
+def _pod(owner: Json, node: str, revision: str) -> Json:
+    marks = {
+        _DAEMON_SETS_REVISION: revision,
+        "pod-template-generation": str(metadata(owner).get("generation", 1)),
+    }
+    name = {"generateName": f"{object_key(owner).name}-"}
+    pod = pod_of(owner, owner["spec"]["template"], name, marks)
+    place = {"key": "metadata.name", "operator": "In", "values": [node]}
+    required = {"nodeSelectorTerms": [{"matchFields": [place]}]}
+    affinity = {
+        **(pod["spec"].get("affinity") or {}),
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required},
+    }
+    return {**pod, "spec": {**pod["spec"], "affinity": affinity}}
+
+
+def _node_of(pod: Json) -> str:
+    affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    for term in required.get("nodeSelectorTerms") or ():
+        for field in term.get("matchFields") or ():
+            return str(field["values"][0])
+    return str(pod["spec"].get("nodeName", ""))
+
+
+def _daemon_sets_status(parts: Parts, owner: Json) -> Json:
+    nodes = len(parts.store.list("v1", "Node", ""))
+    pods = [one for some in _daemon_sets_pods(parts, owner).values() for one in some]
+    ready = sum(is_ready(one) for one in pods)
+    return {
+        "currentNumberScheduled": len(pods),
+        "desiredNumberScheduled": nodes,
+        "numberMisscheduled": 0,
+        "numberReady": ready,
+        "observedGeneration": metadata(owner).get("generation"),
+        **counts(
+            updatedNumberScheduled=len(pods),
+            numberAvailable=ready,
+            numberUnavailable=max(nodes - ready, 0),
+        ),
+    }

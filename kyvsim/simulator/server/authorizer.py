@@ -1,0 +1,268 @@
+"""Who may do what, and who may give rights to others: RBAC."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from itertools import product
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.engine.context.access_review import allows, allows_any, bound_to, roles_given
+from kyvsim.engine.context.access_review import review as review_access
+from kyvsim.kubernetes.discovery import plural, split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, entries, text_field
+from kyvsim.model.obstacle import Reason
+from kyvsim.model.request import Operation, UserInfo
+from kyvsim.simulator.server import errors
+from kyvsim.simulator.server.request import ApiError, ApiRequest, Review, written
+from kyvsim.simulator.server.store import Store
+
+# Who may do what: RBAC as it stands in the store.
+#
+# Source of the rules: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac.
+
+_AUTHORIZER_RBAC = "rbac.authorization.k8s.io/v1"
+_VERBS = MappingProxyType(
+    {Operation.CREATE: "create", Operation.UPDATE: "update", Operation.DELETE: "delete"}
+)
+
+
+def may(user: UserInfo, verb: str, key: ObjectKey, store: Store, *, subresource: str = "") -> bool:
+    """Return whether a user may do something to an object, "" for any name."""
+    resource = plural(split_api_version(key.api_version)[0], key.kind, store.defined)
+    action = _Action(
+        username=user.username,
+        groups=user.groups,
+        verb=verb,
+        api_version=key.api_version,
+        resource=resource,
+        subresource=subresource,
+        namespace=key.namespace,
+    )
+    # Nearly always the name makes no difference: one answer serves all objects of a kind.
+    always: bool | None = store.remembered(_may_any, action)
+    if always is not None:
+        return always
+    attributes = {**_attributes(action), "name": key.name}
+    return allows(attributes, user, store, partial(store.remembered, bound_to))
+
+
+class _Action(NamedTuple):
+    """What somebody does to resources of a kind in a namespace, or of the cluster."""
+
+    username: str
+    groups: tuple[str, ...]
+    verb: str
+    api_version: str
+    resource: str
+    subresource: str
+    namespace: str
+
+
+def _may_any(store: Store, action: _Action) -> bool | None:
+    user = UserInfo(action.username, groups=action.groups)
+    bound = partial(store.remembered, bound_to)
+    return allows_any(_attributes(action), user, store, bound)
+
+
+def _attributes(action: _Action) -> dict[str, Json]:
+    group, version = split_api_version(action.api_version)
+    return {
+        "verb": action.verb,
+        "group": group,
+        "version": version,
+        "resource": action.resource,
+        "subresource": action.subresource,
+        "namespace": action.namespace,
+    }
+
+
+def denial(
+    user: UserInfo, verb: str, key: ObjectKey, store: Store, *, subresource: str = ""
+) -> ApiError | None:
+    """Return why a user may not do something to an object, "" for any name, or None."""
+    if may(user, verb, key, store, subresource=subresource):
+        return None
+    group = split_api_version(key.api_version)[0]
+    resource = "/".join(filter(None, (plural(group, key.kind, store.defined), subresource)))
+    where = f' in the namespace "{key.namespace}"' if key.namespace else " at the cluster scope"
+    why = (
+        f'User "{user.username}" cannot {verb} resource "{resource}" in API group "{group}"{where}'
+    )
+    return errors.forbidden(key, store.defined, why)._replace(why=Reason.NO_RIGHT)
+
+
+def refusal(request: ApiRequest, store: Store) -> ApiError | None:
+    """Return why a user may not make a request, or None."""
+    verb = "patch" if request.patch else _VERBS.get(request.operation, "create")
+    return denial(request.user, verb, request.key, store, subresource=request.subresource)
+
+
+def bound_roles(
+    user: UserInfo, namespace: str, store: Store
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the Roles (as `namespace:name`) and the ClusterRoles bound to a user, sorted.
+
+    Those count that requests in a `namespace` are made with.
+    """
+    found: tuple[tuple[str, ...], tuple[str, ...]]
+    found = store.remembered(_bound_roles, user.username, user.groups, namespace)
+    return found
+
+
+def _bound_roles(
+    store: Store, username: str, groups: tuple[str, ...], namespace: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    found = (
+        binding
+        for kind in ("RoleBinding", "ClusterRoleBinding")
+        for _, binding in store.remembered(bound_to, (kind, ""), username, groups)
+    )
+    return roles_given(found, namespace)
+
+
+# Who may give rights: nobody gives more than they have, unless roles let them.
+#
+# Source of the rules: k8s.io/kubernetes pkg/registry/rbac (escalation_check.go,
+# validation/rule.go,
+# the policybased storages of roles and bindings).
+
+_GROUP = "rbac.authorization.k8s.io"
+_ESCALATION_RBAC = f"{_GROUP}/v1"
+_ROLES = frozenset({"Role", "ClusterRole"})
+_BINDINGS = frozenset({"RoleBinding", "ClusterRoleBinding"})
+_AGGREGATION = "aggregationRule"
+"""What a role gathers by it nobody can tell, so it takes every right to set it."""
+_MASTERS = "system:masters"
+_EVERYTHING = (
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+    {"nonResourceURLs": ["*"], "verbs": ["*"]},
+)
+
+
+class _Right(NamedTuple):
+    """One verb on one thing."""
+
+    verb: str
+    group: str = ""
+    resource: str = ""
+    name: str = ""
+    url: str = ""
+
+
+def refuse_escalation(review: Review, store: Store) -> ApiError | None:
+    """Return why a role or a binding may not be written by who wants to, or None."""
+    obj, request = written(review), review.request
+    if obj is None or split_api_version(request.key.api_version)[0] != _GROUP:
+        return None
+    user = request.user
+    if _MASTERS in user.groups:
+        return None
+    if request.key.kind in _ROLES:
+        granted = _granted_by_role(review, obj, store)
+    elif request.key.kind in _BINDINGS:
+        granted = _granted_by_binding(review, obj, store)
+    else:
+        return None
+    if isinstance(granted, ApiError):
+        return granted
+    missing = list(_not_held(granted, user, request.key.namespace, store))
+    if not missing:
+        return None
+    told = "\n".join(sorted(_compact(missing)))
+    why = (
+        f'user "{user.username}" (groups={_listed(user.groups)}) is attempting to grant RBAC '
+        f"permissions not currently held:\n{told}"
+    )
+    return errors.forbidden(request.key, store.defined, why)
+
+
+def _granted_by_role(review: Review, role: Json, store: Store) -> tuple[Json, ...]:
+    """Return the rules that a role would give anew, of which its writer must have every right."""
+    key, old = review.request.key, review.old
+    if may(review.request.user, "escalate", key, store):
+        return ()
+    if old is not None and all(old.get(one) == role.get(one) for one in ("rules", _AGGREGATION)):
+        return ()
+    rules = tuple(entries(role, "rules"))
+    return (*rules, *_EVERYTHING) if role.get(_AGGREGATION) else rules
+
+
+def _granted_by_binding(review: Review, binding: Json, store: Store) -> tuple[Json, ...] | ApiError:
+    """Return the rules of the role that would be bound, unless that is allowed as such."""
+    key, old = review.request.key, review.old
+    reference = binding.get("roleRef") or {}
+    kind, name = text_field(reference, "kind"), text_field(reference, "name")
+    place = "" if kind == "ClusterRole" else key.namespace
+    # The right to bind is asked for in the namespace of the binding, whatever it binds.
+    if may(
+        review.request.user, "bind", ObjectKey(_ESCALATION_RBAC, kind, key.namespace, name), store
+    ):
+        return ()
+    if old is not None and all(old.get(one) == binding.get(one) for one in ("roleRef", "subjects")):
+        return ()
+    role = store.get(_ESCALATION_RBAC, kind, place, name)
+    if role is None:
+        return errors.not_found(ObjectKey(_ESCALATION_RBAC, kind, place, name), store.defined)
+    return tuple(entries(role, "rules"))
+
+
+def _not_held(
+    rules: Iterable[Json], user: UserInfo, namespace: str, store: Store
+) -> Iterator[_Right]:
+    for rule in rules:
+        for right in _rights(rule):
+            if not _holds(right, user, namespace, store):
+                yield right
+
+
+def _rights(rule: Json) -> Iterator[_Right]:
+    verbs = _texts(rule, "verbs")
+    for url in _texts(rule, "nonResourceURLs"):
+        yield from (_Right(verb, url=url) for verb in verbs)
+    names = _texts(rule, "resourceNames") or ("",)
+    things = product(_texts(rule, "apiGroups"), _texts(rule, "resources"), verbs, names)
+    yield from (_Right(verb, group, resource, name) for group, resource, verb, name in things)
+
+
+def _texts(rule: Json, field: str) -> tuple[str, ...]:
+    return tuple(str(one) for one in rule.get(field) or ())
+
+
+def _holds(right: _Right, user: UserInfo, namespace: str, store: Store) -> bool:
+    """Return whether a user has a right; one with a wildcard is had by the same wildcard only."""
+    asked: Mapping[str, Json]
+    if right.url:
+        asked = {"nonResourceAttributes": {"verb": right.verb, "path": right.url}}
+    else:
+        resource, _, subresource = right.resource.partition("/")
+        attributes = {
+            "verb": right.verb,
+            "group": right.group,
+            "resource": resource,
+            "subresource": subresource,
+            "namespace": namespace,
+            "name": right.name,
+        }
+        asked = {"resourceAttributes": attributes}
+    spec = {"user": user.username, "groups": list(user.groups), **asked}
+    return bool(review_access({"spec": spec}, store)["status"]["allowed"])
+
+
+def _compact(missing: Iterable[_Right]) -> Iterator[str]:
+    """Give what is missing as an API server writes it, the verbs on one thing together."""
+    verbs: dict[_Right, list[str]] = {}
+    for right in missing:
+        verbs.setdefault(right._replace(verb=""), []).append(right.verb)
+    for right, held in verbs.items():
+        fields = {"APIGroups": [right.group], "Resources": [right.resource]}
+        if right.url:
+            fields = {"NonResourceURLs": [right.url]}
+        elif right.name:
+            fields["ResourceNames"] = [right.name]
+        parts = [f"{name}:{_listed(some)}" for name, some in {**fields, "Verbs": held}.items()]
+        yield f"{{{', '.join(parts)}}}"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    quoted = (f'"{one}"' for one in texts)
+    return f"[{' '.join(quoted)}]"

@@ -1,0 +1,482 @@
+"""Defaults that an API server fills in, as far as rules and people look at them."""
+
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from kyvsim.kubernetes.image import parse_image
+from kyvsim.kubernetes.objects import Json, labels, metadata, object_key, text_field
+from kyvsim.simulator.server.metadata import with_metadata
+from kyvsim.simulator.server.typed import as_typed
+
+# Filling in fields that are not there; a null is none, data of another shape stays as it is.
+
+
+def filled(data: Json, defaults: Mapping[str, Json]) -> Json:
+    """Return a mapping with the fields that it lacks."""
+    if data.__class__ is not dict:
+        return data
+    lacking = {name: value for name, value in defaults.items() if data.get(name) is None}
+    return {**data, **lacking} if lacking else data
+
+
+def changed(data: Json, name: str, change: Callable[[Json], Json]) -> Json:
+    """Return a mapping with one field changed, if it has it."""
+    if data.__class__ is not dict or data.get(name) is None:
+        return data
+    return {**data, name: change(data[name])}
+
+
+def each(items: Json, change: Callable[[Json], Json]) -> Json:
+    """Return a list with each mapping in it changed."""
+    if items.__class__ is not list:
+        return items
+    return [change(one) if one.__class__ is dict else one for one in items]
+
+
+# Defaults of Pods and of what they are made of.
+#
+# Source of the rules: k8s.io/kubernetes pkg/apis/core/v1/defaults.go.
+
+CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_SPEC = MappingProxyType(
+    {
+        "restartPolicy": "Always",
+        "terminationGracePeriodSeconds": 30,
+        "dnsPolicy": "ClusterFirst",
+        "securityContext": {},
+        "schedulerName": "default-scheduler",
+    }
+)
+_PROBE = MappingProxyType(
+    {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+)
+_FILES = ("configMap", "secret", "downwardAPI", "projected")
+_MODE = 0o644
+_TOKEN_SECONDS = 3600
+
+
+def pod(obj: Json) -> Json:
+    """Return a Pod with its defaults, among them some that templates do not have."""
+    return changed(obj, "spec", _own_spec)
+
+
+def pod_template(template: Json) -> Json:
+    """Return the template of Pods with its defaults."""
+    return changed(template, "spec", _spec)
+
+
+def _own_spec(spec: Json) -> Json:
+    spec = filled(_spec(spec), {"enableServiceLinks": True})
+    for group in CONTAINERS:
+        spec = changed(spec, group, lambda some: each(some, _with_requests))
+    return spec
+
+
+def _with_requests(container: Json) -> Json:
+    """Return a container that asks for what it is limited to, where it asks for nothing."""
+    resources = container.get("resources") or {}
+    limits = resources.get("limits")
+    if not limits:
+        return container
+    requests = {**limits, **(resources.get("requests") or {})}
+    return {**container, "resources": {**resources, "requests": requests}}
+
+
+def _spec(spec: Json) -> Json:
+    spec = filled(spec, _SPEC)
+    for group in CONTAINERS:
+        spec = changed(spec, group, lambda some: each(some, _container))
+    spec = changed(spec, "volumes", lambda some: each(some, _volume))
+    account = text_field(spec, "serviceAccountName") or text_field(spec, "serviceAccount")
+    return {**spec, "serviceAccountName": account, "serviceAccount": account} if account else spec
+
+
+def _container(container: Json) -> Json:
+    defaults: dict[str, Json] = {
+        "resources": {},
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+    }
+    if text_field(container, "image"):
+        defaults["imagePullPolicy"] = _pull_policy(container["image"])
+    container = filled(container, defaults)
+    container = changed(
+        container, "ports", lambda some: each(some, lambda port: filled(port, {"protocol": "TCP"}))
+    )
+    container = changed(container, "env", lambda some: each(some, _variable))
+    for name in ("livenessProbe", "readinessProbe", "startupProbe"):
+        container = changed(container, name, _probe)
+    return changed(container, "lifecycle", _lifecycle)
+
+
+def _pull_policy(image: str) -> str:
+    try:
+        tag = parse_image(image).tag
+    except ValueError:
+        tag = ""
+    return "Always" if tag == "latest" else "IfNotPresent"
+
+
+def _variable(variable: Json) -> Json:
+    return changed(variable, "valueFrom", _field_source)
+
+
+def _field_source(source: Json) -> Json:
+    return changed(source, "fieldRef", lambda one: filled(one, {"apiVersion": "v1"}))
+
+
+def _probe(probe: Json) -> Json:
+    probe = changed(filled(probe, _PROBE), "httpGet", _http)
+    return changed(probe, "grpc", lambda one: filled(one, {"service": ""}))
+
+
+def _http(action: Json) -> Json:
+    return filled(action, {"path": "/", "scheme": "HTTP"})
+
+
+def _lifecycle(lifecycle: Json) -> Json:
+    for name in ("postStart", "preStop"):
+        lifecycle = changed(lifecycle, name, lambda one: changed(one, "httpGet", _http))
+    return lifecycle
+
+
+def _volume(volume: Json) -> Json:
+    if set(volume) <= {"name"}:
+        return {**volume, "emptyDir": {}}
+    for source in _FILES:
+        volume = changed(volume, source, lambda one: filled(one, {"defaultMode": _MODE}))
+    volume = changed(volume, "hostPath", lambda one: filled(one, {"type": ""}))
+    volume = changed(volume, "downwardAPI", _downward)
+    return changed(
+        volume,
+        "projected",
+        lambda one: changed(one, "sources", lambda some: each(some, _projection)),
+    )
+
+
+def _projection(source: Json) -> Json:
+    token = {"expirationSeconds": _TOKEN_SECONDS}
+    source = changed(source, "serviceAccountToken", lambda one: filled(one, token))
+    return changed(source, "downwardAPI", _downward)
+
+
+def _downward(source: Json) -> Json:
+    return changed(source, "items", lambda some: each(some, _field_source))
+
+
+# Defaults of the kinds whose controllers make Pods.
+#
+# Source of the rules: k8s.io/kubernetes pkg/apis/apps/v1/defaults.go and
+# pkg/apis/batch/v1/defaults.go.
+
+_HISTORY = 10
+_QUARTER = "25%"
+_CLAIM_KIND = MappingProxyType({"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
+
+
+def deployment(obj: Json) -> Json:
+    """Return a Deployment with its defaults."""
+    rolling = {"maxUnavailable": _QUARTER, "maxSurge": _QUARTER}
+    defaults = {
+        "replicas": 1,
+        "strategy": {"type": "RollingUpdate"},
+        "revisionHistoryLimit": _HISTORY,
+        "progressDeadlineSeconds": 600,
+    }
+    return _workload(obj, defaults, "strategy", rolling)
+
+
+def stateful_set(obj: Json) -> Json:
+    """Return a StatefulSet with its defaults."""
+    defaults = {
+        "replicas": 1,
+        "podManagementPolicy": "OrderedReady",
+        "updateStrategy": {"type": "RollingUpdate"},
+        "revisionHistoryLimit": _HISTORY,
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+    }
+    obj = _workload(obj, defaults, "updateStrategy", {"partition": 0})
+    return changed(obj, "spec", lambda spec: changed(spec, "volumeClaimTemplates", _claims))
+
+
+def daemon_set(obj: Json) -> Json:
+    """Return a DaemonSet with its defaults."""
+    rolling = {"maxUnavailable": 1, "maxSurge": 0}
+    defaults = {"updateStrategy": {"type": "RollingUpdate"}, "revisionHistoryLimit": _HISTORY}
+    return _workload(obj, defaults, "updateStrategy", rolling)
+
+
+def replica_set(obj: Json) -> Json:
+    """Return a ReplicaSet with its defaults."""
+    return changed(obj, "spec", lambda spec: _templated(filled(spec, {"replicas": 1})))
+
+
+def job(obj: Json) -> Json:
+    """Return a Job with its defaults."""
+    return changed(obj, "spec", _job_spec)
+
+
+def cron_job(obj: Json) -> Json:
+    """Return a CronJob with its defaults; its Jobs get theirs when they are made."""
+    defaults = {
+        "concurrencyPolicy": "Allow",
+        "suspend": False,
+        "successfulJobsHistoryLimit": 3,
+        "failedJobsHistoryLimit": 1,
+    }
+    return changed(
+        obj, "spec", lambda spec: changed(filled(spec, defaults), "jobTemplate", _job_template)
+    )
+
+
+def _workload(obj: Json, defaults: Mapping[str, Json], strategy: str, rolling: Json) -> Json:
+    def complete(spec: Json) -> Json:
+        spec = changed(filled(spec, defaults), strategy, lambda one: _strategy(one, rolling))
+        return _templated(spec)
+
+    return changed(obj, "spec", complete)
+
+
+def _strategy(strategy: Json, rolling: Mapping[str, Json]) -> Json:
+    strategy = filled(strategy, {"type": "RollingUpdate"})
+    if strategy.__class__ is not dict or strategy["type"] != "RollingUpdate":
+        return strategy
+    return {**strategy, "rollingUpdate": filled(strategy.get("rollingUpdate") or {}, rolling)}
+
+
+def _templated(spec: Json) -> Json:
+    return changed(spec, "template", pod_template)
+
+
+def _claims(claims: Json) -> Json:
+    return each(claims, lambda one: changed(filled(one, _CLAIM_KIND), "spec", _claim_spec))
+
+
+def _claim_spec(spec: Json) -> Json:
+    return filled(spec, {"volumeMode": "Filesystem"})
+
+
+def _job_template(template: Json) -> Json:
+    return changed(template, "spec", _templated)
+
+
+def _job_spec(spec: Json) -> Json:
+    if spec.__class__ is dict and spec.get("parallelism") is None:
+        # Without both, one Pod; with parallelism alone, a queue of work that has no number.
+        spec = filled({**spec, "parallelism": 1}, {"completions": 1})
+    policy = spec.get("podFailurePolicy") if spec.__class__ is dict else None
+    defaults = {
+        "backoffLimit": 6,
+        "completionMode": "NonIndexed",
+        "suspend": False,
+        "podReplacementPolicy": "Failed" if policy else "TerminatingOrFailed",
+        "manualSelector": False,
+    }
+    return _templated(filled(spec, defaults))
+
+
+# Defaults of Services and NetworkPolicies.
+#
+# Source of the rules: k8s.io/kubernetes pkg/apis/core/v1/defaults.go and
+# pkg/apis/networking/v1/defaults.go.
+
+_REACHABLE = frozenset({"NodePort", "LoadBalancer"})
+_TCP = (("protocol", "TCP"),)
+
+
+def service(obj: Json) -> Json:
+    """Return a Service with its defaults; addresses come later."""
+    return changed(obj, "spec", _service_spec)
+
+
+def network_policy(obj: Json) -> Json:
+    """Return a NetworkPolicy with its defaults: what it is about follows from what it says."""
+    return changed(obj, "spec", _defaults_network_policy_spec)
+
+
+def _service_spec(spec: Json) -> Json:
+    spec = filled(spec, {"type": "ClusterIP", "sessionAffinity": "None"})
+    if spec.__class__ is not dict:
+        return spec
+    spec = changed(spec, "ports", lambda some: each(some, _port))
+    if spec["type"] == "ExternalName":
+        return spec
+    defaults: dict[str, Json] = {
+        "internalTrafficPolicy": "Cluster",
+        "ipFamilies": ["IPv4"],
+        "ipFamilyPolicy": "SingleStack",
+    }
+    if spec["type"] in _REACHABLE:
+        defaults["externalTrafficPolicy"] = "Cluster"
+    if spec["type"] == "LoadBalancer":
+        defaults["allocateLoadBalancerNodePorts"] = True
+    return filled(spec, defaults)
+
+
+def _port(port: Json) -> Json:
+    return filled(port, {"protocol": "TCP", "targetPort": port.get("port")})
+
+
+def _defaults_network_policy_spec(spec: Json) -> Json:
+    if spec.__class__ is not dict:
+        return spec
+    types = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+    spec = filled(spec, {"policyTypes": types})
+    for side in ("ingress", "egress"):
+        spec = changed(spec, side, lambda some: each(some, _defaults_network_rule))
+    return spec
+
+
+def _defaults_network_rule(rule: Json) -> Json:
+    return changed(rule, "ports", lambda some: each(some, lambda one: filled(one, dict(_TCP))))
+
+
+# Defaults of webhook configurations and admission policies.
+#
+# Source of the rules: k8s.io/kubernetes pkg/apis/admissionregistration/v1/defaults.go.
+
+
+def webhooks(obj: Json) -> Json:
+    """Return a webhook configuration with its defaults."""
+    mutates = text_field(obj, "kind") == "MutatingWebhookConfiguration"
+    return changed(obj, "webhooks", lambda some: each(some, lambda one: _webhook(one, mutates)))
+
+
+def policy(obj: Json) -> Json:
+    """Return a ValidatingAdmissionPolicy with its defaults."""
+    return changed(obj, "spec", _defaults_admission_policy_spec)
+
+
+def mutating_policy(obj: Json) -> Json:
+    """Return a MutatingAdmissionPolicy with its defaults."""
+    complete = changed(obj, "spec", _defaults_admission_policy_spec)
+    return changed(complete, "spec", lambda spec: filled(spec, {"reinvocationPolicy": "Never"}))
+
+
+def binding(obj: Json) -> Json:
+    """Return a binding of such a policy with its defaults."""
+    return changed(obj, "spec", lambda spec: changed(spec, "matchResources", _constraints))
+
+
+def _webhook(webhook: Json, mutates: bool) -> Json:
+    defaults = {
+        "failurePolicy": "Fail",
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": {},
+        "objectSelector": {},
+        "timeoutSeconds": 10,
+        **({"reinvocationPolicy": "Never"} if mutates else {}),
+    }
+    return changed(
+        filled(webhook, defaults), "rules", lambda some: each(some, _defaults_admission_rule)
+    )
+
+
+def _defaults_admission_rule(rule: Json) -> Json:
+    return filled(rule, {"scope": "*"})
+
+
+def _defaults_admission_policy_spec(spec: Json) -> Json:
+    return changed(filled(spec, {"failurePolicy": "Fail"}), "matchConstraints", _constraints)
+
+
+def _constraints(constraints: Json) -> Json:
+    defaults = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
+    return changed(
+        filled(constraints, defaults),
+        "resourceRules",
+        lambda some: each(some, _defaults_admission_rule),
+    )
+
+
+# Defaults that an API server fills in, as far as rules and people look at them.
+#
+# They come before any plugin and webhook, and again after each change of one. Source of the
+# rules:
+# k8s.io/kubernetes pkg/apis/*/v1/defaults.go.
+
+_RBAC = "rbac.authorization.k8s.io"
+_REGISTRATION = "admissionregistration.k8s.io"
+
+
+def with_defaults(obj: Json) -> Json:
+    """Return an object with the defaults of its kind, and without fields that say nothing."""
+    fill = _DEFAULTS.get(object_key(obj)[:2])
+    typed = as_typed(obj)
+    return fill(typed) if fill else typed
+
+
+def _namespace(obj: Json) -> Json:
+    name = metadata(obj).get("name")
+    spec = obj.get("spec") or {}
+    complete = {**obj, "spec": {"finalizers": ["kubernetes"], **spec}}
+    complete["status"] = obj.get("status") or {"phase": "Active"}
+    if not name:
+        return complete
+    return with_metadata(complete, {"labels": {**labels(obj), "kubernetes.io/metadata.name": name}})
+
+
+def _secret(obj: Json) -> Json:
+    texts = obj.get("stringData")
+    complete = {"type": "Opaque", **obj}
+    if texts.__class__ is not dict:
+        return complete
+    encoded = {name: b64encode(str(text).encode()).decode() for name, text in texts.items()}
+    complete.pop("stringData")
+    return {**complete, "data": {**(obj.get("data") or {}), **encoded}}
+
+
+def _claim(obj: Json) -> Json:
+    complete = changed(obj, "spec", lambda spec: filled(spec, {"volumeMode": "Filesystem"}))
+    return filled(complete, {"status": {"phase": "Pending"}})
+
+
+def _binding(obj: Json) -> Json:
+    complete = changed(obj, "roleRef", lambda one: filled(one, {"apiGroup": _RBAC}))
+    return changed(complete, "subjects", lambda some: each(some, _subject))
+
+
+def _subject(subject: Json) -> Json:
+    if subject.get("kind") == "ServiceAccount":
+        return subject
+    return filled(subject, {"apiGroup": _RBAC})
+
+
+def _storage_class(obj: Json) -> Json:
+    return filled(obj, {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"})
+
+
+def _priority_class(obj: Json) -> Json:
+    return filled(obj, {"preemptionPolicy": "PreemptLowerPriority"})
+
+
+_DEFAULTS: Mapping[tuple[str, str], Callable[[Json], Json]] = MappingProxyType(
+    {
+        ("v1", "Namespace"): _namespace,
+        ("v1", "PersistentVolumeClaim"): _claim,
+        ("v1", "Pod"): pod,
+        ("v1", "Secret"): _secret,
+        ("v1", "Service"): service,
+        ("apps/v1", "DaemonSet"): daemon_set,
+        ("apps/v1", "Deployment"): deployment,
+        ("apps/v1", "ReplicaSet"): replica_set,
+        ("apps/v1", "StatefulSet"): stateful_set,
+        ("batch/v1", "CronJob"): cron_job,
+        ("batch/v1", "Job"): job,
+        ("networking.k8s.io/v1", "NetworkPolicy"): network_policy,
+        ("scheduling.k8s.io/v1", "PriorityClass"): _priority_class,
+        ("storage.k8s.io/v1", "StorageClass"): _storage_class,
+        (f"{_RBAC}/v1", "ClusterRoleBinding"): _binding,
+        (f"{_RBAC}/v1", "RoleBinding"): _binding,
+        (f"{_REGISTRATION}/v1", "MutatingWebhookConfiguration"): webhooks,
+        (f"{_REGISTRATION}/v1", "ValidatingAdmissionPolicy"): policy,
+        (f"{_REGISTRATION}/v1", "ValidatingAdmissionPolicyBinding"): binding,
+        **{
+            (f"{_REGISTRATION}/{version}", f"MutatingAdmissionPolicy{part}"): complete
+            for version in ("v1alpha1", "v1beta1", "v1")
+            for part, complete in (("", mutating_policy), ("Binding", binding))
+        },
+        (f"{_REGISTRATION}/v1", "ValidatingWebhookConfiguration"): webhooks,
+    }
+)

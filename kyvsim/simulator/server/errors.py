@@ -1,0 +1,64 @@
+"""The refusals of an API server, worded as it words them.
+
+Source of the texts: k8s.io/apimachinery pkg/api/errors.
+"""
+
+from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
+from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.model.obstacle import Reason
+from kyvsim.simulator.server.request import ApiError
+
+
+def resource_name(key: ObjectKey, kinds: KindTable) -> str:
+    """Return what messages call a kind: `configmaps`, `deployments.apps`."""
+    group = split_api_version(key.api_version)[0]
+    return ".".join(filter(None, (plural(group, key.kind, kinds), group)))
+
+
+def not_found(key: ObjectKey, kinds: KindTable) -> ApiError:
+    """Return that an object is not there."""
+    text = f'{resource_name(key, kinds)} "{key.name}" not found'
+    return ApiError(404, "NotFound", text, why=Reason.NOT_FOUND)
+
+
+def already_exists(key: ObjectKey, kinds: KindTable) -> ApiError:
+    """Return that an object is there already."""
+    text = f'{resource_name(key, kinds)} "{key.name}" already exists'
+    return ApiError(409, "AlreadyExists", text, why=Reason.EXISTS)
+
+
+def conflict(key: ObjectKey, kinds: KindTable) -> ApiError:
+    """Return that an object was changed meanwhile."""
+    text = (
+        f'Operation cannot be fulfilled on {resource_name(key, kinds)} "{key.name}": '
+        "the object has been modified; please apply your changes to the latest version "
+        "and try again"
+    )
+    return ApiError(409, "Conflict", text, why=Reason.CONFLICT)
+
+
+def forbidden(key: ObjectKey, kinds: KindTable, why: str) -> ApiError:
+    """Return that a request is not permitted, and why."""
+    named = f' "{key.name}"' if key.name else ""
+    text = f"{resource_name(key, kinds)}{named} is forbidden: {why}"
+    return ApiError(403, "Forbidden", text)
+
+
+def invalid(key: ObjectKey, *problems: str) -> ApiError:
+    """Return that an object is not valid; `problems` name fields and what is wrong with them."""
+    why = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
+    group = split_api_version(key.api_version)[0]
+    kind = ".".join(filter(None, (key.kind, group)))
+    text = f'{kind} "{key.name}" is invalid: {why}'
+    return ApiError(422, "Invalid", text, why=Reason.INVALID)
+
+
+def internal(why: str) -> ApiError:
+    """Return that the server could not work on a request."""
+    return ApiError(500, "InternalError", f"Internal error occurred: {why}")
+
+
+def no_match(key: ObjectKey) -> ApiError:
+    """Return that a kind is not served."""
+    text = f'no matches for kind "{key.kind}" in version "{key.api_version}"'
+    return ApiError(404, "NoKindMatch", text, why=Reason.NO_KIND)

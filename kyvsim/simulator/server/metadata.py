@@ -1,0 +1,155 @@
+"""The fields that an API server itself writes into objects: uids, names, versions."""
+
+import hashlib
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from kyvsim.kubernetes.discovery import is_builtin, split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, text_field
+from kyvsim.schema.facts import has_status_apart
+from kyvsim.simulator.server.store import Store
+
+# Uids and generated names: chance that is the same in every run.
+#
+# Source of the rules: k8s.io/apiserver pkg/storage/names.
+
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_LONGEST_BASE = 58
+
+
+class Identities:
+    """Gives out uids and suffixes; the same seed gives the same ones for the same things.
+
+    What a thing gets depends on what it is and on how many alike there were, not on what else
+    happened before: a run in another order of steps has the same names.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
+        self._counts: dict[tuple[str, ...], int] = {}
+
+    def uid(self, *thing: str) -> str:
+        """Return a uid that nothing else has."""
+        digits = f"{self._next('uid', *thing):032x}"
+        first, second, third = digits[:8], digits[8:12], digits[13:16]
+        # Version 5 and the common variant, as of a uuid that is made of a hash.
+        return f"{first}-{second}-5{third}-8{digits[17:20]}-{digits[20:]}"
+
+    def generated_name(self, base: str, *place: str) -> str:
+        """Return a name that begins as `base` does, five characters longer."""
+        number, suffix = self._next("name", base, *place), ""
+        for _ in range(5):
+            number, index = divmod(number, len(_ALPHABET))
+            suffix += _ALPHABET[index]
+        return base[:_LONGEST_BASE] + suffix
+
+    def below(self, bound: int) -> int:
+        """Return a whole number from 0 up to and without `bound`: an `Entropy`."""
+        return self._next("number") % bound
+
+    def _next(self, *thing: str) -> int:
+        count = self._counts[thing] = self._counts.get(thing, 0) + 1
+        text = "/".join((str(self._seed), *thing, str(count)))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])
+
+
+# The fields that an API server itself writes into objects.
+#
+# Source of the rules: k8s.io/apiserver pkg/registry/rest (create.go, update.go).
+
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+_HOLDS = MappingProxyType({"Foreground": FOREGROUND, "Orphan": ORPHAN})
+"""By kind of propagation, the finalizer that waits for what belongs to an object."""
+_KEPT = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "resourceVersion",
+)
+
+
+def with_metadata(obj: Json, fields: Mapping[str, Json]) -> Json:
+    """Return an object with further fields of `metadata`; a None takes the field out."""
+    meta = {**metadata(obj), **fields}
+    return {**obj, "metadata": {name: value for name, value in meta.items() if value is not None}}
+
+
+def without_status(obj: Json) -> Json:
+    """Return an object without its status."""
+    return {name: value for name, value in obj.items() if name != "status"}
+
+
+def as_successor(obj: Json, old: Json) -> Json:
+    """Return an object with the fields that an update cannot change taken from the old one."""
+    before = metadata(old)
+    kept = {name: before[name] for name in _KEPT if name in before}
+    named = {"name": before["name"], "namespace": before.get("namespace")}
+    return with_metadata(obj, {**kept, **named})
+
+
+def with_generation(obj: Json, old: Json) -> Json:
+    """Return an updated object with its generation, which counts changes of what is wished."""
+    if _wishes(obj) == _wishes(old):
+        return obj
+    return with_metadata(obj, {"generation": int(metadata(old).get("generation") or 1) + 1})
+
+
+def is_terminating(obj: Json) -> bool:
+    """Return whether an object waits for its end."""
+    return bool(text_field(metadata(obj), "deletionTimestamp"))
+
+
+def is_held(obj: Json) -> bool:
+    """Return whether a finalizer keeps an object that is to be deleted."""
+    if metadata(obj).get("finalizers"):
+        return True
+    spec = obj.get("spec")
+    is_namespace = (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Namespace")
+    return bool(is_namespace and spec.__class__ is dict and spec.get("finalizers"))
+
+
+def marked_for_deletion(obj: Json, stamp: str, propagation: str) -> Json:
+    """Return an object as a request to delete it leaves it, if anything holds it."""
+    meta = metadata(obj)
+    held = [one for one in meta.get("finalizers") or () if one not in {FOREGROUND, ORPHAN}]
+    held += [_HOLDS[propagation]] if propagation in _HOLDS else []
+    fields = {
+        "deletionTimestamp": stamp,
+        "deletionGracePeriodSeconds": 0,
+        "finalizers": held or None,
+        "generation": int(meta.get("generation") or 0) + 1,
+    }
+    marked = with_metadata(obj, fields)
+    if (obj.get("apiVersion"), obj.get("kind")) == ("v1", "Namespace"):
+        return {**marked, "status": {"phase": "Terminating"}}
+    return marked
+
+
+def _wishes(obj: Json) -> Json:
+    return {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
+
+
+# Kinds whose status is written apart from the rest.
+#
+# Source of the rules: k8s.io/kubernetes pkg/registry (every kind with a status has the
+# subresource);
+# for custom kinds their definition says it.
+
+
+def has_status(key: ObjectKey, store: Store) -> bool:
+    """Return whether only requests to `status` can change the status of a kind."""
+    group, version = split_api_version(key.api_version)
+    if is_builtin(group, key.kind) or has_status_apart(key.api_version, key.kind):
+        return True
+    for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
+        spec = definition["spec"]
+        if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) == (group, key.kind):
+            return any(_serves_status(one) for one in spec["versions"] if one["name"] == version)
+    return False
+
+
+def _serves_status(version: Json) -> bool:
+    return (version.get("subresources") or {}).get("status") is not None

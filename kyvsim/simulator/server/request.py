@@ -1,0 +1,113 @@
+"""What clients send to the API server, what it asks webhooks, and what both answer."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeAlias
+
+from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.model.obstacle import Reason
+from kyvsim.model.request import Operation, UserInfo
+
+_WRITES = frozenset({Operation.CREATE, Operation.UPDATE})
+
+
+class Purpose(NamedTuple):
+    """What a client makes a request for, as the timeline tells it."""
+
+    action: str
+    """A verb in place of that of the request, "" for that one."""
+    rules: tuple[str, ...] = ()
+    """On whose account, as `policy/rule` or `policy`."""
+    message: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ApiRequest:
+    """One request of one user about one object; it equals itself only: another is another event."""
+
+    operation: Operation
+    key: ObjectKey
+    """What it is about; the name is "" for a creation by generateName."""
+    user: UserInfo
+    object: Json | None = None
+    """The object sent; None for a deletion."""
+    subresource: str = ""
+    dry_run: bool = False
+    propagation: str = "Background"
+    """Of a deletion: `Background`, `Foreground` or `Orphan`."""
+    patch: str = ""
+    """How an update came about: "" for a PUT, else `merge`, `json`, `apply` or `strategic`."""
+    purpose: Purpose | None = None
+    """Nobody is asked about it: it is for the record."""
+
+
+class ApiError(NamedTuple):
+    """Why a request was refused, as an API server says it."""
+
+    code: int
+    """The HTTP status."""
+    reason: str
+    """Such as `NotFound`, `AlreadyExists`, `Conflict`, `Forbidden`, `Invalid`, `BadRequest`."""
+    message: str
+    causes: tuple[Mapping[str, Json], ...] = ()
+    why: Reason = Reason.OTHER
+
+
+class ApiResponse(NamedTuple):
+    """How a request ended."""
+
+    object: Json | None = None
+    """The object as stored, or as it was last for a deletion; None where it was refused."""
+    warnings: tuple[str, ...] = ()
+    error: ApiError | None = None
+    changed: bool = False
+    """Whether anything was written."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was granted."""
+        return self.error is None
+
+
+class Review(NamedTuple):
+    """What the API server asks a webhook."""
+
+    request: ApiRequest
+    uid: str
+    """The review's own uid, `request.uid` for rules."""
+    object: Json | None
+    """The object as it would be stored; None on DELETE."""
+    old: Json | None
+    """The object that is there; None on CREATE."""
+
+
+class Verdict(NamedTuple):
+    """What a webhook answers."""
+
+    object: Json | None = None
+    """The object as a mutating webhook leaves it; None where it is left alone."""
+    warnings: tuple[str, ...] = ()
+    denied: ApiError | None = None
+    again: "Mutate | None" = None
+    """Answers once more where others may have changed the object since; None for nobody."""
+
+
+Mutate: TypeAlias = Callable[[Review], Verdict]
+"""Answers a question about a request that may still be changed."""
+ALLOWED = Verdict()
+
+
+class Webhook(Protocol):
+    """Who is asked about requests before they are granted."""
+
+    def mutate(self, review: Review) -> Verdict:
+        """Return the object changed, or a denial; called in the order of registration."""
+
+    def validate(self, review: Review) -> Verdict:
+        """Return whether the request is allowed."""
+
+
+def written(review: Review) -> Json | None:
+    """Return the object that a request would store; None where it writes no whole object."""
+    whole = review.request.operation in _WRITES and not review.request.subresource
+    return review.object if whole else None

@@ -1,0 +1,295 @@
+"""A request's way: found → admitted → stored.
+
+Mutating webhooks come before names and uids are given, validating ones after; that an object is
+there already is found only at the end. Source of the rules: k8s.io/apiserver pkg/endpoints/handlers
+and pkg/registry/generic/registry/store.go.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from kyvsim.kubernetes.numbers import with_whole_numbers
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.model.fault import fault_text
+from kyvsim.model.request import Operation
+from kyvsim.simulator.server import errors
+from kyvsim.simulator.server.defaults import with_defaults
+from kyvsim.simulator.server.definitions import as_defined, refuse_unfit
+from kyvsim.simulator.server.metadata import (
+    Identities,
+    as_successor,
+    has_status,
+    is_held,
+    is_terminating,
+    marked_for_deletion,
+    with_generation,
+    with_metadata,
+    without_status,
+)
+from kyvsim.simulator.server.places import place_problem, placed
+from kyvsim.simulator.server.preparation import prepared
+from kyvsim.simulator.server.request import (
+    ApiError,
+    ApiRequest,
+    ApiResponse,
+    Mutate,
+    Review,
+    Webhook,
+)
+from kyvsim.simulator.server.store import Store
+from kyvsim.simulator.server.subresources import as_sent, as_shown, as_stored
+from kyvsim.simulator.server.unreadable import refuse_change, refuse_unreadable
+from kyvsim.simulator.time import VirtualClock
+
+Validator = Callable[[Review], ApiError | None]
+"""Says what is wrong with an object as it would be stored."""
+
+Observer = Callable[[ApiRequest, ApiResponse, Json], None]
+"""Is told of a request, its response and the object before, once it is answered."""
+
+
+class Admitted(NamedTuple):
+    """A request that every webhook let pass, and the object that it would store."""
+
+    request: ApiRequest
+    object: Json | None
+    old: Json | None
+    warnings: tuple[str, ...]
+
+
+class ApiServer:
+    """Grants and refuses requests; what asks it about them is registered from outside."""
+
+    def __init__(self, store: Store, clock: VirtualClock, identities: Identities) -> None:
+        self.store = store
+        self.clock = clock
+        self.identities = identities
+        self.webhooks: list[Webhook] = []
+        self.policies: list[Webhook] = []
+        """What is asked before webhooks, which hear of nothing that it refuses."""
+        self.plugins: list[Callable[[Review], Json | ApiError]] = []
+        """What changes or refuses an object before any webhook sees it."""
+        self.validators: list[Validator] = []
+        self.authorizers: list[Callable[[ApiRequest], ApiError | None]] = []
+        self.observers: list[Observer] = []
+
+    def perform(self, request: ApiRequest) -> ApiResponse:
+        """Take a request the whole way, in one step."""
+        admitted = self.admit(request)
+        return admitted if isinstance(admitted, ApiResponse) else self.persist(admitted)
+
+    def admit(self, request: ApiRequest) -> Admitted | ApiResponse:
+        """Return the request with what it would store, or its refusal."""
+        request = placed(request, self.store)
+        old = self.store.get(*request.key) if request.key.name else None
+        try:
+            problem = self._first_problem(request, old)
+            if problem is None:
+                return self._through_webhooks(request, old)
+        except Exception as error:  # noqa: BLE001 — INVARIANT: an object's fault is its refusal
+            problem = errors.internal(fault_text(error))
+        return self._refuse(request, problem, (), old)
+
+    def _first_problem(self, request: ApiRequest, old: Json | None) -> ApiError | None:
+        for authorize in self.authorizers:
+            refused = authorize(request)
+            if refused is not None:
+                return refused
+        problem = place_problem(request, self.store)
+        creates = request.operation is Operation.CREATE and not request.subresource
+        if problem is None and old is None and not creates:
+            return errors.not_found(request.key, self.store.defined)
+        return problem
+
+    def _through_webhooks(self, request: ApiRequest, old: Json | None) -> Admitted | ApiResponse:
+        obj = self._prepared(request, old)
+        if isinstance(obj, ApiError):
+            return self._refuse(request, obj, (), old)
+        warnings: list[str] = []
+        before = as_shown(old, request.subresource) if _sees_old(request) else None
+        uid = self.identities.uid("review", request.operation, *request.key)
+        review = Review(request, uid, obj, before)
+        for plugin in self.plugins:
+            changed = plugin(review)
+            if isinstance(changed, ApiError):
+                return self._refuse(request, changed, (), old)
+            review = _with_object(review, changed)
+        refused, review = self._mutated(review, warnings)
+        if refused is not None:
+            return self._refuse(request, refused, tuple(warnings), old)
+        review = _with_object(review, self._completed(review))
+        return self._validated(review, warnings, old)
+
+    def _mutated(self, review: Review, warnings: list[str]) -> tuple[ApiError | None, Review]:
+        """Return why a request is refused, or its review as those leave it who may change it.
+
+        Policies that want it are asked a second time, and the webhooks that want it where that
+        made a difference.
+        """
+        rounds: list[list[Mutate]] = [
+            [one.mutate for one in some] for some in (self.policies, self.webhooks)
+        ]
+        seconds: list[list[Mutate]] = []
+        for asked in rounds:
+            refused, review, again = self._asked(asked, review, warnings)
+            if refused is not None:
+                return refused, review
+            seconds.append(again)
+        settled = review.object
+        for asked in seconds if seconds[0] else ():
+            if asked is seconds[1] and review.object == settled:
+                break
+            refused, review, _ = self._asked(asked, review, warnings)
+            if refused is not None:
+                return refused, review
+        return None, review
+
+    def _asked(
+        self, asked: Iterable[Mutate], review: Review, warnings: list[str]
+    ) -> tuple[ApiError | None, Review, list[Mutate]]:
+        """Return a refusal, or the review as it is left, and who is to be asked again."""
+        again: list[Mutate] = []
+        for mutate in asked:
+            verdict = mutate(review)
+            warnings += verdict.warnings
+            if verdict.denied is not None:
+                return verdict.denied, review, again
+            if verdict.object is not None:
+                unread = refuse_change(verdict.object)
+                if unread is not None:
+                    return unread, review, again
+                review = review._replace(object=self._complete(verdict.object))
+            again += [verdict.again] if verdict.again else []
+        return None, review, again
+
+    def _validated(
+        self, review: Review, warnings: list[str], old: Json | None
+    ) -> Admitted | ApiResponse:
+        request = review.request
+        for validator in (*self.validators, self._fits):
+            problem = validator(review)
+            if problem is not None:
+                return self._refuse(request, problem, tuple(warnings), old)
+        denied: list[ApiError] = []
+        for asked in (self.policies, self.webhooks):
+            for webhook in () if denied else asked:
+                verdict = webhook.validate(review)
+                warnings += verdict.warnings
+                denied += [verdict.denied] if verdict.denied else []
+        if denied:
+            return self._refuse(request, denied[0], tuple(warnings), old)
+        return Admitted(request, review.object, old, tuple(warnings))
+
+    def _fits(self, review: Review) -> ApiError | None:
+        return refuse_unfit(review, self.store)
+
+    def _prepared(self, request: ApiRequest, old: Json | None) -> Json | ApiError:
+        """Return the object sent with defaults, and without what this request cannot set."""
+        obj = with_whole_numbers(request.object)
+        if obj is None or (request.subresource and request.operation is not Operation.UPDATE):
+            return obj
+        unread = None if request.subresource else refuse_unreadable(obj)
+        if unread is not None:
+            return unread
+        if old is None or request.operation is Operation.CREATE:
+            if has_status(request.key, self.store):
+                obj = without_status(obj)
+            return self._defaulted(with_metadata(obj, {"uid": None, "resourceVersion": None}))
+        version = text_field(metadata(obj), "resourceVersion")
+        if version and version != metadata(old)["resourceVersion"]:
+            return errors.conflict(request.key, self.store.defined)
+        if request.subresource:
+            return as_defined(as_sent(request.subresource, obj, old), self.store)
+        if has_status(request.key, self.store):
+            kept = {"status": old["status"]} if "status" in old else {}
+            obj = {**without_status(obj), **kept}
+        return self._complete(as_successor(obj, old))
+
+    def _complete(self, obj: Json) -> Json:
+        return self._defaulted(with_whole_numbers(obj))
+
+    def _defaulted(self, obj: Json) -> Json:
+        return as_defined(with_defaults(obj), self.store)
+
+    def _completed(self, review: Review) -> Json | None:
+        """Return the object with what the server fills in between the two kinds of webhooks."""
+        obj, request = review.object, review.request
+        if obj is None or request.subresource:
+            return obj
+        if request.operation is not Operation.CREATE:
+            return with_generation(obj, review.old)
+        meta = metadata(obj)
+        base = text_field(meta, "generateName")
+        name = text_field(meta, "name") or self._name(request.key, base)
+        filled = {
+            "name": name,
+            "uid": self.identities.uid(*request.key[:3], name),
+            "creationTimestamp": self.clock.stamp(),
+            "generation": 1,
+        }
+        return prepared(with_metadata(obj, filled), self.store)
+
+    def _name(self, key: ObjectKey, base: str) -> str:
+        return self.identities.generated_name(base, key.kind, key.namespace) if base else ""
+
+    def persist(self, admitted: Admitted) -> ApiResponse:
+        """Store what was admitted, unless another was faster."""
+        request, obj, old, warnings = admitted
+        if request.operation is Operation.CONNECT:
+            return self._answer(request, ApiResponse(obj, warnings), old)
+        key = object_key(obj) if obj is not None and not request.subresource else request.key
+        now = self.store.get(*key)
+        creates = request.operation is Operation.CREATE and not request.subresource
+        if creates and now is not None:
+            return self._refuse(request, errors.already_exists(key, self.store.defined), warnings)
+        if not creates and now is None:
+            return self._refuse(request, errors.not_found(key, self.store.defined), warnings)
+        if request.operation is Operation.DELETE or request.subresource == "eviction":
+            return self._delete(request, now, warnings)
+        if old is not None and now is not None and _version(now) != _version(old):
+            return self._refuse(request, errors.conflict(key, self.store.defined), warnings, now)
+        if request.subresource:
+            obj = as_stored(request.subresource, obj, now)
+        if request.dry_run or obj == now:
+            return self._answer(request, ApiResponse(obj, warnings), now)
+        if now is not None and is_terminating(now) and not is_held(obj):
+            self.store.remove(obj)
+            return self._answer(request, ApiResponse(obj, warnings, changed=True), now)
+        stored = self.store.put(obj)
+        return self._answer(request, ApiResponse(stored, warnings, changed=True), now)
+
+    def _delete(self, request: ApiRequest, now: Json, warnings: tuple[str, ...]) -> ApiResponse:
+        if request.dry_run or is_terminating(now):
+            return self._answer(request, ApiResponse(now, warnings), now)
+        marked = marked_for_deletion(now, self.clock.stamp(), request.propagation)
+        if not is_held(marked):
+            self.store.remove(now)
+            return self._answer(request, ApiResponse(now, warnings, changed=True), now)
+        stored = self.store.put(marked)
+        return self._answer(request, ApiResponse(stored, warnings, changed=True), now)
+
+    def _refuse(
+        self,
+        request: ApiRequest,
+        problem: ApiError,
+        warnings: tuple[str, ...],
+        old: Json | None = None,
+    ) -> ApiResponse:
+        return self._answer(request, ApiResponse(None, warnings, problem), old)
+
+    def _answer(self, request: ApiRequest, response: ApiResponse, old: Json | None) -> ApiResponse:
+        for observer in self.observers:
+            observer(request, response, old)
+        return response
+
+
+def _with_object(review: Review, obj: Json) -> Review:
+    return review if obj is review.object else review._replace(object=obj)
+
+
+def _sees_old(request: ApiRequest) -> bool:
+    return request.operation in {Operation.UPDATE, Operation.DELETE}
+
+
+def _version(obj: Json) -> Json:
+    return metadata(obj).get("resourceVersion")

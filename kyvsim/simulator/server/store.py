@@ -1,0 +1,262 @@
+"""What is stored: objects by identity, their versions, and everyone who watches them."""
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import NamedTuple
+
+from kyvsim.kubernetes.discovery import (
+    NO_KINDS,
+    KindTable,
+    crd_kinds,
+    every_kind,
+    kind_of_plural,
+    lies_in_namespace,
+    split_api_version,
+)
+from kyvsim.kubernetes.objects import (
+    Json,
+    ObjectKey,
+    in_version,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
+
+_DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
+
+
+class Change(NamedTuple):
+    """One write: what was there, and what is there now; None for nothing."""
+
+    revision: int
+    old: Json | None
+    new: Json | None
+    key: ObjectKey
+    """That of the object: everyone who watches asks for it first."""
+
+    @property
+    def subject(self) -> Json:
+        """The object as it is, or as it was last."""
+        return self.new if self.new is not None else self.old
+
+
+Watcher = Callable[[Change], None]
+_MOST_ANSWERS = 4096
+"""So many answers are remembered; then all are forgotten."""
+
+
+class _Answer(NamedTuple):
+    """What was worked out of a store, and what of it was read for that."""
+
+    value: Json
+    revision: int
+    reads: frozenset[ObjectKey]
+    kinds: frozenset[tuple[str, str]]
+    """The groups and kinds of those reads."""
+
+
+class Store:
+    """A `ClusterView` of objects that change. Nobody changes an object that is in it or was.
+
+    An object is one whatever version of its group it is asked for by; it comes back as that
+    version.
+    """
+
+    has_ints = True
+
+    def __init__(self, installed: KindTable = NO_KINDS) -> None:
+        self._objects: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
+        self._ordered: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        """By group and kind, the namespaces and names of objects in order, once they were asked."""
+        self._watchers: list[tuple[Watcher, Collection[tuple[str, str]] | None]] = []
+        self._told: dict[tuple[str, str], tuple[Watcher, ...]] = {}
+        """By apiVersion and kind, those watchers who are told of it."""
+        self._installed = installed
+        self._defined = installed
+        self._served: KindTable | None = None
+        self.revision = 0
+        self.changes: list[Change] = []
+        self._created: dict[tuple[str, str], int] = {}
+        self._written: dict[tuple[str, str], int] = {}
+        """By group and kind, the revision of the last write."""
+        self._answers: dict[tuple[Hashable, ...], _Answer] = {}
+        self.read_keys: set[ObjectKey] | None = None
+        """Where reads are noted, if someone wants to know them."""
+
+    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+        """Return the object, or None."""
+        group = split_api_version(api_version)[0]
+        if self.read_keys is not None and name:
+            self.read_keys.add(ObjectKey(group, kind, namespace, name))
+        found = self._objects.get((group, kind), {}).get((namespace, name))
+        return None if found is None else in_version(found, api_version)
+
+    def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
+        """Return the objects of a kind in a namespace ("" for all), by namespace and name."""
+        group = split_api_version(api_version)[0]
+        if self.read_keys is not None:
+            self.read_keys.add(ObjectKey(group, kind, namespace, ""))
+        some = self._objects.get((group, kind))
+        if not some:
+            return []
+        places = self._in_order(group, kind)
+        if namespace:
+            start = bisect_left(places, (namespace, ""))
+            places = places[start : bisect_left(places, (f"{namespace}\0", ""))]
+        return [in_version(some[place], api_version) for place in places]
+
+    def _in_order(self, group: str, kind: str) -> Sequence[tuple[str, str]]:
+        """Return the namespaces and names of the objects of a kind, sorted."""
+        known = self._ordered.get((group, kind))
+        if known is None:
+            known = self._ordered[group, kind] = sorted(self._objects[group, kind])
+        return known
+
+    def remembered(self, ask: Callable[..., Json], *about: Hashable) -> Json:
+        """Return what `ask` says of this store, asked again only once a kind it read is written.
+
+        It must not look at anything else: not at the kinds defined, nor at what else changes. The
+        reads of an answer count again whenever it is given, as if it were worked out anew.
+        """
+        known = self._answers.get((ask, *about))
+        if known is None or self._is_old(known):
+            known = self._answered(ask, about)
+            if len(self._answers) >= _MOST_ANSWERS:
+                self._answers.clear()
+            self._answers[ask, *about] = known
+        if self.read_keys is not None:
+            self.read_keys |= known.reads
+        return known.value
+
+    def _is_old(self, answer: _Answer) -> bool:
+        written, revision = self._written, answer.revision
+        for kind in answer.kinds:  # noqa: SIM110 — quicker, and asked all the time
+            if kind in written and written[kind] > revision:
+                return True
+        return False
+
+    def _answered(self, ask: Callable[..., Json], about: Iterable[Hashable]) -> _Answer:
+        outer, self.read_keys = self.read_keys, set()
+        try:
+            value = ask(self, *about)
+            reads = frozenset(self.read_keys)
+        finally:
+            self.read_keys = outer
+        return _Answer(value, self.revision, reads, frozenset(one[:2] for one in reads))
+
+    def ever(self, api_version: str, kind: str) -> int:
+        """Return how many objects of a kind there have been; that counts as no read of them."""
+        return self._created.get((split_api_version(api_version)[0], kind), 0)
+
+    def kinds(self) -> Iterable[tuple[str, str]]:
+        """Return apiVersion and kind of everything that is there, in order of first writing."""
+        return dict.fromkeys(
+            object_key(obj)[:2] for some in self._objects.values() for obj in some.values()
+        )
+
+    def kind_of(self, api_version: str, name: str) -> str:
+        """Return the kind that paths call `name`, "" where none is known."""
+        return kind_of_plural(split_api_version(api_version)[0], name, self._defined)
+
+    def plural_of(self, api_version: str, kind: str) -> str:
+        """Return the name by which paths call a kind, "" where it is not served."""
+        group, version = split_api_version(api_version)
+        facts = self.served.get((group, kind))
+        is_served = facts is not None and (not facts.versions or version in facts.versions)
+        return facts.plural if facts is not None and is_served else ""
+
+    def guesses(self, api_version: str, name: str) -> bool:
+        """Return False: an API server knows all kinds that it serves."""
+        del api_version, name
+        return False
+
+    def is_namespaced(self, api_version: str, kind: str) -> bool:
+        """Return whether objects of a kind live in namespaces."""
+        return lies_in_namespace(split_api_version(api_version)[0], kind, self._defined)
+
+    @property
+    def defined(self) -> KindTable:
+        """The kinds that custom resource definitions add."""
+        return self._defined
+
+    @property
+    def served(self) -> KindTable:
+        """All kinds there are, the built-in ones first."""
+        if self._served is None:
+            self._served = every_kind(self._defined)
+        return self._served
+
+    def namespace_labels(self, namespace: str) -> dict[str, Json]:
+        """Return the labels of a Namespace, or an empty dict."""
+        return labels(self.get("v1", "Namespace", "", namespace))
+
+    def by_uid(self, api_version: str, kind: str, uid: str) -> Json | None:
+        """Return the object of a kind with a uid, or None."""
+        for obj in self.list(api_version, kind, ""):
+            if uid and text_field(metadata(obj), "uid") == uid:
+                return obj
+        return None
+
+    def every(self) -> Sequence[Json]:
+        """Return everything that is there, by group, kind, namespace and name."""
+        return [
+            obj
+            for _, some in sorted(self._objects.items())
+            for _, obj in sorted(some.items(), key=lambda item: item[0])
+        ]
+
+    def watch(self, watcher: Watcher, kinds: Collection[tuple[str, str]] | None = None) -> None:
+        """Tell `watcher` of every write, at once; it must do no more than schedule a step.
+
+        It is told of some `kinds` only, by apiVersion and kind, where they are given.
+        """
+        self._watchers.append((watcher, kinds))
+        self._told.clear()
+
+    def put(self, obj: Json) -> Json:
+        """Store an object with a new resourceVersion, and return it."""
+        self.revision += 1
+        meta = {**metadata(obj), "resourceVersion": str(self.revision)}
+        stored = {**obj, "metadata": meta}
+        key = object_key(stored)
+        group = split_api_version(key.api_version)[0]
+        some = self._objects.setdefault((group, key.kind), {})
+        old = some.get((key.namespace, key.name))
+        some[key.namespace, key.name] = stored
+        self._written[group, key.kind] = self.revision
+        if old is None:
+            if (group, key.kind) in self._ordered:
+                insort(self._ordered[group, key.kind], (key.namespace, key.name))
+            self._created[group, key.kind] = self.ever(key.api_version, key.kind) + 1
+        self._tell(Change(self.revision, old, stored, key))
+        return stored
+
+    def remove(self, obj: Json) -> None:
+        """Take an object out; nothing happens where it is not there."""
+        key = object_key(obj)
+        group = split_api_version(key.api_version)[0]
+        old = self._objects.get((group, key.kind), {}).pop((key.namespace, key.name), None)
+        if old is not None:
+            places = self._ordered.get((group, key.kind))
+            if places is not None:
+                del places[bisect_left(places, (key.namespace, key.name))]
+            self.revision += 1
+            self._written[group, key.kind] = self.revision
+            self._tell(Change(self.revision, old, None, key))
+
+    def _tell(self, change: Change) -> None:
+        key = change.key
+        if (split_api_version(key.api_version)[0], key.kind) == _DEFINITION:
+            found = crd_kinds(self.list(key.api_version, key.kind, ""))
+            self._defined = {**self._installed, **found}
+            self._served = None
+        self.changes.append(change)
+        named = change.subject["apiVersion"], key.kind
+        watchers = self._told.get(named)
+        if watchers is None:
+            watchers = self._told[named] = tuple(
+                watcher for watcher, kinds in self._watchers if kinds is None or named in kinds
+            )
+        for watcher in watchers:
+            watcher(change)

@@ -1,0 +1,5 @@
+"""Virtual time: nothing sleeps."""
+
+from kyvsim.simulator.time.scheduler import Scheduler, Task, VirtualClock
+
+__all__ = ["Scheduler", "Task", "VirtualClock"]

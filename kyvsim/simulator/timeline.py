@@ -1,0 +1,114 @@
+"""The record of what happened."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.model.obstacle import Obstacle
+from kyvsim.model.simulation import TimelineEvent, Unevaluated
+from kyvsim.simulator.time import VirtualClock
+
+OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
+"""What Kubernetes itself puts into every namespace, by kind and name."""
+
+
+class Timeline:
+    """Events in the order in which they happened."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self._clock = clock
+        self.events: list[TimelineEvent] = []
+        self._numbers: dict[ObjectKey, list[int]] = {}
+        self.cause: int | None = None
+        """What the step that runs now follows from, if that is known."""
+        self.results = 0
+        """How many results of rules there were without the skipped ones."""
+        self.skipped = 0
+
+    def count_results(self, key: ObjectKey, results: int, skipped: int) -> None:
+        """Add to the results of rules those about an object, but for what nobody brought."""
+        if (key.kind, key.name) not in OF_EVERY_NAMESPACE:
+            self.results += results
+            self.skipped += skipped
+
+    def record(
+        self,
+        actor: str,
+        action: str,
+        key: ObjectKey,
+        *,
+        outcome: str = "done",
+        message: str = "",
+    ) -> TimelineEvent:
+        """Add an event that happens now, and return it."""
+        event = TimelineEvent(
+            number=len(self.events),
+            time=self._clock.elapsed,
+            actor=actor,
+            action=action,
+            object=key,
+            outcome=outcome,
+            message=message,
+            cause=self.cause,
+        )
+        self.events.append(event)
+        self._numbers.setdefault(key, []).append(event.number)
+        return event
+
+    def about(self, key: ObjectKey) -> Sequence[int]:
+        """Return the numbers of the events about an object, in order."""
+        return self._numbers.get(key, ())
+
+    def first_about(self, key: ObjectKey, start: int = 0) -> int | None:
+        """Return the number of the first event about an object, from a number on."""
+        numbers = self.about(key)
+        at = bisect_left(numbers, start)
+        return numbers[at] if at < len(numbers) else None
+
+    @contextmanager
+    def following(self, cause: int | None) -> Iterator[None]:
+        """Let what is recorded inside follow from an event."""
+        before, self.cause = self.cause, cause
+        try:
+            yield
+        finally:
+            self.cause = before
+
+    def amend(
+        self,
+        event: TimelineEvent,
+        *,
+        before: Json = None,
+        after: Json = None,
+        policies: tuple[str, ...] = (),
+        obstacles: tuple[Obstacle, ...] = (),
+    ) -> TimelineEvent:
+        """Add objects, policies and obstacles to an event, and return it as it is now."""
+        fuller = event._replace(
+            before=before if before is not None else event.before,
+            after=after if after is not None else event.after,
+            policies=policies or event.policies,
+            obstacles=obstacles or event.obstacles,
+        )
+        self.events[event.number] = fuller
+        return fuller
+
+    def add_errors(
+        self, event: TimelineEvent, unevaluated: tuple[Unevaluated, ...]
+    ) -> TimelineEvent:
+        """Add rules that could not be evaluated to an event, and return it as it is now."""
+        if not unevaluated:
+            return event
+        fuller = event._replace(unevaluated=tuple(dict.fromkeys(unevaluated)))
+        self.events[event.number] = fuller
+        return fuller
+
+    def settle(
+        self, event: TimelineEvent, *, obstacles: tuple[Obstacle, ...], failed: bool, given_up: bool
+    ) -> TimelineEvent:
+        """Say how an event ended that others followed from meanwhile, and return it so."""
+        outcome = "failed" if failed else event.outcome
+        ended = event._replace(outcome=outcome, obstacles=obstacles, given_up=given_up)
+        self.events[event.number] = ended
+        return ended

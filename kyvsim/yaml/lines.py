@@ -1,0 +1,571 @@
+"""Plain block YAML read by lines: what a line says is worked out once for each text of a line.
+
+It reads what manifests are made of, and nothing else: whatever a line may mean besides is Unusual
+and left to libyaml. So it gives what `yaml_text` gives, only quicker where texts have much in
+common.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from itertools import islice
+from operator import length_hint
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.objects import MAP_FIELDS, MAX_DEPTH, Json
+from kyvsim.yaml.document import Keys, YamlError, read_first
+from kyvsim.yaml.scalars import (
+    MEANINGS,
+    NUMBER_ENDS,
+    ScalarError,
+    plain_float_value,
+    plain_key,
+    plain_value,
+)
+
+# What one line of plain block YAML says, and texts of several lines.
+
+
+class Unusual(Exception):  # noqa: N818 — no fault: another reader knows what it means
+    """A text has something that is not read by lines."""
+
+
+Line: TypeAlias = tuple[int, int, str | None, Json, int]
+"""What a line says: what follows it, its level, its key, its value, and for what stands behind a
+dash twice its column, else 0.
+
+The level of the entry of a map is twice its column, that of the item of a list the same and one:
+what is inside of something has a greater one.
+"""
+
+NOTHING, PARTS, MAP_PARTS, TEXT, BLOCK, QUOTED = range(6)
+"""What may follow a line: nothing of it, what it holds, the same where it may not be null, more of
+the text that it goes on with, the text of a block, the rest of a quoted text."""
+
+SKIPPED: Line = (NOTHING, -2, None, None, 0)
+"""What a blank line or a comment says."""
+
+_LONGEST_KEY = 500
+"""libyaml takes none of over 1,024 characters."""
+
+# Repeated groups are possessive: a repetition that may be taken back costs fifty bytes for each
+# character, and a line may be as long as a file.
+_LINE = re.compile(
+    r"( *)(- +)?(?:((?:[A-Za-z0-9_./$(]|[=+^<]\()(?:[^\s:#]++|:(?=\S))*+|\"[^\"\\]*\"|'[^']*')"
+    r" *:(?: +|\Z))?(.*)\Z"
+)
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9/._@-]*+(?::[A-Za-z0-9/._@-]++)*+\Z")
+_END = r"(?: +#.*)? *\Z"
+_DOUBLE_QUOTED = re.compile(r'"((?:[^"\\]++|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*+)"' + _END)
+_SINGLE_QUOTED = re.compile(r"'((?:[^']++|'')*+)'" + _END)
+_ITEM = r"""[A-Za-z][A-Za-z0-9/._-]*|"[^"\\,]*"|'[^',]*'"""
+_EMPTY = re.compile(r"(?:(\{)\}|\[\])" + _END)
+_ITEMS = re.compile(rf"\[ *((?:{_ITEM})(?:, (?:{_ITEM}))*+) *\]" + _END)
+"""A list of words in one line."""
+_HEADER = re.compile(r"([|>][+-]?)" + _END)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_NO_PLAIN_START = frozenset("&*!%@`,]}")
+_INDICATORS = ("- ", ": ", "? ")
+_TEXT = re.compile(r" *[A-Za-z0-9`'\"(](?:[^:#]++|:(?=\S)|(?<=\S)#)*+\Z")
+"""What a line can only say if a text of the line before goes on there."""
+_UNEVEN = re.compile(r"\A\n|\n[ \t\n]")
+"""Lines that do not simply fold: such as are blank or indented."""
+
+
+ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+"""Characters that texts on a line do not hold."""
+_ODD_IN_BLOCK = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+
+
+def _is_odd(text: str) -> bool:
+    return not (text.isascii() and text.isprintable()) and ODD.search(text) is not None
+
+
+def line_reader(*, floats: bool) -> Callable[[str], Line]:
+    """Return what reads a line; it raises Unusual. `floats` is as for `load_one`."""
+    value_of = plain_float_value if floats else plain_value
+
+    @lru_cache(maxsize=1 << 12)
+    def head(text: str) -> Line:
+        return _line(text + ":", floats=floats)
+
+    def read(text: str) -> Line:
+        # Most lines never seen before have a key that was, and a word.
+        start, colon, word = text.partition(": ")
+        if colon and _WORD.match(word) and len(start) < _LONGEST_KEY:
+            follows, level, key, _, inner = head(start)
+            if follows == PARTS:
+                # Most are text, and no two are alike: names, and amounts such as `64Mi`.
+                is_text = word[0] > "9" or word[-1] not in NUMBER_ENDS
+                if is_text and word not in MEANINGS:
+                    return NOTHING, level, key, word, inner
+                try:
+                    return NOTHING, level, key, value_of(word), inner
+                except ScalarError as error:
+                    raise Unusual from error
+        return _line(text, floats=floats)
+
+    return read
+
+
+def _line(text: str, *, floats: bool) -> Line:
+    if _is_odd(text):
+        raise Unusual
+    bare = text.lstrip(" ")
+    if not bare or bare[0] == "#":
+        return SKIPPED
+    found = _LINE.match(text)
+    if found is None or len(found[3] or "") > _LONGEST_KEY:
+        raise Unusual
+    column, dash = len(found[1]), found[2] or ""
+    if not (dash or found[3]):
+        if not _TEXT.match(text):
+            raise Unusual
+        return TEXT, 2 * column, None, None, 0
+    inner = 2 * (column + len(dash)) if dash else 0
+    key = None if found[3] is None else _key(found[3])
+    follows, value = _value(found[4], floats=floats)
+    if key in MAP_FIELDS and value is None:
+        if follows != PARTS:
+            raise Unusual
+        follows = MAP_PARTS
+    if key is None and follows == PARTS:
+        raise Unusual
+    return follows, 2 * column + (1 if dash else 0), key, value, inner
+
+
+def _key(text: str) -> str:
+    if text[0] in "\"'":
+        return text[1:-1]
+    try:
+        return str(plain_key(text))
+    except ScalarError as error:
+        raise Unusual from error
+
+
+def _value(text: str, *, floats: bool) -> tuple[int, Json]:
+    """Return what follows, and the value that stands behind a key or dash."""
+    first = text[:1]
+    if not first or first == "#":
+        return PARTS, None
+    if first in "\"'":
+        return (NOTHING, _quoted(text)) if _ends(text[1:], first) else (QUOTED, text)
+    if first in "|>":
+        found = _HEADER.match(text)
+        if found is None:
+            raise Unusual
+        return BLOCK, found[1]
+    if first in "[{":
+        return NOTHING, _flow(text, floats=floats)
+    return NOTHING, _plain(text, floats=floats)
+
+
+def _quoted(text: str) -> str:
+    if text[0] == "'":
+        single = _SINGLE_QUOTED.match(text)
+        if single is None:
+            raise Unusual
+        return single[1].replace("''", "'")
+    found = _DOUBLE_QUOTED.match(text)
+    if found is None or _SURROGATE.search(found[1]):
+        raise Unusual
+    return str(json.loads(f'"{found[1]}"')) if "\\" in found[1] else found[1]
+
+
+def _flow(text: str, *, floats: bool) -> Json:
+    """Return a list or map that is written in one line, as libyaml reads it."""
+    if "&" in text or "<<" in text or len(text) > _LONGEST_KEY:
+        raise Unusual  # what it names may be used elsewhere; merges are read in several ways
+    empty = _EMPTY.match(text)
+    if empty:
+        return {} if empty[1] else []
+    items = _ITEMS.match(text)
+    if items:
+        return [_item(word, floats=floats) for word in items[1].split(", ")]
+    try:
+        data, ignored_line = read_first(text, floats=floats, keys=Keys.ONCE)
+    except YamlError as error:
+        raise Unusual from error
+    if ignored_line or _has_null_map(data):
+        raise Unusual
+    return data
+
+
+def _item(word: str, *, floats: bool) -> Json:
+    if word[0] in "\"'":
+        return word[1:-1]
+    return plain_float_value(word) if floats else plain_value(word)
+
+
+def _has_null_map(data: Json) -> bool:
+    if data.__class__ is list:
+        return any(map(_has_null_map, data))
+    return data.__class__ is dict and any(
+        (value is None and key in MAP_FIELDS) or _has_null_map(value) for key, value in data.items()
+    )
+
+
+def _plain(text: str, *, floats: bool) -> Json:
+    comment = text.find(" #")
+    word = (text if comment < 0 else text[:comment]).rstrip(" ")
+    if word[0] in _NO_PLAIN_START or word[0:2] in _INDICATORS or word in {"-", "?"}:
+        raise Unusual
+    if ": " in word or word[-1] == ":":
+        raise Unusual
+    try:
+        return plain_float_value(word) if floats else plain_value(word)
+    except ScalarError as error:
+        raise Unusual from error
+
+
+def has_deeper(lines: Sequence[str], start: int, depth: int) -> bool:
+    """Return whether the next line is inside of a key whose map has the level `depth`."""
+    text = lines[start] if start < len(lines) else ""
+    bare = text.lstrip(" ")
+    level = 2 * (len(text) - len(bare)) + bare.startswith("- ")
+    return level > depth and bare[:1] not in {"", "#"}
+
+
+def text_below(lines: Sequence[str], start: int, said: Line) -> tuple[str, int]:
+    """Return the text that a line has below it, and how many lines of it stand there.
+
+    They begin at line `start`. `said` says BLOCK or QUOTED. Raises Unusual.
+    """
+    follows, level, key, begun, inner = said
+    column = (inner if key is not None and inner else level) // 2
+    if follows == QUOTED:
+        return _quoted_below(lines, start, column, begun)
+    return _block_text(lines, start, column, begun)
+
+
+def text_going_on(lines: Sequence[str], start: int, text: str, level: int) -> tuple[str, int]:
+    """Return a text that began one line before with what it goes on with, and how many lines more.
+
+    They begin at line `start` and stand below the level `level`. Raises Unusual.
+    """
+    head = _LINE.match(lines[start - 1])
+    # What was quoted, has a comment behind it or was a block has ended.
+    if head is None or not (head[2] or head[3]) or head[4].rstrip(" ") != text:
+        raise Unusual
+    found = [text]
+    for at in range(start, len(lines)):
+        line = lines[at]
+        bare = line.lstrip(" ")
+        if 2 * (len(line) - len(bare)) <= level or not bare:
+            break
+        if not _TEXT.match(line) or _is_odd(line):
+            raise Unusual
+        found.append(bare.rstrip(" "))
+    whole = " ".join(found)
+    if plain_value(whole) != whole:
+        raise Unusual
+    return whole, len(found) - 1
+
+
+def _quoted_below(lines: Sequence[str], start: int, column: int, begun: str) -> tuple[str, int]:
+    """Return a quoted text that ends in one of the next lines."""
+    mark, found = begun[0], [begun.rstrip(" ")]
+    for end in range(start, len(lines)):
+        line = lines[end]
+        bare = line.strip(" ")
+        if not bare or not line.startswith(" " * (column + 1)) or _is_odd(line):
+            raise Unusual
+        found.append(bare)
+        if _ends(bare, mark):
+            text = " ".join(found)
+            if mark == '"' and "\\" in text:
+                raise Unusual  # what a line end means there depends on what is before it
+            return _quoted(text), len(found) - 1
+    raise Unusual
+
+
+def _ends(text: str, mark: str) -> bool:
+    """Return whether a quoted text, of which this is a part, ends in it, if nothing is escaped."""
+    return mark in (text.replace("''", "") if mark == "'" else text)
+
+
+def _block_text(lines: Sequence[str], start: int, column: int, header: str) -> tuple[str, int]:
+    """Return the text of a block scalar; `column` is that of what it belongs to."""
+    indent, before = _indent(lines, start)
+    if indent <= column or before > indent:
+        raise Unusual
+    margin, found = " " * indent, []
+    end = start
+    for end in range(start, len(lines)):
+        line = lines[end]
+        if line.startswith(margin):
+            found.append(line[indent:])
+        elif not line.strip(" "):
+            found.append("")
+        else:
+            break
+    else:
+        if header[1:] == "+":
+            raise Unusual
+        end = len(lines)
+    text = "\n".join(found)
+    if _ODD_IN_BLOCK.search(text):
+        raise Unusual
+    return _chomped(text, header), end - start
+
+
+def _indent(lines: Sequence[str], start: int) -> tuple[int, int]:
+    """Return the indent of the first line that is not blank, and the greatest of those before."""
+    before = 0
+    for line in lines[start:]:
+        bare = line.lstrip(" ")
+        if bare:
+            return (0 if bare[0] == "\t" else len(line) - len(bare)), before
+        before = max(before, len(line))
+    return 0, before
+
+
+def _chomped(text: str, header: str) -> str:
+    body = text.rstrip("\n")
+    if header[0] == ">":
+        if header[1:] == "+" or not body:
+            raise Unusual
+        body = _folded(body) if _UNEVEN.search(body) else body.replace("\n", " ")
+    if header[1:] == "-":
+        return body
+    return f"{text}\n" if header[1:] == "+" else f"{body}\n"
+
+
+def _folded(text: str) -> str:
+    """Return the lines of a text joined by blanks where neither of two is indented.
+
+    What is indented keeps its line ends; a blank line is the line end that it stands for.
+    """
+    folded, blank_lines, kept = "", 0, True
+    for line in text.split("\n"):
+        if not line:
+            blank_lines += 1
+            continue
+        indented = line[0] in " \t"
+        if folded:
+            folded += "\n" * (blank_lines + 1) if kept or indented else "\n" * blank_lines or " "
+        else:
+            folded = "\n" * blank_lines
+        folded += line
+        blank_lines, kept = 0, indented
+    return folded
+
+
+# Plain block YAML read by lines: what a line says is worked out once for each text of a line.
+#
+# It reads what manifests are made of, and nothing else: whatever a line may mean besides is Unusual
+# and left to libyaml. So it gives what `yaml_text` gives, only quicker where texts have much in
+# common.
+
+
+_LineReader: TypeAlias = Callable[[str], Line]
+
+_SHALLOW = 4
+_FOLD = "\x01"
+"""Stands for the line end and the blanks before a line that is indented by more than four columns:
+such lines are taken together with the one before them, which is indented less."""
+_DEEP = " " * (MAX_DEPTH // 2)
+"""So far is a line indented where data is half as deep as it may be: libyaml counts then."""
+
+_TRIED, _RESTED = 64, 1024
+"""So many texts are read by folds before it is asked whether that pays, and so many without where
+it does not."""
+_BEGINNING = 8
+"""To read what is below a line for the first time takes as long as so many lines more."""
+_KEPT = 1 << 13
+"""So many lines of each generation are kept: more do not make dumps quicker to read."""
+_LONGEST_KEPT = 1_500
+
+
+class _Lines(dict[str, Line]):
+    """What lines say, by their texts: who asks for one that is not kept has it read.
+
+    Those that were asked for lately are kept, as two generations: the older one is forgotten when
+    the younger one is full. Who asks a dict pays for no call where it knows the line.
+    """
+
+    def __init__(self, read: _LineReader) -> None:
+        super().__init__()
+        self._read = read
+        self._older: dict[str, Line] = {}
+
+    def __missing__(self, text: str) -> Line:
+        line = self._older.get(text) or self._read(text)
+        if len(text) <= _LONGEST_KEPT:
+            if len(self) >= _KEPT:
+                self._older = dict(self)
+                self.clear()
+            self[text] = line
+        return line
+
+
+class _Folding:
+    """Whether lines are taken together with deeper ones: it pays where most of these come again.
+
+    Some texts after the other are read so, and what that spared is weighed against what it cost.
+    """
+
+    __slots__ = ("_rest", "_tried", "cost", "spared")
+
+    def __init__(self) -> None:
+        self.spared = 0
+        """Lines that stood below others."""
+        self.cost = 0
+        """Those that were read all the same, and what it takes to begin with them."""
+        self._tried = self._rest = 0
+
+    def pays(self) -> bool:
+        """Return whether to take the lines of the next text together."""
+        if self._rest:
+            self._rest -= 1
+            return False
+        if self._tried == _TRIED:
+            self._rest = _RESTED if self.cost > self.spared else 0
+            self._tried = self.cost = self.spared = 0
+        self._tried += 1
+        return True
+
+
+class _Readers(NamedTuple):
+    """The two ways to read a line."""
+
+    single: _Lines
+    folded: _Lines
+    """With a line come the deeper ones below it."""
+    deep: str
+    """What stands for a fold."""
+    folding: _Folding
+
+
+def read_plain(text: str, *, floats: bool = False, column: int = 0) -> dict[str, Json] | None:
+    """Return the map that a text is, as `load_one` does; None where that is not plain to see.
+
+    If it is, nothing follows after it, no key is there twice, and none of MAP_FIELDS is null. The
+    text ends with a line end. Parts that are written alike may be one object: nobody changes them.
+    `column` is where the map is expected to begin, counted from 0.
+    """
+    found = read_block(text, floats=floats, column=column)
+    return found if found.__class__ is dict else None
+
+
+def read_block(text: str, *, floats: bool = False, column: int = 0) -> Json:
+    """Return the map or list that a text is, as `read_plain` does."""
+    if _FOLD in text or _DEEP in text:
+        return None
+    single, folded, deep, folding = _readers(column, floats=floats)
+    if folding.pays():
+        together = text.replace(deep, _FOLD)
+        folding.spared += (len(text) - len(together)) // (len(deep) - 1)
+        with suppress(Unusual):
+            return _read(together.split("\n"), folded)
+    with suppress(Unusual):
+        return _read(text.split("\n"), single)
+    return None
+
+
+def read_line(text: str) -> Line:
+    """Return what one line of a text that is plain says; raises Unusual."""
+    return _readers(0, floats=False).single[text]
+
+
+@lru_cache(maxsize=8)
+def _readers(column: int, *, floats: bool) -> _Readers:
+    read = line_reader(floats=floats)
+    shallow = column + _SHALLOW
+    deep = "\n" + " " * (shallow + 1)
+    folding = _Folding()
+
+    single = _Lines(read)
+
+    def with_deeper(text: str) -> Line:
+        if _FOLD in text:
+            lines = text.replace(_FOLD, deep).split("\n")
+            folding.cost += len(lines) + _BEGINNING
+            line = _with_deeper(lines, single, shallow)
+        else:
+            line = read(text)
+        if line[0] >= BLOCK:
+            raise Unusual  # lines that are indented less may belong to it
+        return line
+
+    return _Readers(single, _Lines(with_deeper), deep, folding)
+
+
+def _with_deeper(lines: list[str], single: _Lines, shallow: int) -> Line:
+    """Return what a line says together with the deeper ones below it."""
+    _, level, key, _, inner = single[lines[0]]
+    if key is None or level > 2 * shallow + 1:
+        raise Unusual
+    found = _read([*lines, ""], single)
+    if inner > 2 * shallow:
+        return NOTHING, level, None, found[0], inner  # the whole item: nothing adds to it
+    return NOTHING, level, key, (found[0] if inner else found)[key], inner
+
+
+def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve its speed
+    lines: list[str], said: _Lines
+) -> Json:
+    """Return what lines say, the last of which is empty."""
+    root: dict[str, Json] = {}
+    stack: list[tuple[Json, int]] = []
+    container: Json = root
+    depth = -1
+    pending: str | None = ""
+    rest = iter(lines)
+    for text in rest:
+        follows, level, key, value, inner = said[text]
+        if level > depth:
+            if pending is None:
+                at = len(lines) - length_hint(rest) - 1
+                last, begun = _last_text(follows, container)
+                container[last], size = text_going_on(lines, at, begun, depth)
+                next(islice(rest, size - 1, size - 1), None)
+                continue
+            stack.append((container, depth))
+            part: Json = [] if level & 1 else {}
+            container[pending] = part
+            container, depth = part, level
+        elif level < depth:
+            if level == SKIPPED[1]:
+                continue
+            while depth > level:
+                container, depth = stack.pop()
+            if depth != level:
+                raise Unusual
+        if follows >= BLOCK:
+            line = follows, level, key, value, inner
+            value, size = text_below(lines, len(lines) - length_hint(rest), line)
+            next(islice(rest, size, size), None)
+        if inner:
+            if key is None:
+                container.append(value)
+                pending = None
+                continue
+            stack.append((container, depth))
+            container.append({})
+            container, depth = container[-1], inner
+        elif key in container:
+            raise Unusual
+        container[key] = value
+        if not follows or follows >= BLOCK:
+            pending = None
+            continue
+        if follows == TEXT:
+            raise Unusual
+        pending = key
+        if follows == MAP_PARTS and not has_deeper(lines, len(lines) - length_hint(rest), depth):
+            raise Unusual
+    return root.get("")
+
+
+def _last_text(follows: int, container: Json) -> tuple[str | int, str]:
+    """Return where the last text of a list or map stands, and that text; raises Unusual."""
+    last = next(reversed(container)) if container.__class__ is dict else -1
+    text = container[last]
+    if follows != TEXT or text.__class__ is not str:
+        raise Unusual
+    return last, text

@@ -1,0 +1,120 @@
+"""Results are known again by what a walk finds of the shapes of a turn."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from kyvsim.engine.compile.policy_set import _KEPT, Recall
+from kyvsim.engine.prefilter import Both, Each, Entry, Fields, Keys, Value, compile_walk
+
+RESULTS = (SimpleNamespace(message="what a rule said"),)
+
+
+def _field(key, shape, *, absent=True):
+    return Fields((Entry(key, shape, absent),))
+
+
+TEXT = Value(lambda value: value == "a" if value.__class__ is str else None)
+FLAG = _field("a", TEXT, absent=False)
+LIST = _field("l", Each(FLAG))
+NESTED = _field("l", Each(_field("m", Each(TEXT))))
+
+
+def recalled(shape, first, second):
+    """Return whether the results for one object are those for another one, too."""
+    walk = compile_walk([shape, Fields((Entry("other", None, absent=True),))])
+    recall = Recall(walk.marks[:1])
+    assert recall.results(first, walk.trace(first)) is None
+    recall.keep(first, RESULTS)
+    return recall.results(second, walk.trace(second)) is RESULTS
+
+
+@pytest.mark.parametrize(
+    ("shape", "objects"),
+    [
+        (FLAG, [{"a": "b"}, {"a": "c"}, {"a": "b", "other": 1}]),
+        (FLAG, [{}, {"b": "a"}]),
+        (LIST, [{"l": [{"a": "a"}, {"a": "b"}]}, {"l": [{"a": "a", "b": 1}, {"a": "c"}]}]),
+        (NESTED, [{"l": [{"m": ["a"]}, {"m": ["b"]}]}, {"l": [{"m": ["a"]}, {"m": ["c"]}]}]),
+        (Keys("a".__ne__), [{"a": 1}, {"b": 1, "a": 2}]),
+    ],
+)
+def test_objects_of_which_the_same_is_found_have_the_same_results(shape, objects):
+    assert all(recalled(shape, one, other) for one in objects for other in objects)
+
+
+@pytest.mark.parametrize(
+    ("shape", "objects"),
+    [
+        (FLAG, [{"a": "b"}, {}, {"a": "a"}]),
+        (
+            LIST,
+            [
+                {"l": [{"a": "a"}, {"a": "b"}]},
+                {"l": [{"a": "b"}, {"a": "a"}]},
+                {"l": [{"a": "a"}, {}]},
+                {"l": [{"a": "b"}]},
+                {"l": [{"a": "b"}, {"a": "b"}]},
+            ],
+        ),
+        (
+            NESTED,
+            [
+                {"l": [{"m": ["b"]}, {"m": ["a"]}]},
+                {"l": [{"m": ["a"]}, {"m": ["b"]}]},
+                {"l": [{"m": ["b", "a"]}]},
+                {"l": [{"m": ["a", "b"]}, {}]},
+                {"l": [{"m": []}, {"m": ["a", "b"]}]},
+            ],
+        ),
+        (Both((FLAG, _field("b", TEXT))), [{"a": "b"}, {"a": "a", "b": "b"}, {"a": "b", "b": "b"}]),
+        (Fields((Entry("a", None, absent=True), *FLAG.entries)), [{}, {"a": "a"}, {"a": "b"}]),
+    ],
+)
+def test_others_have_not(shape, objects):
+    every = [(one, other) for one in objects for other in objects if one is not other]
+    assert [pair for pair in every if recalled(shape, *pair)] == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "obj"),
+    [
+        (FLAG, {"a": 1.0}),
+        (FLAG, {"a": {}}),
+        (FLAG, []),
+        (LIST, {"l": "b"}),
+        (LIST, {"l": [{"a": "b"}, None]}),
+        (Keys({}.get), {"a": 1}),
+        (Keys("a".__ne__), [1]),
+    ],
+)
+def test_what_is_not_wholly_known_is_neither_kept_nor_known(shape, obj):
+    assert not recalled(shape, obj, obj)
+
+
+def test_results_are_kept_for_the_object_that_was_asked_for():
+    walk = compile_walk([FLAG])
+    recall, obj = Recall(walk.marks), {"a": "b"}
+    recall.keep(obj, RESULTS)
+    assert recall.results(obj, walk.trace(obj)) is None
+    recall.keep({"a": "b"}, RESULTS)
+    assert recall.results(obj, walk.trace(obj)) is None
+
+
+def test_equal_results_are_the_same_ones_and_others_are_not():
+    recall = Recall(())
+    said = [(SimpleNamespace(message="no", path=path),) for path in "aab"]
+    first, second, other = (recall.keep({}, results) for results in said)
+    assert first is second is said[0]
+    assert other is said[2]
+
+
+def test_it_begins_anew_where_too_much_is_known():
+    walk = compile_walk([LIST])
+    recall = Recall(walk.marks)
+    objects = [{"l": [{"a": "a"}] * size} for size in range(_KEPT + 1)]
+    for obj in objects:
+        assert recall.results(obj, walk.trace(obj)) is None
+        recall.keep(obj, RESULTS)
+        assert recall.results(obj, walk.trace(obj)) is RESULTS
+    assert recall.results(objects[0], walk.trace(objects[0])) is None

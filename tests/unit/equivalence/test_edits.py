@@ -1,0 +1,184 @@
+import pytest
+
+from kyvsim.equivalence.edits import edits
+from kyvsim.equivalence.types import keys_meant, of_one_shape
+from kyvsim.model.mention import Hole
+from kyvsim.patch.merge_types import find_type
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "a"},
+    "spec": {"containers": [{"name": "a", "image": "nginx"}]},
+}
+IMAGE = ("spec", "containers", Hole.ELEMENT, "image")
+TYPE = find_type("v1", "Pod")
+
+
+def results(way, values=(), chosen=0, obj=POD, sizes=()):
+    return [edit(obj) for edit in edits(TYPE, way, values, sizes)[chosen]]
+
+
+def images(obj):
+    """The images of an object's containers, None where it has no list of such."""
+    spec = obj.get("spec")
+    found = spec.get("containers") if isinstance(spec, dict) else None
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        return None
+    return [one.get("image") for one in found]
+
+
+def test_a_value_is_set_in_the_first_element():
+    assert ["redis"] in [images(one) for one in results(IMAGE, ["redis"])]
+
+
+def test_what_is_asked_for_is_also_taken_away_with_all_that_is_around_it():
+    found = results(IMAGE, ["redis"])
+    assert {"name": "a"} in [one["spec"]["containers"][0] for one in found if images(one) == [None]]
+    assert any(one.get("spec") == {} for one in found)
+    assert any("spec" not in one for one in found)
+
+
+def test_a_further_element_stands_behind_and_before():
+    found = [images(one) for one in results(IMAGE, ["redis"])]
+    assert ["nginx", "redis"] in found
+    assert ["redis", "nginx"] in found
+    assert [] in found
+
+
+def test_elements_that_are_made_have_what_they_need():
+    way = ("spec", "initContainers", Hole.ELEMENT, "image")
+    made = results(way, ["redis"])[0]["spec"]["initContainers"]
+    assert made == [{"name": "b", "image": "redis"}]
+    way = ("spec", "containers", Hole.ELEMENT, "env", Hole.ELEMENT, "valueFrom", "secretKeyRef")
+    made = results((*way, "name"), ["a"])[0]["spec"]["containers"][0]["env"]
+    assert made == [{"name": "a", "valueFrom": {"secretKeyRef": {"key": "a", "name": "a"}}}]
+
+
+def test_what_names_an_element_is_a_word_of_its_field():
+    way = ("spec", "containers", Hole.ELEMENT, "ports", Hole.ELEMENT, "hostPort")
+    made = results(way, [80])[0]["spec"]["containers"][0]["ports"]
+    assert made == [{"containerPort": 1, "protocol": "TCP", "hostPort": 80}]
+
+
+def test_lists_do_not_grow_without_end():
+    many = {**POD, "spec": {"containers": [{"name": str(n), "image": "a"} for n in range(3)]}}
+    assert max(len(images(one) or ()) for one in results(IMAGE, ["redis"], obj=many)) == 3
+
+
+def test_values_of_other_types_are_odd():
+    odd = [images(one) for one in results(IMAGE, ["redis"], chosen=1)]
+    assert [None] in odd
+    assert [0] in odd
+    plain = [images(one) for one in results(IMAGE, ["redis"])]
+    assert [0] not in plain
+
+
+def test_the_object_itself_stays_as_it_is():
+    before = repr(POD)
+    results(IMAGE, ["redis"])
+    results(IMAGE, ["redis"], chosen=1)
+    assert repr(POD) == before
+
+
+def test_a_list_of_which_nothing_is_written_gets_an_element():
+    made = [one["spec"].get("volumes") for one in results(("spec", "volumes")) if "spec" in one]
+    assert [{"name": "a"}] in made
+
+
+@pytest.mark.parametrize("way", [("spec", "containers"), IMAGE[:-1]])
+def test_where_a_list_is_counted_it_has_as_many_elements_or_one_more(way):
+    sizes = {len(images(one) or ()) for one in results(way, sizes=[4])}
+    assert {3, 4, 5} <= sizes
+    names = [
+        [one["name"] for one in obj["spec"]["containers"]]
+        for obj in results(way, sizes=[4])
+        if len(images(obj) or ()) == 4
+    ]
+    assert len(set(names[0])) == 4
+
+
+def test_where_a_text_is_counted_it_is_as_long_or_longer():
+    way = ("metadata", "name")
+    names = [one.get("metadata", {}).get("name") for one in results(way, sizes=[8])]
+    assert {"a" * 8, "a" * 9, "a" * 7} <= set(names)
+
+
+def test_amounts_that_are_asked_for_are_amounts():
+    way = ("spec", "containers", Hole.ELEMENT, "resources", "limits")
+    limits = [
+        one["spec"]["containers"][0].get("resources", {}).get("limits")
+        for one in results(way)
+        if images(one)
+    ]
+    assert {"cpu": "1"} in limits
+
+
+def test_a_key_that_somebody_chose_also_gives_way_to_another_one():
+    way = ("spec", "containers", Hole.ELEMENT, "resources", "limits", "memory")
+    obj = {**POD, "spec": {"containers": [{"name": "a", "resources": {"limits": {"memory": "1"}}}]}}
+    limits = [
+        (one["spec"]["containers"][0].get("resources") or {}).get("limits")
+        for one in results(way, ["1"], obj=obj)
+        if images(one)
+    ]
+    assert {"cpu": "1"} in limits
+
+
+def test_a_field_of_a_type_gets_no_other_name():
+    assert not any("other" in one["spec"]["containers"][0] for one in results(IMAGE) if images(one))
+
+
+def test_what_is_no_amount_is_odd():
+    way = ("spec", "containers", Hole.ELEMENT, "resources", "limits", "memory")
+    first = results(way, ["?*"])[0]
+    assert first["spec"]["containers"][0]["resources"]["limits"] == {"memory": "1"}
+
+
+def test_keys_that_a_policy_lists_are_entries_of_the_map():
+    labels, volumes = ("metadata", "labels", Hole.KEY), ("spec", "volumes", Hole.ELEMENT, Hole.KEY)
+    found = [*keys_meant(TYPE, {labels: ("a.com/team", "no key /"), volumes: ()})]
+    assert ("metadata", "labels", "a.com/team") in found
+    assert ("metadata", "labels", "no key /") not in found
+    assert ("spec", "volumes", Hole.ELEMENT, "hostPath") in found
+    assert not [*keys_meant(None, {labels: ("a",)})]
+
+
+def test_where_nobody_knows_types_the_first_way_says_what_is_a_list():
+    listed, mapped = ("spec", "data", Hole.ELEMENT, "a"), ("spec", "data", Hole.KEY)
+    assert [*of_one_shape([listed, mapped, ("spec", "b")])] == [listed, ("spec", "b")]
+    assert [*of_one_shape([mapped, listed])] == [mapped]
+
+
+def test_of_parts_that_exclude_each_other_one_is_left():
+    container = ("spec", "containers", Hole.ELEMENT)
+    probe = {"tcpSocket": {"port": 80}}
+    obj = {**POD, "spec": {"containers": [{"name": "a", "image": "b", "startupProbe": probe}]}}
+    way = (*container, "startupProbe", "httpGet", "port")
+    made = [_at(one, way[:-2]) or {} for one in results(way, [8080], obj=obj)]
+    assert {"httpGet": {"port": 8080}} in made
+    assert not any({"httpGet", "tcpSocket"} <= one.keys() for one in made)
+
+
+@pytest.mark.parametrize(
+    ("way", "value"),
+    [
+        (("metadata", "labels", "a"), "*"),
+        (("spec", "volumes", Hole.ELEMENT, "emptyDir", "sizeLimit"), "-1Gi"),
+        (("spec", "containers", Hole.ELEMENT, "ports", Hole.ELEMENT, "containerPort"), 0),
+    ],
+)
+def test_what_an_api_server_refuses_comes_last(way, value):
+    plain, odd = edits(TYPE, way, [value])
+    assert plain
+    assert any(_at(edit(POD), way) == value for edit in odd)
+    assert not any(_at(edit(POD), way) == value for edit in plain)
+
+
+def _at(value, way):
+    for step in way:
+        if step is Hole.ELEMENT:
+            value = value[0] if isinstance(value, list) and value else None
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,51 @@
+"""UpdateRequests as they are stored."""
+
+from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
+from kyvsim.simulator.background.update_requests import (
+    GENERATE,
+    Work,
+    in_batches,
+    recorded,
+    request_of,
+    rule_context,
+    submit,
+)
+from kyvsim.simulator.kyverno.configuration import ADMISSION
+
+
+def test_request_comes_back_as_it_was_recorded(cluster, obj):
+    user = UserInfo("jane", "1", ("dev",), roles=("default:r",), cluster_roles=("c",))
+    details = {"uid": "u", "resource": {"group": "", "version": "v1", "resource": "pods"}}
+    old, new = obj("Pod", "a", "shop"), obj("Pod", "a", "shop", spec={})
+    request = AdmissionRequest(Operation.UPDATE, new, old, "shop", user, details=details)
+    assert request_of(recorded(request), cluster.parts.store) == request
+
+
+def test_no_request_is_recorded_as_none(cluster):
+    assert request_of(recorded(None), cluster.parts.store) is None
+
+
+def test_batches_hold_a_hundred_contexts():
+    work = Work(GENERATE, "p", tuple(rule_context("r", {}) for _ in range(250)))
+    assert [len(one.contexts) for one in in_batches(work)] == [100, 100, 50]
+    assert list(in_batches(Work(GENERATE, "p"))) == []
+
+
+def test_update_request_is_pending_and_labelled(cluster, told):
+    trigger = {"apiVersion": "v1", "kind": "Pod", "namespace": "d", "name": "x", "uid": "u"}
+    submit(Work(GENERATE, "ns/p", (rule_context("r", trigger),)), cluster.parts, ADMISSION)
+    (stored,) = cluster.parts.store.list("kyverno.io/v2", "UpdateRequest", "kyverno")
+    assert stored["metadata"]["name"].startswith("ur-")
+    assert stored["metadata"]["labels"] == {"generate.kyverno.io/policy-name": "p"}
+    assert stored["status"] == {"state": "Pending"}
+    (event,) = told("update-request")
+    assert (event.message, event.policies) == ("generate for Pod d/x", ("ns/p/r",))
+
+
+def test_no_more_are_written_than_the_threshold_allows(cluster, admin, told):
+    key = ObjectKey("v1", "ConfigMap", "kyverno", "kyverno")
+    admin.merge(key, {"data": {"updateRequestThreshold": "1"}})
+    for _ in range(2):
+        submit(Work(GENERATE, "p", (rule_context("r", {}),)), cluster.parts, ADMISSION)
+    assert [one.outcome for one in told("update-request")] == ["done", "skipped"]

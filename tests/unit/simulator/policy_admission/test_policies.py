@@ -1,0 +1,169 @@
+"""What a cluster says of policies: refusals and warnings that need one."""
+
+import pytest
+
+from kyvsim.kubernetes.objects import ObjectKey
+
+GENERATE = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "name": "made",
+    "namespace": "default",
+    "data": {"data": {"a": "1"}},
+}
+DENY = {"validate": {"message": "no", "deny": {}}}
+UNKNOWN = "unable to convert GVK to GVR for kinds Gizmo, err: resource not found"
+
+
+def matching(*kinds):
+    return {"match": {"any": [{"resources": {"kinds": list(kinds)}}]}}
+
+
+@pytest.fixture
+def said(admin):
+    """Return what gives the end of the refusal of a creation."""
+
+    def told(policy):
+        error = admin.create(policy).error
+        return error.message.partition(" denied the request: ")[2] if error else ""
+
+    return told
+
+
+def test_policies_are_said_to_be_deprecated(admin, cluster_policy):
+    response = admin.create(cluster_policy("p", DENY))
+    assert response.ok
+    assert response.warnings[-1].startswith("ClusterPolicy (kyverno.io) is deprecated")
+
+
+def test_generation_without_rights_is_refused(said, cluster_policy):
+    rule = {"generate": {**GENERATE, "kind": "ServiceAccount", "synchronize": True}}
+    user = "system:serviceaccount:kyverno:kyverno-background-controller"
+    assert said(cluster_policy("p", rule)) == (
+        f"path: spec.rules[0].generate..: {user} requires permissions create,update,delete"
+        " for resource v1/ServiceAccount in namespace default"
+    )
+
+
+def test_generation_has_no_cel_preconditions(said, cluster_policy):
+    reason = "path: spec.rules[0].generate..: celPrecondition can only be used with validate.cel"
+    for conditions in ([{"name": "a", "expression": "true"}], []):
+        rule = {"generate": GENERATE, "celPreconditions": conditions}
+        assert said(cluster_policy("p", rule)) == reason
+
+
+def test_a_derived_rule_without_a_body_is_refused(said, cluster_policy):
+    told = said(cluster_policy("p", {"validate": {"anyPattern": []}, **matching("Pod")}))
+    assert told.startswith("path: spec.rules[1].validate..: one of pattern, anyPattern")
+
+
+def test_rights_are_not_looked_at_for_variable_kinds(said, cluster_policy):
+    kind = "{{ request.object.data.kind }}"
+    assert not said(cluster_policy("p", {"generate": {**GENERATE, "kind": kind}}))
+
+
+def test_mutation_without_rights_is_refused(said, cluster_policy):
+    target = {"apiVersion": "batch/v1", "kind": "Job", "namespace": "default", "name": "j"}
+    patch = {"targets": [target], "patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}}
+    told = said(cluster_policy("p", {"mutate": patch}))
+    assert told.startswith("path: spec.rules[0].mutate.targets.: auth check fails, additional")
+    assert told.endswith(
+        "requires permissions update for resource batch/v1/Job in namespace default"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"kind": "ClusterRole", "apiVersion": "rbac.authorization.k8s.io/v1"}, "must not be set"),
+        ({"namespace": ""}, "target namespace must be set for a namespaced resource"),
+    ],
+)
+def test_scopes_of_targets_are_those_of_the_cluster(said, cluster_policy, changes, told):
+    assert told in said(cluster_policy("p", {"generate": {**GENERATE, **changes}}))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "refusal", "warning"),
+    [
+        (["Gizmo"], f"path: spec.rules[0].match.any[0].kinds: {UNKNOWN}", ""),
+        (["Pod", "Gizmo"], "", f"the kind defined in the all match resource is invalid: {UNKNOWN}"),
+        (["Pod"], "", ""),
+    ],
+)
+def test_unknown_kinds(admin, cluster_policy, kinds, refusal, warning):
+    response = admin.create(cluster_policy("p", {**DENY, **matching(*kinds)}))
+    assert (response.error.message if response.error else "").endswith(refusal)
+    assert response.ok is not bool(refusal)
+    assert (warning in response.warnings) is bool(warning)
+
+
+@pytest.mark.parametrize(("background", "ok"), [(True, False), (False, True)])
+def test_subresources_are_not_scanned(admin, cluster_policy, background, ok):
+    policy = cluster_policy("p", {**DENY, **matching("Pod/exec")}, background=background)
+    assert admin.create(policy).ok is ok
+
+
+def test_all_faults_of_the_structure_are_told_together(said, cluster_policy):
+    rules = [{**DENY, "name": "same"}, {**DENY, "name": "same"}]
+    told = said(cluster_policy("p" * 64, *rules))
+    assert told.startswith("[name: Too long: may not be more than 63 bytes, ")
+
+
+@pytest.mark.parametrize(
+    ("synchronize", "change", "ok"),
+    [
+        (True, {"data": {"data": {"a": "2"}}}, True),
+        (True, {"match": matching("Secret")["match"]}, False),
+        (False, {"match": matching("Secret")["match"]}, True),
+        (False, {"preconditions": {"all": []}}, False),
+    ],
+)
+def test_generate_rules_change_only_where_targets_are_not_lost(
+    put, admin, cluster_policy, synchronize, change, ok
+):
+    target = {**GENERATE, "synchronize": synchronize}
+    rule = {"generate": target, **matching("Secret", "Namespace")}
+    put(cluster_policy("p", rule))
+    if "data" in change:
+        change = {"generate": {**target, **change}}
+    response = admin.update(cluster_policy("p", {**rule, **change}))
+    assert response.ok is ok
+    if not ok:
+        assert response.error.message.endswith(
+            "changes of immutable fields of a rule spec in a generate rule is disallowed"
+        )
+
+
+def test_a_moved_target_is_warned_of(put, admin, cluster_policy):
+    put(cluster_policy("p", {"generate": GENERATE}))
+    response = admin.update(cluster_policy("p", {"generate": {**GENERATE, "name": "other"}}))
+    assert response.ok
+    assert "could result in stale targets" in response.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "ok"), [("request.operation == 'CREATE'", True), ("1 +", False), ("1", False)]
+)
+def test_conditions_of_webhooks_are_compiled(admin, cluster_policy, expression, ok):
+    condition = {"name": "c", "expression": expression}
+    policy = cluster_policy("p", DENY, webhookConfiguration={"matchConditions": [condition]})
+    assert admin.create(policy).ok is ok
+
+
+def test_a_policy_without_rights_to_report_is_let_in_with_a_warning(admin, cluster_policy):
+    binding = ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "")
+    for name in ("kyverno:reports-controller", "kyverno:reports-controller:view"):
+        admin.delete(ObjectKey(*binding, name))
+    response = admin.create(cluster_policy("p", DENY))
+    assert response.ok
+    assert response.warnings[0] == (
+        "system:serviceaccount:kyverno:kyverno-reports-controller"
+        " requires permissions get,list,watch for resource Pod"
+    )
+
+
+def test_the_timeline_leaves_out_that_a_kind_is_deprecated(put, cluster, cluster_policy):
+    put(cluster_policy("p", {**DENY, **matching("Pod", "Gizmo")}))
+    told = next(one for one in cluster.parts.timeline.events if one.object.kind == "ClusterPolicy")
+    assert told.message.endswith(UNKNOWN)

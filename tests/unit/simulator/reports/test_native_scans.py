@@ -1,0 +1,363 @@
+"""What Kyverno's scans tell of Kubernetes' own admission policies."""
+
+import pytest
+
+from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.model.installation import Installation
+from kyvsim.simulator.server.client import ADMIN
+
+NATIVE = "admissionregistration.k8s.io/v1"
+LABEL = "reports.kyverno.io/enabled"
+FEW = {"expression": "object.spec.replicas <= 3", "message": "too many"}
+
+
+def rules(resource="deployments", group="apps"):
+    named = {"apiGroups": [group], "apiVersions": ["v1"], "resources": [resource]}
+    return {"resourceRules": [{**named, "operations": ["CREATE", "UPDATE"]}]}
+
+
+@pytest.fixture
+def native(obj):
+    def make(*validations, label="true", **spec):
+        spec = {"matchConstraints": rules(), "validations": list(validations) or [FEW], **spec}
+        meta = {"labels": {LABEL: label}} if label else {}
+        kind = "ValidatingAdmissionPolicy"
+        return obj(kind, "few", api_version=NATIVE, metadata=meta, spec=spec)
+
+    return make
+
+
+@pytest.fixture
+def binding(obj):
+    def make(name="b", labels=None, **spec):
+        spec = {"policyName": "few", "validationActions": ["Audit"], **spec}
+        kind = "ValidatingAdmissionPolicyBinding"
+        return obj(kind, name, api_version=NATIVE, metadata={"labels": labels or {}}, spec=spec)
+
+    return make
+
+
+@pytest.fixture
+def results(cluster):
+    def read(namespace="default"):
+        cluster.parts.scheduler.advance(120)
+        reports = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", namespace)
+        return [one for report in reports for one in report["results"]]
+
+    return read
+
+
+def told(results):
+    return [(one["result"], one.get("message", "")) for one in results]
+
+
+def test_an_entry_says_which_policy_and_binding_it_is_of(put, native, binding, deployment, results):
+    put(deployment(replicas=5), native(), binding())
+    (entry,) = results()
+    assert {name: value for name, value in entry.items() if name != "timestamp"} == {
+        "source": "ValidatingAdmissionPolicy",
+        "policy": "few",
+        "rule": "few",
+        "message": "too many",
+        "result": "fail",
+        "scored": True,
+        "properties": {"binding": "b", "process": "background scan"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("validation", "expected"),
+    [
+        ({"expression": "true"}, ("pass", "")),
+        ({"expression": "false"}, ("fail", "failed expression: false")),
+        (
+            {"expression": "object.x == 1"},
+            ("error", "expression 'object.x == 1' resulted in error: no such key: x"),
+        ),
+        ({"expression": "has(request.userInfo.username)"}, ("pass", "")),
+    ],
+)
+def test_results_are_those_of_a_creation(put, native, deployment, results, validation, expected):
+    put(deployment(), native(validation))
+    assert told(results()) == [expected]
+
+
+def test_conditions_that_do_not_hold_skip(put, native, deployment, results):
+    put(deployment(), native(matchConditions=[{"name": "c", "expression": "false"}]))
+    assert told(results()) == [("skip", "match conditions aren't met")]
+
+
+@pytest.mark.parametrize("label", [None, "false"])
+def test_policies_without_the_label_are_not_reported(put, native, deployment, results, label):
+    put(deployment(replicas=5), native(label=label))
+    assert results() == []
+
+
+def test_nothing_is_reported_where_the_installation_says_so(make_cluster, native, deployment):
+    values = {"features": {"validatingAdmissionPolicyReports": {"enabled": False}}}
+    parts = make_cluster(installation=Installation("own", values)).parts
+    for one in (deployment(replicas=5), native()):
+        assert parts.client(ADMIN).create(one).ok
+    parts.scheduler.advance(120)
+    assert not parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
+
+
+def test_the_constraints_of_the_policy_and_of_a_binding_count(
+    put, obj, native, binding, deployment, results
+):
+    selector = {"namespaceSelector": {"matchLabels": {"stage": "test"}}}
+    put(obj("Namespace", "test", metadata={"labels": {"stage": "test"}}))
+    put(native(), binding(matchResources=selector))
+    put(deployment("a", "default", replicas=5), deployment("a", "test", replicas=5))
+    put(obj("ConfigMap", "c", "test"))
+    assert results() == []
+    assert told(results("test")) == [("fail", "too many")]
+
+
+def test_the_last_binding_that_matches_counts(put, native, binding, deployment, results):
+    other = {"resourceRules": rules("statefulsets")["resourceRules"]}
+    put(deployment(replicas=5), native(), binding("a"), binding("b"))
+    put(binding("c", matchResources=other))
+    assert [one["properties"]["binding"] for one in results()] == ["b"]
+
+
+def test_a_binding_can_be_left_out_by_a_label(put, native, binding, deployment, results):
+    put(deployment(replicas=5), native(), binding("a"))
+    put(binding("b", labels={"reports.kyverno.io/disabled": ""}))
+    assert [one["properties"]["binding"] for one in results()] == ["a"]
+
+
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap"}
+BY_LABEL = {"selector": {"matchLabels": {"limit": "yes"}}, "parameterNotFoundAction": "Allow"}
+ONE = {"expression": "object.spec.replicas <= int(params.data.most)"}
+SEVERAL = {"expression": "params.items.all(one, object.spec.replicas <= int(one.data.most))"}
+
+
+@pytest.mark.parametrize(
+    ("reference", "names", "validation", "replicas", "result"),
+    [
+        ({"name": "a"}, "a", ONE, 4, "fail"),
+        ({"name": "a"}, "a", ONE, 3, "pass"),
+        (BY_LABEL, "a", ONE, 4, "fail"),
+        (BY_LABEL, "ab", SEVERAL, 4, "fail"),
+        (BY_LABEL, "ab", SEVERAL, 3, "pass"),
+    ],
+)
+def test_parameters_are_those_of_the_cluster(
+    put, obj, native, binding, deployment, results, reference, names, validation, replicas, result
+):
+    for name in names:
+        meta = {"labels": {"limit": "yes"}}
+        put(obj("ConfigMap", name, "default", metadata=meta, data={"most": "3"}))
+    reference = {"parameterNotFoundAction": "Allow", **reference}
+    put(native(validation, paramKind=CONFIG), binding(paramRef=reference))
+    put(deployment(replicas=replicas))
+    assert [one["result"] for one in results()] == [result]
+
+
+@pytest.mark.parametrize("reference", [{"name": "a"}, BY_LABEL])
+def test_nothing_is_reported_on_an_object_where_parameters_are_missing(
+    put, native, binding, deployment, cluster_policy, results, cluster, reference
+):
+    put(deployment(), native(ONE, paramKind=CONFIG))
+    put(binding(paramRef={"parameterNotFoundAction": "Allow", **reference}))
+    match = {"any": [{"resources": {"kinds": ["Deployment"]}}]}
+    put(cluster_policy("p", {"match": match, "validate": {"deny": {}}}, background=True))
+    assert results() == []
+    events = cluster.parts.timeline.events
+    told = [(event.action, one) for event in events for one in event.unevaluated]
+    assert ("give up scan", ("few", "no params found")) in told
+
+
+def test_entries_go_with_the_policy(put, admin, native, deployment, results):
+    put(deployment(replicas=5), native())
+    assert results()
+    admin.delete(ObjectKey(NATIVE, "ValidatingAdmissionPolicy", "", "few"))
+    assert results() == []
+
+
+def test_a_changed_policy_is_asked_again(put, admin, native, deployment, results):
+    put(deployment(replicas=5), native())
+    assert told(results()) == [("fail", "too many")]
+    admin.update(native({"expression": "true"}))
+    assert told(results()) == [("pass", "")]
+
+
+def test_failures_are_told_by_events(put, native, deployment, cluster):
+    put(deployment(replicas=5), native())
+    cluster.parts.scheduler.advance(120)
+    found = [
+        (one["involvedObject"]["kind"], one["reason"], one["message"])
+        for one in cluster.parts.store.list("v1", "Event", "")
+        if one["reportingComponent"] == "kyverno-scan"
+    ]
+    note = "Deployment default/web: [few] fail; too many"
+    assert ("ValidatingAdmissionPolicy", "PolicyViolation", note) in found
+    assert ("Deployment", "PolicyViolation", "policy few/few fail: too many") in found
+
+
+ADD = 'Object{metadata: Object.metadata{labels: {"team": "a"}}}'
+TO = 'Object{metadata: Object.metadata{labels: {"team": string(params.data.team)}}}'
+REPORTED = {"features": {"mutatingAdmissionPolicyReports": {"enabled": True}}}
+
+
+@pytest.fixture
+def told_of(make_cluster, deployment):
+    """Return what a scan tells of a Deployment that is there before policies are."""
+
+    def read(*objects, values=REPORTED, **about):
+        parts = make_cluster(installation=Installation("own", values)).parts
+        for one in (deployment(**about), *objects):
+            assert parts.client(ADMIN).create(one).ok
+        parts.scheduler.advance(120)
+        reports = parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
+        rows = [(one["result"], one["message"]) for each in reports for one in each["results"]]
+        events = parts.timeline.events
+        lost = [one for event in events for one in event.unevaluated]
+        return reports, rows, lost
+
+    return read
+
+
+@pytest.fixture
+def changing(obj):
+    def make(expression=ADD, label="true", **spec):
+        merge = {"patchType": "ApplyConfiguration"}
+        merge["applyConfiguration"] = {"expression": expression}
+        spec = {
+            "matchConstraints": rules(),
+            "reinvocationPolicy": "Never",
+            "failurePolicy": "Fail",
+            "mutations": [merge],
+            **spec,
+        }
+        meta = {"labels": {LABEL: label}}
+        kind = "MutatingAdmissionPolicy"
+        return obj(
+            kind,
+            "add",
+            api_version="admissionregistration.k8s.io/v1beta1",
+            metadata=meta,
+            spec=spec,
+        )
+
+    return make
+
+
+@pytest.fixture
+def bound(obj):
+    def make(name="b", labels=None, **spec):
+        spec = {"policyName": "add", **spec}
+        return obj(
+            "MutatingAdmissionPolicyBinding",
+            name,
+            api_version="admissionregistration.k8s.io/v1beta1",
+            metadata={"labels": labels or {}},
+            spec=spec,
+        )
+
+    return make
+
+
+UNDONE = ("fail", "mutation is not applied")
+DONE = ("pass", "mutation is successfully applied")
+
+
+def test_an_entry_on_a_change_says_which_policy_and_binding_it_is_of(told_of, changing, bound):
+    reports, *_ = told_of(changing(), bound())
+    (entry,) = reports[0]["results"]
+    assert {name: value for name, value in entry.items() if name != "timestamp"} == {
+        "source": "MutatingAdmissionPolicy",
+        "policy": "add",
+        "rule": "add",
+        "message": "mutation is not applied",
+        "result": "fail",
+        "scored": True,
+        "properties": {"mapBinding": "b", "process": "background scan"},
+    }
+
+
+def test_an_object_that_a_policy_would_not_change_passes(told_of, changing, bound):
+    policy = changing('object.metadata.name == "web" ? Object{} : ' + ADD)
+    assert told_of(policy, bound())[1] == [DONE]
+
+
+def test_conditions_of_a_change_that_do_not_hold_skip(told_of, changing, bound):
+    policy = changing(matchConditions=[{"name": "c", "expression": "false"}])
+    assert told_of(policy, bound())[1] == [("skip", "match conditions aren't met")]
+
+
+def test_a_policy_that_changes_is_asked_without_a_binding_too(told_of, changing):
+    assert told_of(changing())[1] == [UNDONE]
+
+
+@pytest.mark.parametrize(
+    ("label", "values"),
+    [
+        ("false", REPORTED),
+        ("true", {}),
+        ("true", {"features": {"mutatingAdmissionPolicyReports": {"enabled": False}}}),
+    ],
+)
+def test_changes_are_reported_where_label_and_installation_want_it(
+    told_of, changing, bound, label, values
+):
+    assert told_of(changing(label=label), bound(), values=values)[1] == []
+
+
+def test_a_later_binding_is_compared_with_what_the_one_before_made(told_of, changing, bound):
+    left_out = {"reports.kyverno.io/disabled": ""}
+    reports, rows, _ = told_of(changing(), bound("a", left_out), bound("b"))
+    assert rows == [DONE]
+    assert reports[0]["results"][0]["properties"]["mapBinding"] == "b"
+
+
+@pytest.mark.parametrize("unbound", [True, False])
+def test_conditions_that_cannot_be_evaluated_give_up_the_object_but_for_bindings(
+    told_of, changing, bound, unbound
+):
+    condition = {"name": "c", "expression": "object.x == 1"}
+    policy = changing(matchConditions=[condition])
+    _, rows, lost = told_of(*([policy] if unbound else [policy, bound()]))
+    assert rows == []
+    assert [one.rule for one in lost] == (["add"] if unbound else [])
+
+
+@pytest.mark.parametrize("name", ["a", "other"])
+def test_parameters_of_a_change_are_those_of_the_cluster(told_of, changing, bound, obj, name):
+    param = obj("ConfigMap", "a", "default", data={"team": "x"})
+    reference = {"name": name, "parameterNotFoundAction": "Allow"}
+    policy = changing(TO, paramKind=CONFIG)
+    _, rows, lost = told_of(param, policy, bound(paramRef=reference))
+    if name == "a":
+        assert rows == [UNDONE]
+    else:
+        assert rows == []
+        assert [one.rule for one in lost] == ["add"]
+
+
+def test_a_change_that_cannot_be_made_is_not_reported(told_of, changing, bound):
+    policy = changing("Object{metadata: Object.metadata{labels: {'a': object.x}}}")
+    assert told_of(policy, bound())[1:] == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("expression", "note"),
+    [
+        ("Object{}", "Deployment default/web: pass"),
+        (ADD, "Deployment default/web: [add] fail; mutation is not applied"),
+    ],
+)
+def test_scans_by_policies_that_change_are_told_as_checks(
+    put, admin, changing, bound, deployment, cluster, expression, note
+):
+    settings = ObjectKey("v1", "ConfigMap", "kyverno", "kyverno")
+    admin.merge(settings, {"data": {"generateSuccessEvents": "true", "successEventActions": ""}})
+    put(deployment(), changing(expression), bound())
+    cluster.parts.scheduler.advance(120)
+    found = {
+        (one["action"], one["message"])
+        for one in cluster.parts.store.list("v1", "Event", "")
+        if one["involvedObject"]["kind"] == "MutatingAdmissionPolicy"
+    }
+    assert found == {("Resource Passed", note)}

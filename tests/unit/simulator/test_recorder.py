@@ -1,0 +1,68 @@
+"""What the timeline tells of requests: what they were for, and what stood in their way."""
+
+import pytest
+
+from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.model.obstacle import Reason
+from kyvsim.simulator.kyverno.configuration import BACKGROUND, CLEANUP
+from kyvsim.simulator.server import Purpose
+
+
+@pytest.fixture
+def last(cluster):
+    """Return what gives the event of the last request."""
+    return lambda: cluster.parts.timeline.events[-1]
+
+
+def test_a_request_is_told_by_its_purpose(cluster, obj, last):
+    client = cluster.parts.client(BACKGROUND, Purpose("generate", ("p/r",), "for a reason"))
+    client.create(obj("ConfigMap", "c", "default"))
+    assert (last().action, last().policies, last().message) == (
+        "generate",
+        ("p/r",),
+        "for a reason",
+    )
+
+
+def test_purpose_and_denier_are_both_told(cluster, cluster_policy, put, pod, last):
+    rule = {"validate": {"deny": {}, "message": "no", "failureAction": "Enforce"}}
+    audit = {"validate": {"deny": {}, "message": "no", "failureAction": "Audit"}}
+    put(cluster_policy("guard", rule, audit))
+    cluster.parts.client(CLEANUP, Purpose("generate", ("p/r",))).create(pod())
+    assert (last().outcome, last().policies) == ("failed", ("p/r",))
+    may_all = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+    label = "rbac.kyverno.io/aggregate-to-cleanup-controller"
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "all", "labels": {label: "true"}},
+        "rules": [may_all],
+    }
+    put(role)
+    cluster.parts.client(CLEANUP, Purpose("generate", ("p/r",))).create(pod())
+    (obstacle,) = last().obstacles
+    assert (last().outcome, last().policies) == ("denied", ("p/r",))
+    assert (obstacle.reason, obstacle.rules) == (Reason.DENIED, ("guard/rule-0",))
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "reason"),
+    [
+        ("nowhere", "c", Reason.NO_NAMESPACE),
+        ("going", "c", Reason.NAMESPACE_GOES),
+        ("default", "there", Reason.EXISTS),
+        ("default", "Not_Valid", Reason.INVALID),
+    ],
+)
+def test_a_refusal_has_a_reason(admin, obj, last, namespace, name, reason):
+    admin.create(obj("ConfigMap", "there", "default"))
+    going = obj("Namespace", "going", spec={"finalizers": ["kubernetes"]})
+    admin.create(going)
+    admin.delete(ObjectKey("v1", "Namespace", "", "going"))
+    admin.create(obj("ConfigMap", name, namespace))
+    assert [one.reason for one in last().obstacles] == [reason]
+
+
+def test_a_user_without_a_role_lacks_a_right(cluster, obj, last):
+    cluster.parts.client(CLEANUP).create(obj("ConfigMap", "c", "default"))
+    assert [one.reason for one in last().obstacles] == [Reason.NO_RIGHT]
