@@ -202,7 +202,7 @@ _PROBLEMS: Mapping[str, str] = MappingProxyType(
 """What Kubernetes calls problems with fields, and how a sentence about the field goes on."""
 
 
-_LEFT_ALONE = re.compile(
+_LEFT_ALONE = (
     r"metadata\.ownerReferences\.|metadata\.name: Required|spec\.([a-zA-Z.]*\.)?template: Required"
 )
 """Owners were looked at before, some kinds need no name, and tests cut workloads down."""
@@ -211,7 +211,7 @@ _LEFT_ALONE = re.compile(
 def _faults_in(problems: Iterable[str]) -> Iterator[_Fault]:
     """Yield problems in the words of Kubernetes, such as `spec.a[0].b: Invalid value: "c": why`."""
     for text in dict.fromkeys(problems):
-        if _LEFT_ALONE.match(text) is None:
+        if re.match(_LEFT_ALONE, text) is None:
             field, _, problem = text.partition(": ")
             what, _, example = problem.partition(": ")
             yield _Fault(_path_of(field), _PROBLEMS.get(what, what), example)

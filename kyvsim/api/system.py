@@ -1,7 +1,6 @@
 """The machine's clock and chance, for evaluation outside a simulation, and its processors."""
 
 import os
-import random
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -18,7 +17,8 @@ class _SystemClock:
 class _SystemEntropy:
     def below(self, bound: int) -> int:
         """Return a whole number from 0 up to and without `bound`."""
-        return random.SystemRandom().randrange(bound)
+        # Of so many bits that no remainder is noticeably more likely than another.
+        return int.from_bytes(os.urandom(32)) % bound
 
 
 class _LastChance:

@@ -21,7 +21,6 @@ from kyvsim.cli.apply_formats import (
 from kyvsim.cli.apply_jobs import run_in_blocks
 from kyvsim.cli.closing import ClosingLook
 from kyvsim.cli.command import Command
-from kyvsim.cli.explain_run import explain_applied
 from kyvsim.cli.input_options import (
     check_inputs,
     input_options,
@@ -206,6 +205,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     )
     stdin = stdin_for(options, ctx)
     if options["explain"]:
+        from kyvsim.cli.explain_run import explain_applied
+
         return explain_applied((inputs, stdin), options, chosen, ctx)
     if is_spread(options):
         from kyvsim.cli.apply_fleet import apply_fleet  # noqa: PLC0415 — for such runs only

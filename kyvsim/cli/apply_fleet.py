@@ -1,6 +1,7 @@
 """`kyvsim apply` over a fleet (--engine, --partials), and what is shown of partial reports."""
 
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from types import MappingProxyType
@@ -101,7 +102,9 @@ def apply_fleet(
     """Run `kyvsim apply` over a fleet and return its exit status; raises click.ClickException."""
     try:
         with ExitStack() as stack:
-            folder = options["partials"] or stack.enter_context(scratch_folder())
+            folder = options["partials"] or stack.enter_context(
+                scratch_folder(tempfile.gettempdir())
+            )
             store = Store(folder, options["partials_format"] or "jsonl")
             for _ in _with_bar(run_fleet(inputs, stdin, _fleet(store, options))):
                 pass

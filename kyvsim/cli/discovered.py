@@ -8,7 +8,6 @@ it can name digests only of files that it brings as well, not of what the user h
 Codes: KV056 a setting that only the user may choose, KV057 an output that would replace a file.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -145,9 +144,11 @@ def _digest(file: str) -> str:
     """Return the digest of a regular file, "" for all else."""
     if os.path.islink(file) or not os.path.isfile(file):
         return ""
+    from hashlib import file_digest  # noqa: PLC0415 — loads OpenSSL, which few runs need
+
     try:
         with open(file, "rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+            return file_digest(stream, "sha256").hexdigest()
     except OSError:
         return ""
 

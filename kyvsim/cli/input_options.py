@@ -1,7 +1,8 @@
 """What commands that evaluate policies over resources read: its options, and their meaning."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import click
@@ -23,10 +24,8 @@ from kyvsim.cli.parameters import (
 from kyvsim.cli.settings import configuration_files
 from kyvsim.cli.streams import say, stdin_of
 from kyvsim.cli.walking import walking_of, walking_options
-from kyvsim.load.changed import ChangesError, changes_since
 from kyvsim.load.files import Source
 from kyvsim.load.folders import IGNORE_FILE
-from kyvsim.load.rendered import RenderError, rendered_chart, rendered_kustomization
 from kyvsim.load.values import files_of_values, named_user
 from kyvsim.model.request import Operation, PayloadMode
 from kyvsim.report.style import safe_line
@@ -395,6 +394,8 @@ def unchanged_of(
     ref = options["changed"]
     if ref is None:
         return None
+    from kyvsim.load.changed import ChangesError, changes_since
+
     try:
         found = changes_since(ref)
     except ChangesError as error:
@@ -443,14 +444,11 @@ def rendered(options: Mapping[str, Any], ctx: click.Context) -> tuple[Source, ..
         raise click.UsageError("--helm-values goes with --helm", ctx)
     if not is_rendered(options):
         return ()
+    from kyvsim.load.rendered import RenderError, rendered_chart, rendered_kustomization
+
     try:
-        return tuple(_rendered(options))
+        charts = [rendered_chart(chart, options["helm_values"]) for chart in options["helm"]]
+        folders = [rendered_kustomization(folder) for folder in options["kustomize"]]
+        return tuple(chain(*charts, *folders))
     except RenderError as error:
         raise click.ClickException(str(error)) from None
-
-
-def _rendered(options: Mapping[str, Any]) -> Iterator[Source]:
-    for chart in options["helm"]:
-        yield from rendered_chart(chart, options["helm_values"])
-    for folder in options["kustomize"]:
-        yield from rendered_kustomization(folder)

@@ -243,13 +243,13 @@ def _refused(names: tuple[str, ...], bare: bool, message: str) -> Decorator:
     )
 
 
-_SIZE = re.compile(r"(\d+) ?([kmg]?)(?:i?b)?")
+_SIZE = r"(\d+) ?([kmg]?)(?:i?b)?"
 
 
 def _bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int:
     if value is None:
         return 0
-    found = _SIZE.fullmatch(value.strip().lower())
+    found = re.fullmatch(_SIZE, value.strip().lower())
     size = int(found[1]) << 10 * " kmg".index(found[2] or " ") if found else 0
     if not size:
         raise bad_value(ctx, param.opts[-1], f"{value}: not a size such as 8MB")

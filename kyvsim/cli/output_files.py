@@ -17,7 +17,7 @@ from kyvsim.report.style import counted, safe_line
 
 _MODE = 0o666
 """Of files, as the user's umask leaves it."""
-_UNSAFE = re.compile(r"[^\w.:-]|^\.+")
+_UNSAFE = r"[^\w.:-]|^\.+"
 _LONGEST = 200
 """Bytes of a name, with room for what is put behind it: file systems end at 255."""
 
@@ -113,7 +113,7 @@ def file_name(name: str) -> str:
 
     Another one than is asked for is told.
     """
-    plain = _UNSAFE.sub("_", name).encode("utf-8", "replace")
+    plain = re.sub(_UNSAFE, "_", name).encode("utf-8", "replace")
     found = plain[:_LONGEST].decode("utf-8", "ignore")
     if len(plain) > _LONGEST:
         # What is alike so far stays apart.

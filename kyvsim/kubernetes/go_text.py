@@ -138,11 +138,11 @@ def to_json(value: Json) -> str:
     return str(value)
 
 
-_ESCAPED = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+_ESCAPED = "[<>&\u2028\u2029\ud800-\udfff]"
 
 
 def _json_text(text: str) -> str:
-    return _ESCAPED.sub(_escape, json.dumps(text, ensure_ascii=False))
+    return re.sub(_ESCAPED, _escape, json.dumps(text, ensure_ascii=False))
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -16,16 +16,18 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import takewhile
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote as percent_encoded
 from urllib.parse import unquote, urlsplit
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.go_url import UrlError, parse_url
 from kyvsim.kubernetes.objects import Json
-
-if TYPE_CHECKING:
-    from cryptography import x509
 
 _Found: TypeAlias = "x509.Certificate | x509.CertificateSigningRequest"
 _Fields: TypeAlias = dict[str, Json]
@@ -52,9 +54,6 @@ _CERTIFICATE, _REQUEST = "CERTIFICATE", "CERTIFICATE REQUEST"
 
 def decode_pem(text: str) -> Decoded:
     """Return what the first PEM block holds; its key is RSA. Raises CertificateError."""
-    from cryptography import x509
-    from cryptography.exceptions import UnsupportedAlgorithm
-
     for begin in _BEGIN.finditer(text):
         if begin[1] not in {_CERTIFICATE, _REQUEST}:
             problem = "PEM block neither contains a CERTIFICATE or CERTIFICATE REQUEST"
@@ -72,10 +71,6 @@ def decode_pem(text: str) -> Decoded:
 
 
 def _certificate(found: "x509.Certificate") -> Decoded:
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-    )
-
     if found.serial_number < 0:
         raise CertificateError("x509: negative serial number")
     signed = found.tbs_certificate_bytes
@@ -101,8 +96,6 @@ _UNSUPPORTED: Final = "x509: extensions that are not supported"
 
 def _extensions(found: _Found, signed: bytes) -> list[Any]:
     """Return the extensions; the library gives all of them, or none."""
-    from cryptography import x509
-
     try:
         extensions = [*found.extensions]
     except x509.DuplicateExtension as error:
@@ -148,9 +141,6 @@ def _attributes(extensions: list[Any]) -> Json:
 
 
 def _common_fields(found: _Found, signed: bytes) -> _Fields:
-    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
     key = found.public_key()
     if not isinstance(key, RSAPublicKey):
         raise CertificateError("certificate should use rsa algorithm")

@@ -9,6 +9,8 @@ how files are stored. The user's own settings count as ever.
 
 import os
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -64,7 +66,7 @@ def changes_since(ref: str) -> Changes:
     """
     top = os.path.realpath(_one("rev-parse", "--show-toplevel"))
     shared = _one("merge-base", "--end-of-options", "HEAD", ref)
-    with scratch_folder() as folder:
+    with scratch_folder(tempfile.gettempdir()) as folder:
         _prepare(folder)
         here = _Place(
             top,
@@ -182,8 +184,6 @@ def _lines(place: _Place, *arguments: str) -> list[str]:
 
 
 def _output(place: _Place, arguments: tuple[str, ...], given: str = "") -> str:
-    import subprocess
-
     program = program_on_path("git")
     if program is None:
         raise ChangesError("git is not on the PATH")

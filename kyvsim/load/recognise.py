@@ -17,7 +17,7 @@ from kyvsim.yaml.document import YamlError
 
 _HELM_OBJECTS = ("Values", "Release", "Chart", "Capabilities")
 _HELM_CALLS = ("include", "define", "template")
-_OF_HELM = re.compile(
+_OF_HELM = (
     r"\{\{-?\s*(?:(?:if|with|range|include|template|toYaml|define)\s[^}]*)?"
     rf"(?:\$?\.(?:{'|'.join(_HELM_OBJECTS)})\b|(?:{'|'.join(_HELM_CALLS)})\s+\")"
 )
@@ -54,7 +54,7 @@ def helm_template(text: str) -> int:
     """Return the line of a text's first expression of a Helm template, 0 where it has none."""
     if "{{" not in text or not any(one in text for one in _IN_HELM):
         return 0
-    found = _OF_HELM.search(text)
+    found = re.search(_OF_HELM, text)
     return text.count("\n", 0, found.start()) + 1 if found else 0
 
 

@@ -4,19 +4,17 @@ import contextlib
 import os
 import re
 import signal
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, NamedTuple
 
 from kyvsim.load.files import Source
 from kyvsim.load.programs import offline_environment, program_on_path
 from kyvsim.load.recognise import KUSTOMIZATIONS
 from kyvsim.model.source import HELM, KUSTOMIZE
-
-if TYPE_CHECKING:
-    import subprocess
 
 _SECONDS = 300
 """After this a program is given up: it may wait for a network or an answer."""
@@ -121,8 +119,6 @@ def _run(called: Sequence[str], told: str) -> _Done:
     It prints into files, so that nothing waits for what it began and left behind, and these are
     ended with it: it has a group of its own.
     """
-    import subprocess
-
     with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as said:
         process = subprocess.Popen(  # noqa: S603 — the program that the option is named after
             called,
@@ -143,8 +139,6 @@ def _run(called: Sequence[str], told: str) -> _Done:
 
 def _watch(process: "subprocess.Popen[bytes]", files: Sequence[IO[bytes]], told: str) -> None:
     """Return when a program has ended; raise RenderError where it goes too far before."""
-    import subprocess
-
     end = time.monotonic() + _SECONDS
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -7,17 +7,11 @@ holds a lock in its folder for as long as it lives, which the system releases wh
 
 import contextlib
 import os
-import shutil
-import tempfile
+import sys
 import time
 from collections.abc import Iterator
 
-try:
-    import fcntl
-except ImportError:
-    HAS_LOCKS = False
-else:
-    HAS_LOCKS = True
+HAS_LOCKS = sys.platform != "win32"
 """Whether files can be locked, as everywhere but on Windows."""
 
 PREFIX = ".kyvsim-tmp-"
@@ -44,7 +38,7 @@ class ScratchFolder:
 
     def close(self) -> None:
         """Remove the folder."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove(self.path)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -71,9 +65,9 @@ class ScratchFiles:
 
 
 @contextlib.contextmanager
-def scratch_folder() -> Iterator[str]:
-    """Give a folder among the system's temporary files for as long as a block runs."""
-    folder = ScratchFolder(tempfile.gettempdir())
+def scratch_folder(parent: str) -> Iterator[str]:
+    """Provide a folder in `parent` that is removed after the block."""
+    folder = ScratchFolder(parent)
     inner = os.path.join(folder.path, "files")
     try:
         os.mkdir(inner)
@@ -92,8 +86,21 @@ def _made(parent: str) -> tuple[str, int | None]:
             if _is_locked_here(lock) and os.path.isdir(path):
                 return path, lock
             os.close(lock)
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
     raise OSError(f"{parent}: no temporary folder can be made")
+
+
+def _remove(path: str) -> None:
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _lock(file: int) -> None:
+    """Lock a file; raises BlockingIOError where another process has locked it."""
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _is_locked_here(lock: int) -> bool:
@@ -101,7 +108,7 @@ def _is_locked_here(lock: int) -> bool:
     if not HAS_LOCKS:
         return True
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(lock)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks
@@ -122,7 +129,7 @@ def _remove_stale(parent: str) -> None:
         return
     for path in found:
         if _is_stale(path):
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(path)
 
 
 def _is_stale(path: str) -> bool:
@@ -139,7 +146,7 @@ def _is_stale(path: str) -> bool:
             flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
             lock = os.open(os.path.join(path, _LOCK), flags)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _lock(lock)
             except BlockingIOError:
                 return False
             else:

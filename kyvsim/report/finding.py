@@ -4,7 +4,6 @@ A format chooses what it shows of a finding and in which syntax. It never works 
 name by itself, so that an annotation, a table and the view for people point at the same line.
 """
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -227,16 +226,18 @@ def compile_fingerprints() -> Callable[[Finding], str]:
     It is made of the rule, the object, its file and the failing path. No two findings have the
     same: where they agree in all that, they are counted.
     """
+    from hashlib import sha256  # noqa: PLC0415 — loads OpenSSL, which few runs need
+
     seen: Counter[bytes] = Counter()
 
     def fingerprint(one: Finding) -> str:
         parts = [one.definition.kind, one.policy, one.rule, one.path]
         file = one.document.locate(()).file if one.document else ""
         parts += [file, *one.resource.values()]
-        own = hashlib.sha256(json.dumps(parts).encode()).digest()[:16]
+        own = sha256(json.dumps(parts).encode()).digest()[:16]
         seen[own] += 1
         if seen[own] > 1:
-            own = hashlib.sha256(own + b"%d" % seen[own]).digest()[:16]
+            own = sha256(own + b"%d" % seen[own]).digest()[:16]
         return own.hex()
 
     return fingerprint

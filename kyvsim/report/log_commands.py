@@ -44,8 +44,8 @@ _COMMAND = re.compile(
 )
 _HINTS = ("::", "##", "section_", "travis_")
 """Without these no text of ASCII has a command."""
-_OWN = re.compile(r"::((?:error|warning|notice) [^\n:]*)::")
-_CONTROL = re.compile(f"({_COLOUR})|[{re.escape(''.join(map(chr, CONTROLS)))}]")
+_OWN = r"::((?:error|warning|notice) [^\n:]*)::"
+_CONTROL = f"({_COLOUR})|[{re.escape(''.join(map(chr, CONTROLS)))}]"
 _ESCAPES: Mapping[str, str] = MappingProxyType(
     {
         "application/json": "\\u{:04x}",
@@ -134,7 +134,9 @@ def _escaping(form: str) -> Callable[[re.Match[str]], str]:
 def _without_controls(text: str, *, colours: bool) -> str:
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    return _CONTROL.sub(lambda found: found[0] if colours and found[1] else _shown(found[0]), text)
+    return re.sub(
+        _CONTROL, lambda found: found[0] if colours and found[1] else _shown(found[0]), text
+    )
 
 
 def _shown(text: str) -> str:
@@ -142,7 +144,7 @@ def _shown(text: str) -> str:
 
 
 def _annotation(line: str) -> str:
-    own = _OWN.match(line)
+    own = re.match(_OWN, line)
     if own is None:
         return log_safe(line)
     return f"::{log_safe(own[1])}::{log_safe(line[own.end() :])}"

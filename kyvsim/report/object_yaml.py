@@ -22,11 +22,11 @@ from kyvsim.yaml.scalars import resolve
 
 _LARGEST_WHOLE = 1e21
 # Negated, since a class of many characters takes milliseconds to compile at every start.
-_PLAIN = re.compile(r"(?:[A-Za-z0-9_/.$(+~<=;^\\]|[^\x00-\xa0]|-{1,2}(?=[A-Za-z0-9]))[^\n\t]*")
+_PLAIN = r"(?:[A-Za-z0-9_/.$(+~<=;^\\]|[^\x00-\xa0]|-{1,2}(?=[A-Za-z0-9]))[^\n\t]*"
 _LAST_PLAIN = "\ud7ff"
 _ENDS_PLAIN = re.compile(r":(?: |$)| #| $")
 # What YAML 1.1 readers take for numbers in base 60, dates, merge and default keys; Go does not.
-_TYPED_ELSEWHERE = re.compile(r"[-+]?[0-9][0-9_:]*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9].*|=|<<")
+_TYPED_ELSEWHERE = r"[-+]?[0-9][0-9_:]*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9].*|=|<<"
 
 
 def to_yaml(obj: Json) -> str:
@@ -78,9 +78,9 @@ def scalar(text: str) -> str:
         return _double_quoted(text)
     if (
         text[0] <= _LAST_PLAIN
-        and _PLAIN.fullmatch(text)
+        and re.fullmatch(_PLAIN, text)
         and not _ENDS_PLAIN.search(text)
-        and not _TYPED_ELSEWHERE.fullmatch(text)
+        and not re.fullmatch(_TYPED_ELSEWHERE, text)
         and resolve(text).__class__ is str
     ):
         return text
@@ -124,11 +124,11 @@ def _block(text: str, indent: int) -> str:
 def _double_quoted(text: str) -> str:
     # JSON's escape of a character is YAML's, too, so that a command of a CI log is still data.
     quoted = log_safe(json.dumps(text, ensure_ascii=False), JSON)
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
+    return re.sub(_UNPRINTABLE, lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
 _BIDI = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
-_UNPRINTABLE = re.compile(f"[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff{_BIDI}]")
+_UNPRINTABLE = f"[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff{_BIDI}]"
 
 
 # Objects as YAML that is read at a glance: what is small stands on one line.

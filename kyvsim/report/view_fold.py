@@ -11,7 +11,6 @@ where it is found, and only the number is passed on.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from kyvsim.report.look import INDENT, Sheet, apart
@@ -39,6 +38,8 @@ def kind_of(rule: str, said: str) -> Kind:
 
 
 def _digest(said: str) -> str:
+    from hashlib import blake2b  # noqa: PLC0415 — loads OpenSSL, which few runs need
+
     return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

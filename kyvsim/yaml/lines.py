@@ -62,7 +62,7 @@ _DOUBLE_QUOTED = re.compile(r'"((?:[^"\\]++|\\(?:["\\nrt]|u[0-9a-fA-F]{4}))*+)"'
 _SINGLE_QUOTED = re.compile(r"'((?:[^']++|'')*+)'" + _END)
 _ITEM = r"""[A-Za-z][A-Za-z0-9/._-]*|"[^"\\,]*"|'[^',]*'"""
 _EMPTY = re.compile(r"(?:(\{)\}|\[\])" + _END)
-_ITEMS = re.compile(rf"\[ *((?:{_ITEM})(?:, (?:{_ITEM}))*+) *\]" + _END)
+_ITEMS = rf"\[ *((?:{_ITEM})(?:, (?:{_ITEM}))*+) *\]" + _END
 """A list of words in one line."""
 _HEADER = re.compile(r"([|>][+-]?)" + _END)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -76,9 +76,7 @@ _UNEVEN = re.compile(r"\A\n|\n[ \t\n]")
 
 ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 """Characters that texts on a line do not hold."""
-_ODD_IN_BLOCK = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
-)
+_ODD_IN_BLOCK = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
 def _is_odd(text: str) -> bool:
@@ -183,7 +181,7 @@ def _flow(text: str, *, floats: bool) -> Json:
     empty = _EMPTY.match(text)
     if empty:
         return {} if empty[1] else []
-    items = _ITEMS.match(text)
+    items = re.match(_ITEMS, text)
     if items:
         return [_item(word, floats=floats) for word in items[1].split(", ")]
     try:
@@ -308,7 +306,7 @@ def _block_text(lines: Sequence[str], start: int, column: int, header: str) -> t
             raise Unusual
         end = len(lines)
     text = "\n".join(found)
-    if _ODD_IN_BLOCK.search(text):
+    if re.search(_ODD_IN_BLOCK, text):
         raise Unusual
     return _chomped(text, header), end - start
 

@@ -51,9 +51,9 @@ _INT = re.compile(
     r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]{0,19}))\Z"
 )
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
-_POINT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?\Z")
-_SIGN_AFTER_PREFIX = re.compile(r"0b([-+][01]+)\Z")
-_TIMESTAMP = re.compile(
+_POINT_FLOAT = r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?\Z"
+_SIGN_AFTER_PREFIX = r"0b([-+][01]+)\Z"
+_TIMESTAMP = (
     r"\d{4}-(\d{1,2})-(\d{1,2})"
     r"(?:(?:[Tt]\d{1,2}:\d{1,2}:\d{1,2}(?:[.,]\d+)?(?:Z|[-+]\d\d:\d\d))"
     r"| \d{1,2}:\d{1,2}:\d{1,2}(?:[.,]\d+)?)?\Z"
@@ -95,7 +95,7 @@ def _number(text: str) -> Json:
         value = float(plain)
         return text if math.isinf(value) else value
     # upstream: go-yaml has a branch of its own for binary numbers, which lets a sign follow 0b.
-    odd = _SIGN_AFTER_PREFIX.match(plain) if plain.startswith("0b") else None
+    odd = re.match(_SIGN_AFTER_PREFIX, plain) if plain.startswith("0b") else None
     if odd:
         whole = int(odd[1], 2)
         return whole if INT64_MIN <= whole <= INT64_MAX else text
@@ -109,7 +109,7 @@ def resolve(text: str) -> Json:
     start = text[0]
     if start in _NUMBER_STARTS:
         return _number(text)
-    if start == "." and _POINT_FLOAT.match(text):
+    if start == "." and re.match(_POINT_FLOAT, text):
         value = float(text.replace("_", ""))
         return text if math.isinf(value) else value
     return text
@@ -178,7 +178,7 @@ def _kind_name(value: Json) -> str:
 
 
 def _is_timestamp(text: str) -> bool:
-    found = _TIMESTAMP.match(text)
+    found = re.match(_TIMESTAMP, text)
     return found is not None and int(found[1]) in range(1, 13) and int(found[2]) in range(1, 32)
 
 

@@ -17,7 +17,7 @@ from kyvsim.yaml.positions import plain_position, position_by_events
 
 
 _CONTENT = re.compile(r"^[^\S\n]*[^\s#]", re.MULTILINE)
-_ODD_BREAK = re.compile(r"[\r\x85\u2028\u2029]\s*[^\s#]")
+_ODD_BREAK = r"[\r\x85\u2028\u2029]\s*[^\s#]"
 """Content after a line end that YAML knows and Kubernetes' readers do not."""
 
 
@@ -81,7 +81,7 @@ class Chunk(NamedTuple):
 def is_separator(line: str) -> bool:
     """Return whether a line that begins with `---` ends a document, and nothing else."""
     rest = line[3:].strip()
-    return not rest or (rest.startswith("#") and not _ODD_BREAK.search(rest))
+    return not rest or (rest.startswith("#") and not re.search(_ODD_BREAK, rest))
 
 
 def split_chunks(text: str, line: int = 1) -> Iterator[Chunk]:
@@ -101,7 +101,7 @@ def split_chunks(text: str, line: int = 1) -> Iterator[Chunk]:
         body = text[start:end]
         if _CONTENT.search(body):
             yield Chunk(body, line, stream=text, start=start)
-        elif body and _ODD_BREAK.search(body):
+        elif body and re.search(_ODD_BREAK, body):
             yield Chunk("", line, hidden=True)
         if end == size:
             return
@@ -199,7 +199,7 @@ def load_all(
 
 # What most documents begin with: comments, then a word or JSON. There is no need to parse for its
 # place.
-_PLAIN_START = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)[A-Za-z{]")
+_PLAIN_START = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)[A-Za-z{]"
 
 
 def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
@@ -211,7 +211,7 @@ def find_position(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     text = text.removeprefix("\ufeff")
     if not path and text[:1].isalpha() and text[0].isascii():
         return 1, 1
-    if not path and (first := _PLAIN_START.match(text)):
+    if not path and (first := re.match(_PLAIN_START, text)):
         return text.count("\n", 0, first.start(1)) + 1, len(first[1]) + 1
     place = plain_position(text, tuple(path))
     if place is not None:

@@ -9,7 +9,6 @@ from typing import Any
 from kyvsim.cel.environment import Library
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
-from kyvsim.kubernetes.x509 import CertificateError, decode_pem
 
 _FIELDS = frozenset(
     """
@@ -26,6 +25,8 @@ _FIELDS = frozenset(
 
 
 def _decode(text: str) -> Any:
+    from kyvsim.kubernetes.x509 import CertificateError, decode_pem
+
     try:
         found = decode_pem(text)
     except CertificateError as error:

@@ -27,7 +27,6 @@ from kyvsim.kubernetes.numbers import to_int64
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.regexes import RegexError, as_bytes, compile_regex, each_match, is_found
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.kubernetes.x509 import CertificateError, decode_pem
 from kyvsim.model.ports import CHARACTERS, FEW, SHORT, System
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
@@ -532,6 +531,8 @@ RANDOMNESS = (
 
 def x509_decode(text: str) -> Json:
     """Return the fields of the certificate or request in the first PEM block; its key is RSA."""
+    from kyvsim.kubernetes.x509 import CertificateError, decode_pem
+
     try:
         return decode_pem(text).fields
     except CertificateError as error:

@@ -100,9 +100,8 @@ def test_links_and_files_of_such_a_name_are_left_alone(tmp_path):
     assert (link.is_symlink(), file.exists(), (tmp_path / "kept/lock").exists()) == (True,) * 3
 
 
-def test_a_folder_among_the_systems_temporary_files_is_removed(tmp_path, monkeypatch):
-    monkeypatch.setattr(scratch.tempfile, "tempdir", str(tmp_path))
-    with scratch_folder() as folder:
+def test_a_folder_for_a_block_is_removed(tmp_path):
+    with scratch_folder(str(tmp_path)) as folder:
         assert Path(folder).is_dir()
         assert [one.name.startswith(PREFIX) for one in tmp_path.iterdir()] == [True]
     assert not [*tmp_path.iterdir()]
