@@ -1,15 +1,16 @@
-"""The closures that expressions are mostly made of, each as direct as it can be."""
+"""Closures of all but calls and loops: fields, indexes, comparisons, literals, logic, optionals."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from kyvsim.cel import access
+from kyvsim.cel import operators
 from kyvsim.cel.costs import FREE_SIZE
-from kyvsim.cel.equality import NUMBERS, as_key, contains, equals, equated
-from kyvsim.cel.errors import CelError
-from kyvsim.cel.loops import Run, spend
-from kyvsim.cel.text import show_value
-from kyvsim.cel.values import NONE, MadeList, MadeMap, Optional
+from kyvsim.cel.errors import CelError, no_such_overload
+from kyvsim.cel.loops import Run, first_decision, spend
+from kyvsim.cel.operators import NUMBERS, as_key, contains, equals, equated, select_if_present
+from kyvsim.cel.values import NONE, MadeList, MadeMap, Optional, show_value
+
+# The closures that expressions are mostly made of, each as direct as it can be.
 
 _MAX_EXACT = 1 << 53
 _PLAIN = frozenset({str, bool, *NUMBERS})
@@ -43,7 +44,7 @@ def path(slot: int, fields: tuple[str, ...]) -> Run:
     def slowly(frame: list[Any]) -> Any:
         value = frame[slot]
         for field in fields:
-            value = access.select(value, field)
+            value = operators.select(value, field)
         return value
 
     if len(fields) == 1:
@@ -92,7 +93,7 @@ def selected(operand: Run, field: str) -> Run:
         value = operand(frame)
         if value.__class__ is dict and field in value:
             return value[field]
-        found = access.select(value, field)
+        found = operators.select(value, field)
         if found is NONE:
             frame[0] += 1  # as in `selected_if_present`
         return found
@@ -104,7 +105,7 @@ def selected_if_present(operand: Run, field: str) -> Run:
     """Return the selection of a field as an optional value; one that is missing costs nothing."""
 
     def run(frame: list[Any]) -> Optional:
-        found = access.select_if_present(operand(frame), field)
+        found = operators.select_if_present(operand(frame), field)
         if not found.present:
             frame[0] += 1
         return found
@@ -122,7 +123,7 @@ def indexed(operand: Run, key: Run) -> Run:
         found = key(frame)
         if value.__class__ is dict and found.__class__ is str and found in value:
             return value[found]
-        return access.index(value, found)
+        return operators.index(value, found)
 
     return run
 
@@ -132,7 +133,7 @@ def indexed_if_present(operand: Run, key: Run) -> Run:
 
     def run(frame: list[Any]) -> Optional:
         value = operand(frame)
-        found: Optional = value if value is NONE else access.index_if_present(value, key(frame))
+        found: Optional = value if value is NONE else operators.index_if_present(value, key(frame))
         if not found.present:
             frame[0] += 1
         return found
@@ -276,3 +277,143 @@ def _set_if_present(made: dict[Any, Any], name: Any, found: Any) -> None:
         made[name] = found.value
     else:
         made.pop(name, None)
+
+
+# `&&`, `||`, `?:` and the operators that look inside optional values, as closures.
+#
+# Source of the rules: upstream cel-go interpreter/interpretable.go (evalAnd, evalOr),
+# cel/library.go.
+
+
+def junction(terms: tuple[Run, ...], *, decides: bool) -> Run:
+    """Return `||` (which True decides) or `&&` (which False decides) over any number of terms.
+
+    A term that decides makes up for others that fail; else the first failure is the result.
+    """
+    if len(terms) == 2:
+        return _junction_of_two(*terms, decides=decides)
+    return lambda frame: first_decision(terms, frame, decides=decides)
+
+
+def _junction_of_two(left: Run, right: Run, *, decides: bool) -> Run:
+    other = not decides
+
+    def run(frame: list[Any]) -> Any:
+        try:
+            found = left(frame)
+        except CelError as error:
+            return absorb(frame, error)
+        if found is decides:
+            return decides
+        if found is not other:
+            return absorb(frame, no_such_overload())
+        found = right(frame)
+        if found.__class__ is bool:
+            return found
+        raise no_such_overload()
+
+    def absorb(frame: list[Any], fault: CelError) -> Any:
+        try:
+            found = right(frame)
+        except CelError:
+            raise fault from None
+        if found is decides:
+            return decides
+        raise fault
+
+    return run
+
+
+def conditional(test: Run, chosen: Run, other: Run) -> Run:
+    """Return `test ? chosen : other`."""
+
+    def run(frame: list[Any]) -> Any:
+        found = test(frame)
+        if found is True:
+            return chosen(frame)
+        if found is False:
+            return other(frame)
+        raise no_such_overload()
+
+    return run
+
+
+def first_present(left: Run, right: Run) -> Run:
+    """Return `left.or(right)`."""
+
+    def run(frame: list[Any]) -> Any:
+        found = left(frame)
+        if found.__class__ is not Optional:
+            raise no_such_overload()
+        return found if found.present else right(frame)
+
+    return run
+
+
+def value_or_default(left: Run, right: Run) -> Run:
+    """Return `left.orValue(right)` as cel-go has it."""
+
+    def run(frame: list[Any]) -> Any:
+        found = left(frame)
+        if found.__class__ is not Optional:
+            raise no_such_overload()
+        return found.value if found.present else right(frame)
+
+    return run
+
+
+def lenient_value_or_default(left: Run, right: Run) -> Run:
+    """Return `left.orValue(right)` as Kyverno has it.
+
+    What is not optional is taken as it is, and the default is always evaluated: it may fail.
+    """
+
+    def run(frame: list[Any]) -> Any:
+        found = left(frame)
+        default = right(frame)
+        if found.__class__ is Optional:
+            return found.value if found.present else default
+        return found
+
+    return run
+
+
+def field_or_default(base: Run, fields: tuple[str, ...], default: Run) -> Run:
+    """Return `base.?a.?b.orValue(default)` without the optional values in between."""
+
+    def run(frame: list[Any]) -> Any:
+        value = base(frame)
+        return _field_of(value, fields, default(frame), frame)
+
+    return run
+
+
+def field_or_constant(base: Run, fields: tuple[str, ...], default: Any) -> Run:
+    """Return the same with a default that is known beforehand."""
+    first, *others = fields
+    if others:
+        return lambda frame: _field_of(base(frame), fields, default, frame)
+
+    def run(frame: list[Any]) -> Any:
+        value = base(frame)
+        if value.__class__ is dict and first in value:
+            return value[first]
+        return _field_of(value, fields, default, frame)
+
+    return run
+
+
+def _field_of(value: Any, fields: tuple[str, ...], otherwise: Any, frame: list[Any]) -> Any:
+    if value.__class__ is Optional:
+        value = value.value
+    for place, field in enumerate(fields):
+        if value.__class__ is dict:
+            present = field in value
+            found = value.get(field)
+        else:
+            present, found = select_if_present(value, field)
+        if not present:
+            frame[0] += len(fields) - place  # fields that are not found cost nothing
+            return otherwise
+        value = found
+    return value

@@ -8,11 +8,18 @@ import re
 from typing import Any
 
 from kyvsim.cel import types
-from kyvsim.cel.arithmetic import checked_timestamp, checked_uint
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.text import show_double, show_seconds, show_timestamp
+from kyvsim.cel.operators import checked_timestamp, checked_uint
 from kyvsim.cel.types import CelType
-from kyvsim.cel.values import Duration, Timestamp, UInt, runtime_type
+from kyvsim.cel.values import (
+    Duration,
+    Timestamp,
+    UInt,
+    runtime_type,
+    show_double,
+    show_seconds,
+    show_timestamp,
+)
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
 from kyvsim.kubernetes.numbers import parse_float

@@ -1,7 +1,9 @@
-"""What can go wrong with an expression: when it is compiled, when it is evaluated."""
+"""Errors of expressions, compiling and evaluating them, shown at their place in the source text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+# What can go wrong with an expression: when it is compiled, when it is evaluated.
 
 
 class Issue(NamedTuple):
@@ -42,3 +44,45 @@ def no_such_overload(function: str = "", *type_names: str) -> CelError:
     if not function:
         return CelError("no such overload")
     return CelError(f"no such overload: {function}({', '.join(type_names)})")
+
+
+# The text of an expression, and faults shown at their place in it.
+#
+# Source of the form: upstream cel-go common/error.go, common/errors.go.
+
+_MAX_SNIPPET = 16_384
+_MAX_SHOWN = 100
+
+
+def describe(text: str, issues: Iterable[Issue]) -> str:
+    """Return the issues in the order of their places, each with its line and a mark below it."""
+    lines = text.split("\n")
+    placed = sorted(((_place(lines, issue.at), issue.message) for issue in issues), key=_by_place)
+    shown = [_show(lines, place, message) for place, message in placed[:_MAX_SHOWN]]
+    if len(placed) > _MAX_SHOWN:
+        shown.append(f"{len(placed) - _MAX_SHOWN} more errors were truncated")
+    return "\n".join(shown)
+
+
+def _by_place(entry: tuple[tuple[int, int], str]) -> tuple[int, int]:
+    return entry[0]
+
+
+def _place(lines: list[str], at: int) -> tuple[int, int]:
+    """Return the index of the line and the column, both from 0."""
+    for index, line in enumerate(lines):
+        if at <= len(line):
+            return index, at
+        at -= len(line) + 1
+    return len(lines) - 1, len(lines[-1])
+
+
+def _show(lines: list[str], place: tuple[int, int], message: str) -> str:
+    row, column = place
+    head = f"ERROR: <input>:{row + 1}:{column + 1}: {message}"
+    line = lines[row].replace("\t", " ")
+    if len(line.encode()) > _MAX_SNIPPET:
+        return head
+    dots = "".join("." if char.isascii() else "\uff0e" for char in line[:column])
+    mark = "^" if line[column : column + 1].isascii() else "\uff3e"
+    return f"{head}\n | {line}\n | {dots}{mark}"

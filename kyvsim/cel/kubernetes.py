@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from kyvsim.cel import types
-from kyvsim.cel.environment import Environment, environment
+from kyvsim.cel.environment import Environment, environment, read_type
 from kyvsim.cel.libraries import KUBERNETES
 from kyvsim.cel.libraries.authorizer import (
     AUTHORIZER,
@@ -18,7 +18,6 @@ from kyvsim.cel.libraries.authorizer import (
     ResourceCheck,
 )
 from kyvsim.cel.libraries.mutation import ESCAPES, OBJECTS
-from kyvsim.cel.signature import read_type
 from kyvsim.cel.types import CelType
 from kyvsim.model.ports import UNCHANGED
 

@@ -7,11 +7,10 @@ interpreter/interpretable.go (evalFold). `all` and `exists` absorb errors as `&&
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from kyvsim.cel.equality import find_key
+from kyvsim.cel.costs import RoundSteps
 from kyvsim.cel.errors import BudgetError, CelError, no_such_overload
-from kyvsim.cel.steps import RoundSteps
-from kyvsim.cel.text import go_type, show_value
-from kyvsim.cel.values import MadeList, MadeMap, type_name
+from kyvsim.cel.operators import find_key
+from kyvsim.cel.values import MadeList, MadeMap, go_type, show_value, type_name
 
 _END = object()
 Run = Callable[[list[Any]], Any]

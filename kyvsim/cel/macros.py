@@ -8,7 +8,6 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cel.equality import NUMBERS
 from kyvsim.cel.nodes import (
     Bind,
     Call,
@@ -24,6 +23,7 @@ from kyvsim.cel.nodes import (
     StructLiteral,
     dotted_name,
 )
+from kyvsim.cel.operators import NUMBERS
 
 OR_VALUE = "__orValueCompat__"
 """The function that `orValue` becomes: a value that is not optional is taken as it is."""

@@ -1,20 +1,22 @@
-"""Text → a program that can be evaluated any number of times."""
+"""Source text to a program that can be evaluated any number of times; the variables of a policy."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from kyvsim.cel.check import check
+from kyvsim.cel.checker import check
+from kyvsim.cel.compiler import Heard, lower
+from kyvsim.cel.constant_checks import check_literals
 from kyvsim.cel.environment import CALL_LIMIT, Environment
-from kyvsim.cel.errors import BudgetError, CelError, CompileError, Issue
-from kyvsim.cel.literal_checks import check_literals
+from kyvsim.cel.errors import BudgetError, CelError, CompileError, Issue, describe
 from kyvsim.cel.loops import Run
-from kyvsim.cel.lower import Heard, lower
-from kyvsim.cel.parse import ExpressionSyntaxError, parse
-from kyvsim.cel.source import describe
+from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.cel.types import DYN, CelType
 from kyvsim.cel.values import plain
+from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.regexes import RegexError
 from kyvsim.model.ports import CEL_STEPS, Meter
+
+# Text → a program that can be evaluated any number of times.
 
 _MANY = 10_000
 """Steps that are worth counting."""
@@ -143,3 +145,60 @@ def _compile(text: str, env: Environment, wanted: CelType, heard: Heard | None =
 def _refused(text: str, issues: Sequence[Issue]) -> CompileError:
     listing = describe(text, issues)
     return CompileError(f"compilation failed: {listing}", issues, listing)
+
+
+# The variables of a policy: expressions that are evaluated when they are first asked for.
+
+_Known = TypeVar("_Known")
+Evaluate: TypeAlias = Callable[[str, _Known, Sequence[Any]], Any]
+"""Returns the value of a variable with some name and expression, where these values are seen."""
+
+
+class LazyVariables(dict[str, Any], Generic[_Known]):
+    """The variables of a policy on one request, each evaluated when it is first asked for.
+
+    A loop over them goes through the values and not through the names.
+    upstream: k8s.io/apiserver pkg/cel/lazy/lazy.go
+    """
+
+    only_own_kind = True
+
+    def __init__(
+        self,
+        kind: CelType,
+        known: Mapping[str, _Known],
+        values: Sequence[Any],
+        evaluate: Evaluate[_Known],
+    ) -> None:
+        """Take the values that their own expressions see, these variables among them."""
+        super().__init__()
+        self.cel_type = kind
+        self._known = known
+        self._values = values
+        self._evaluate = evaluate
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[name] for name in self._known)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known
+
+    def __missing__(self, name: str) -> Any:
+        found = self[name] = self._evaluate(name, self._known[name], self._values)
+        return found
+
+
+def plainly(_name: str, program: Program, values: Sequence[Any]) -> Any:
+    """Return the value of a variable; its errors are those of who reads it."""
+    return program.value(values)
+
+
+def composited(name: str, program: Program, values: Sequence[Any]) -> Any:
+    """Return the value of a variable; its errors name it.
+
+    upstream: k8s.io/apiserver pkg/admission/plugin/cel/composition.go
+    """
+    try:
+        return program.evaluate(values)
+    except (CelError, BudgetError) as error:
+        raise CelError(f"composited variable {quote(name)} fails to evaluate: {error}") from None

@@ -1,11 +1,9 @@
-"""Texts with `%s`, `%d` and their like filled in.
-
-Source of the rules: upstream cel-go ext/formatting.go, for strings of version 2.
-"""
+"""`format`: strings with `%s`, `%d` and their like filled in, in both versions of the library."""
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -13,12 +11,18 @@ from kyvsim.cel.conversion import text_to_double, to_text
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, UInt, runtime_type, type_name
-from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.go_text import format_float, quote
 
-_DEFAULT_PRECISION = 6
+# Texts with `%s`, `%d` and their like filled in.
+#
+# Source of the rules: upstream cel-go ext/formatting.go, for strings of version 2.
+
+_STRING_FORMAT_DEFAULT_PRECISION = 6
 _MAX_PRECISION_DIGITS = 5
-_INTS = frozenset({int, UInt})
-_PRINTED = frozenset({int, UInt, float, bool, str, Timestamp, bytes, Duration, CelType})
+_STRING_FORMAT_INTS = frozenset({int, UInt})
+_STRING_FORMAT_PRINTED = frozenset(
+    {int, UInt, float, bool, str, Timestamp, bytes, Duration, CelType}
+)
 _NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
 
 WANTED = MappingProxyType(
@@ -38,7 +42,11 @@ WANTED = MappingProxyType(
 
 def format_text(text: str, arguments: list[Any]) -> str:
     """Return the text with its clauses filled in."""
-    return fill(text, len(arguments), lambda place, *clause: _clause(arguments[place], *clause))
+    return fill(
+        text,
+        len(arguments),
+        lambda place, *clause: _string_format_clause(arguments[place], *clause),
+    )
 
 
 def fill(text: str, count: int, clause: Callable[[int, str, int | None], str]) -> str:
@@ -93,15 +101,17 @@ def _read_clause(text: str, at: int) -> tuple[str, int | None, int]:
     return letter, precision, at + 1
 
 
-def _clause(value: Any, letter: str, precision: int | None) -> str:
+def _string_format_clause(value: Any, letter: str, precision: int | None) -> str:
     kind = value.__class__
     if letter == "s":
-        return _string(value)
+        return _string_format_string(value)
     if letter in "fe":
-        return _double(value, letter, _DEFAULT_PRECISION if precision is None else precision)
+        return _double(
+            value, letter, _STRING_FORMAT_DEFAULT_PRECISION if precision is None else precision
+        )
     if letter == "b" and kind is bool:
         return "1" if value else "0"
-    if kind in _INTS:
+    if kind in _STRING_FORMAT_INTS:
         return format(int(value), letter)
     if letter in "xX" and kind in {str, bytes}:
         found = (value.encode() if kind is str else value).hex()
@@ -114,7 +124,7 @@ def unfit(letter: str, kind: str) -> CelError:
     return CelError(f"{WANTED[letter]}, was given {kind}")
 
 
-def _string(value: Any) -> str:
+def _string_format_string(value: Any) -> str:
     kind = value.__class__
     if isinstance(value, list):
         return f"[{', '.join(map(_quoted, value))}]"
@@ -124,7 +134,7 @@ def _string(value: Any) -> str:
         return "null"
     if kind is CelType:
         return str(value)
-    if kind in _PRINTED:
+    if kind in _STRING_FORMAT_PRINTED:
         return to_text(value)
     raise unfit("s", type_name(value))
 
@@ -152,8 +162,8 @@ def _quoted(value: Any) -> str:
         return f"timestamp({quote(to_text(value))})"
     if kind is Duration:
         return f"duration({quote(to_text(value))})"
-    if isinstance(value, (list, dict)) or value is None or kind in _PRINTED:
-        return _string(value)
+    if isinstance(value, (list, dict)) or value is None or kind in _STRING_FORMAT_PRINTED:
+        return _string_format_string(value)
     raise CelError(f"no formatting function for {runtime_type(value).name}")
 
 
@@ -174,10 +184,99 @@ def _scientific(number: float, precision: int) -> str:
 
     As upstream, what is written as precision is the least width of the whole.
     """
-    digits, _, exponent = f"{number:.{_DEFAULT_PRECISION}e}".partition("e")
+    digits, _, exponent = f"{number:.{_STRING_FORMAT_DEFAULT_PRECISION}e}".partition("e")
     sign = "-" if exponent[0] == "-" else ""
     raised = "".join(_SUPERSCRIPTS[char] for char in f"{sign}{exponent[1:]}")
     return f"{digits}\u00d710{raised}".rjust(precision)
 
 
 _SUPERSCRIPTS = MappingProxyType(dict(zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True)))
+
+# `format` as newer strings have it: plain numbers, nothing quoted inside of lists and maps.
+#
+# Source of the rules: upstream cel-go ext/formatting_v2.go, for strings of version 4 and later.
+
+_STRING_FORMAT_LATEST_DEFAULT_PRECISION = 6
+_STRING_FORMAT_LATEST_INTS = frozenset({int, UInt})
+_STRING_FORMAT_LATEST_PRINTED = frozenset({bool, str, Timestamp, bytes, Duration, CelType})
+WANTED_LATEST: Mapping[str, str] = MappingProxyType(
+    {
+        "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
+        "types, durations, and timestamps",
+        "d": "decimal clause can only be used on ints, uints, and doubles",
+        "f": "fixed-point clause can only be used on ints, uints, and doubles",
+        "e": "scientific clause can only be used on ints, uints, and doubles",
+        "b": "only ints, uints, and bools can be formatted as binary",
+        "x": "only ints, uints, bytes, and strings can be formatted as hex",
+        "X": "only ints, uints, bytes, and strings can be formatted as hex",
+        "o": "octal clause can only be used on ints and uints",
+    }
+)
+
+
+def format_latest(text: str, arguments: list[Any]) -> str:
+    """Return the text with its clauses filled in."""
+    return fill(
+        text,
+        len(arguments),
+        lambda place, *clause: _string_format_latest_clause(arguments[place], *clause),
+    )
+
+
+def _string_format_latest_clause(value: Any, letter: str, precision: int | None) -> str:
+    kind = value.__class__
+    if letter == "s":
+        return _string_format_latest_string(value)
+    if letter in "fe" and kind in {*_STRING_FORMAT_LATEST_INTS, float}:
+        number = _special(float(value))
+        return number or f"{float(value):.{_precision(precision)}{letter}}"
+    if letter == "d" and kind is float:
+        return _number(value)
+    if letter == "b" and kind is bool:
+        return "1" if value else "0"
+    if letter in "dbxXo" and kind in _STRING_FORMAT_LATEST_INTS:
+        return format(int(value), letter)
+    if letter in "xX" and kind in {str, bytes}:
+        found = (value.encode() if kind is str else value).hex()
+        return str(found.upper() if letter == "X" else found)
+    raise CelError(f"{WANTED_LATEST[letter]}, was given {type_name(value)}")
+
+
+def _precision(given: int | None) -> int:
+    return _STRING_FORMAT_LATEST_DEFAULT_PRECISION if given is None else given
+
+
+def _string_format_latest_string(value: Any) -> str:
+    kind = value.__class__
+    if isinstance(value, list):
+        return f"[{', '.join(map(_string_format_latest_string, value))}]"
+    if isinstance(value, dict):
+        pairs = sorted(
+            (
+                (_string_format_latest_string(key), _string_format_latest_string(one))
+                for key, one in value.items()
+            ),
+            key=itemgetter(0),
+        )
+        return f"{{{', '.join(f'{key}: {one}' for key, one in pairs)}}}"
+    if value is None:
+        return "null"
+    if kind in _STRING_FORMAT_LATEST_INTS:
+        return str(int(value))
+    if kind is float:
+        return _number(value)
+    if kind is CelType:
+        return str(value.name)
+    if kind in _STRING_FORMAT_LATEST_PRINTED:
+        return to_text(value)
+    raise CelError(f"{WANTED_LATEST['s']}, was given {type_name(value)}")
+
+
+def _number(value: float) -> str:
+    return _special(value) or format_float(value, "f")
+
+
+def _special(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "" if math.isfinite(value) else f"{'-' if value < 0 else ''}Infinity"

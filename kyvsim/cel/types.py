@@ -1,10 +1,12 @@
-"""Types of expressions, as the checker knows them and `type()` returns them.
+"""Types of expressions, as the checker knows them and `type()` returns them; their unification."""
 
-Source of the names: upstream cel-go common/types/types.go, checker/format.go.
-"""
-
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import NamedTuple
+
+# Types of expressions, as the checker knows them and `type()` returns them.
+#
+# Source of the names: upstream cel-go common/types/types.go, checker/format.go.
 
 
 class CelType(NamedTuple):
@@ -88,3 +90,128 @@ def show(found: CelType) -> str:
     if not found.parameters:
         return name
     return f"{name}({', '.join(map(show, found.parameters))})"
+
+
+# Whether a value of one type may stand where another is asked for, with type variables.
+#
+# Source of the rules: upstream cel-go checker/types.go.
+
+_NULLABLE = frozenset({"opaque", "struct", "duration", "timestamp"})
+_PARAMETRIC = frozenset({"opaque", "list", "map"})
+_PLAIN = frozenset({"bool", "bytes", "double", "dyn", "int", "string", "uint"})
+"""Types that stand for themselves."""
+
+
+class Substitutions:
+    """What the type variables of one expression stand for."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, CelType] = {}
+        self._fresh = 0
+
+    def fresh(self) -> CelType:
+        """Return a type variable that is used nowhere yet."""
+        found = CelType("parameter", f"_var{self._fresh}")
+        self._fresh += 1
+        return found
+
+    def assignable(self, given: Sequence[CelType], asked: Sequence[CelType]) -> bool:
+        """Tell whether each given type fits the asked one; what that needs is remembered."""
+        if len(given) != len(asked):
+            return False
+        before = dict(self._found)
+        for one, other in zip(given, asked, strict=True):
+            # Most types of arguments are the very ones that are asked for.
+            if (one is other and one.kind in _PLAIN) or self._fits(one, other):
+                continue
+            self._found = before
+            return False
+        return True
+
+    def resolve(self, kind: CelType, *, free_is_dyn: bool = False) -> CelType:
+        """Return the type with its variables replaced; free ones stay, or become `dyn`."""
+        if kind.kind == "parameter":
+            found = self._found.get(kind.name)
+            if found is not None:
+                return self.resolve(found, free_is_dyn=free_is_dyn)
+            return DYN if free_is_dyn else kind
+        if not kind.parameters:
+            return kind
+        inner = tuple([self.resolve(one, free_is_dyn=free_is_dyn) for one in kind.parameters])
+        return CelType(kind.kind, kind.name, inner)
+
+    def _fits(self, given: CelType, asked: CelType) -> bool:
+        if asked.kind == "parameter":
+            valid, known = self._substitutes(given, asked)
+            if valid or known:
+                return valid
+        if given.kind == "parameter":
+            return self._substitutes(asked, given)[0]
+        if given.kind in {"dyn", "error"} or asked.kind in {"dyn", "error"}:
+            return True
+        if given.kind == "null" or asked.kind == "null":
+            other = asked if given.kind == "null" else given
+            return other.kind == "null" or other.kind in _NULLABLE
+        if given.kind == asked.kind == "type":
+            return True
+        if given.kind in _PARAMETRIC:
+            return (
+                (given.kind, given.name) == (asked.kind, asked.name)
+                and len(given.parameters) == len(asked.parameters)
+                and all(map(self._fits, given.parameters, asked.parameters))
+            )
+        return given == asked
+
+    def _substitutes(self, kind: CelType, variable: CelType) -> tuple[bool, bool]:
+        """Return whether `kind` may stand for the variable, and whether that stood for one."""
+        if kind == variable:
+            return True, True
+        found = self._found.get(variable.name)
+        if found is not None:
+            if kind == found:
+                return True, True
+            if not self._fits(kind, found):
+                return False, True
+            general = most_general(kind, found)
+            if not self._occurs(variable, general):
+                self._found[variable.name] = general
+            return True, True
+        if self._occurs(variable, kind):
+            return False, False
+        self._found[variable.name] = kind
+        return True, False
+
+    def _occurs(self, variable: CelType, within: CelType) -> bool:
+        if variable == within:
+            return True
+        if within.kind == "parameter":
+            found = self._found.get(within.name)
+            return found is not None and self._occurs(variable, found)
+        return any(self._occurs(variable, one) for one in within.parameters)
+
+
+def most_general(left: CelType, right: CelType) -> CelType:
+    """Return the less specific of two types of which one fits the other."""
+    return left if _is_less_specific(left, right) else right
+
+
+def _is_less_specific(left: CelType, right: CelType) -> bool:
+    if left.kind in {"dyn", "parameter"}:
+        return True
+    if right.kind in {"dyn", "parameter"} or left.kind != right.kind:
+        return False
+    if left.kind in _PARAMETRIC:
+        return left.name == right.name and all(
+            map(_is_less_specific, left.parameters, right.parameters)
+        )
+    return left.kind == "type" or left == right
+
+
+def same_shape(left: CelType, right: CelType) -> bool:
+    """Tell whether two types are the same, whatever the kind of their type variables."""
+    if left.kind == right.kind == "parameter":
+        return True
+    return (left.kind, left.name) == (right.kind, right.name) and (
+        len(left.parameters) == len(right.parameters)
+        and all(map(same_shape, left.parameters, right.parameters))
+    )

@@ -20,7 +20,7 @@ from kyvsim.cel import (
     compile_expression,
 )
 from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environment
-from kyvsim.cel.lazy_variables import composited
+from kyvsim.cel.program import composited
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json

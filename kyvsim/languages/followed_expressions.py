@@ -5,9 +5,8 @@ from typing import Any
 from kyvsim.cel import Program
 from kyvsim.cel.loops import Run
 from kyvsim.cel.nodes import Call, Loop, Node, Select
-from kyvsim.cel.text import show_value
-from kyvsim.cel.values import plain
-from kyvsim.cel.written import object_path, start_of, written
+from kyvsim.cel.unparse import object_path, start_of, written
+from kyvsim.cel.values import plain, show_value
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.probe import LONGEST_FOLLOWED, Probe, following
 

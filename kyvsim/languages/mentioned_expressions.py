@@ -17,7 +17,7 @@ from kyvsim.cel.nodes import (
     Select,
     children,
 )
-from kyvsim.cel.parse import ExpressionSyntaxError, parse
+from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either, endings, looked_up
 from kyvsim.model.mention import About, Hole

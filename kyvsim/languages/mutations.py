@@ -12,7 +12,6 @@ from typing import Any
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.native import struct_value
 from kyvsim.cel.libraries.mutation import JsonPatchOperation, ObjectValue, type_mismatches
-from kyvsim.cel.text import show_timestamp, show_value
 from kyvsim.cel.values import (
     Duration,
     JoinedList,
@@ -22,6 +21,8 @@ from kyvsim.cel.values import (
     TextList,
     Timestamp,
     UInt,
+    show_timestamp,
+    show_value,
     type_name,
 )
 from kyvsim.kubernetes.go_json import json_kind

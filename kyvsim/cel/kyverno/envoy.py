@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel import types
-from kyvsim.cel.environment import Library, Overload
+from kyvsim.cel.environment import Library, Overload, function
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.messages import MessageTypes
 from kyvsim.cel.kyverno.native import struct_value
-from kyvsim.cel.signature import function
 from kyvsim.cel.types import (
     BOOL,
     BYTES,

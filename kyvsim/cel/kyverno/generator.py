@@ -7,10 +7,9 @@ function takes no namespace.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.native import struct_value
-from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 
 _TYPE = opaque("generator.Context")

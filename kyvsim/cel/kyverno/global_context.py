@@ -6,9 +6,8 @@ Source of the rules: upstream kyverno/sdk extensions/cel/libs/globalcontext.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 
 _TYPE = opaque("globalcontext.Context")

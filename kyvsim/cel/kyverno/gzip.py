@@ -8,10 +8,9 @@ import io
 import zlib
 from typing import Any
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.native import native_text
-from kyvsim.cel.signature import function, way
 
 _MOST_BYTES = 16 << 20
 """What a text may become; upstream goes on until memory ends."""

@@ -8,8 +8,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kyvsim.cel.environment import Function, Library
-from kyvsim.cel.signature import function, way
+from kyvsim.cel.environment import Function, Library, function, way
 from kyvsim.cel.types import STRING
 
 _DIGESTS: tuple[tuple[str, Callable[..., Any]], ...] = (

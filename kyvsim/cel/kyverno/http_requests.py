@@ -11,11 +11,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.cel import types
-from kyvsim.cel.environment import Library, Overload
+from kyvsim.cel.environment import Library, Overload, function
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno import mcp
 from kyvsim.cel.kyverno.messages import MessageError, MessageTypes
-from kyvsim.cel.signature import function
 from kyvsim.cel.types import CelType, list_of, map_of, struct
 from kyvsim.cel.values import Message
 from kyvsim.kubernetes.objects import Json

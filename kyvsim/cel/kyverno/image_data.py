@@ -7,9 +7,8 @@ those of a context file.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 
 _TYPE = opaque("imagedata.Context")

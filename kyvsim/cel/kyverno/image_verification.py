@@ -7,10 +7,9 @@ policy does not take has no valid signatures; of any other an error says that it
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.images import parse_image
-from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 
 

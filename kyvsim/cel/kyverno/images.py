@@ -8,9 +8,8 @@ name of one part, the tag `latest`; of a reference with tag and digest only the 
 import re
 from typing import NamedTuple
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.kubernetes.go_url import UrlError, parse_url
 

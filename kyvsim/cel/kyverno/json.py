@@ -10,14 +10,12 @@ import base64
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.native import native_text
 from kyvsim.cel.kyverno.users import ServiceAccount
 from kyvsim.cel.libraries.formats import Format
 from kyvsim.cel.libraries.urls import Url
-from kyvsim.cel.signature import function, way
-from kyvsim.cel.text import show_timestamp
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.cel.values import (
     Duration,
@@ -29,6 +27,7 @@ from kyvsim.cel.values import (
     Timestamp,
     UInt,
     plain,
+    show_timestamp,
     type_name,
 )
 from kyvsim.kubernetes.go_json import JsonError, parse_json

@@ -8,11 +8,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.cel import types
-from kyvsim.cel.environment import Library, Overload
+from kyvsim.cel.environment import Library, Overload, function
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.messages import MessageTypes
 from kyvsim.cel.kyverno.native import native_text
-from kyvsim.cel.signature import function
 from kyvsim.cel.types import (
     BOOL,
     DOUBLE,

@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.lazy_variables import LazyVariables
 from kyvsim.cel.libraries.mutation import ObjectValue
-from kyvsim.cel.text import show_seconds, show_timestamp
+from kyvsim.cel.program import LazyVariables
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import (
     Duration,
@@ -22,6 +21,8 @@ from kyvsim.cel.values import (
     TextList,
     Timestamp,
     UInt,
+    show_seconds,
+    show_timestamp,
     type_name,
 )
 from kyvsim.kubernetes.objects import Json

@@ -6,9 +6,8 @@ eight digits and small letters.
 
 from collections.abc import Iterator
 
-from kyvsim.cel.environment import Function, Library
+from kyvsim.cel.environment import Function, Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
 from kyvsim.kubernetes.go_random_text import Chance, make_random
 from kyvsim.kubernetes.regexes import RegexError
 from kyvsim.model.ports import Entropy, Meter

@@ -7,9 +7,8 @@ functions take no namespace and look into that of the policy.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Function, Library, Overload
+from kyvsim.cel.environment import Function, Library, Overload, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 
 _TYPE = opaque("resource.Context")

@@ -6,9 +6,8 @@ ten, so `math.round(1.255, 2)` is 1.25.
 
 import math
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.libraries.math import round_half_away
-from kyvsim.cel.signature import function, way
 
 
 def _round(number: float, digits: int) -> float:

@@ -3,8 +3,7 @@
 Source of the rules: upstream kyverno/sdk extensions/cel/libs/time.
 """
 
-from kyvsim.cel.environment import Library
-from kyvsim.cel.signature import function, way
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.values import Duration, Timestamp
 from kyvsim.kubernetes.go_time import Time
 from kyvsim.model.ports import Clock

@@ -12,10 +12,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library, Overload
+from kyvsim.cel.environment import Library, Overload, function
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.messages import MessageTypes
-from kyvsim.cel.signature import function
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType, map_of, opaque, struct
 from kyvsim.cel.values import Message
 from kyvsim.kubernetes.go_base64 import Base64Error, decode_unpadded

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
-from kyvsim.cel.text import go_type
-from kyvsim.cel.values import Duration, MadeList, Timestamp, UInt
+from kyvsim.cel.values import Duration, MadeList, Timestamp, UInt, go_type
 
 _NATIVE_TYPES: MappingProxyType[type, str] = MappingProxyType(
     {

@@ -5,8 +5,7 @@ Source of the rules: upstream kyverno/sdk extensions/cel/libs/user.
 
 from types import MappingProxyType
 
-from kyvsim.cel.environment import Library
-from kyvsim.cel.signature import function, way
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.types import STRING, CelType, struct
 
 _PREFIX = "system:serviceaccount:"

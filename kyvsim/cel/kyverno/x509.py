@@ -6,7 +6,7 @@ struct of its own with fewer fields, and a signing request whole.
 
 from typing import Any
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.signature import function, way
 

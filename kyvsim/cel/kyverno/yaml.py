@@ -6,9 +6,8 @@ every number is a double; an empty text is null.
 
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one

@@ -5,9 +5,8 @@ Source of the rules: upstream cel-go ext/encoders.go, version 0.
 
 import base64
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
 from kyvsim.kubernetes.go_base64 import Base64Error, decode_padded, decode_unpadded
 
 

@@ -9,8 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.cel.environment import Library
-from kyvsim.cel.signature import function, way
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import NONE, Optional
 from kyvsim.kubernetes.formats import CHECKS as NAME_CHECKS

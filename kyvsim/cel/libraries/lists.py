@@ -8,15 +8,11 @@ from collections.abc import Callable
 from functools import cmp_to_key
 from typing import Any
 
-from kyvsim.cel.arithmetic import add
 from kyvsim.cel.costs import MAX_RANGE, check_size
-from kyvsim.cel.environment import Function, Library
-from kyvsim.cel.equality import equals
+from kyvsim.cel.environment import Function, Library, function, way
 from kyvsim.cel.errors import CelError, no_such_overload
-from kyvsim.cel.ordering import COMPARABLE, compare
-from kyvsim.cel.signature import function, way
-from kyvsim.cel.text import go_type
-from kyvsim.cel.values import Duration, MadeList, MadeMap, Timestamp, UInt, type_name
+from kyvsim.cel.operators import COMPARABLE, add, compare, equals
+from kyvsim.cel.values import Duration, MadeList, MadeMap, Timestamp, UInt, go_type, type_name
 
 _ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _ADDABLE = frozenset({str, int, UInt, float, bytes, Duration, Timestamp})

@@ -8,12 +8,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from kyvsim.cel.arithmetic import checked_int
-from kyvsim.cel.environment import Function, Library
-from kyvsim.cel.equality import NUMBERS
+from kyvsim.cel.environment import Function, Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.ordering import compare
-from kyvsim.cel.signature import function, way
+from kyvsim.cel.operators import NUMBERS, checked_int, compare
 from kyvsim.cel.values import UInt
 
 _NUMERIC = ("double", "int", "uint")

@@ -6,9 +6,8 @@ Source of the signatures: upstream cel-go common/stdlib/standard.go.
 from collections.abc import Callable
 from typing import Any
 
-from kyvsim.cel import access, arithmetic, equality, ordering
-from kyvsim.cel.environment import Function, Library
-from kyvsim.cel.signature import way
+from kyvsim.cel import operators
+from kyvsim.cel.environment import Function, Library, way
 
 _NUMBERS = ("int", "uint", "double")
 
@@ -39,12 +38,12 @@ OPERATORS = Library(
         _operator("_&&_", _never, "(bool, bool) -> bool"),
         _operator("_||_", _never, "(bool, bool) -> bool"),
         _operator("_?_:_", _never, "(bool, A, A) -> A"),
-        _operator("!_", arithmetic.invert, "(bool) -> bool"),
-        _operator("_==_", equality.equals, "(A, A) -> bool"),
-        _operator("_!=_", equality.differs, "(A, A) -> bool"),
+        _operator("!_", operators.invert, "(bool) -> bool"),
+        _operator("_==_", operators.equals, "(A, A) -> bool"),
+        _operator("_!=_", operators.differs, "(A, A) -> bool"),
         _operator(
             "_+_",
-            arithmetic.add,
+            operators.add,
             "(bytes, bytes) -> bytes",
             "(double, double) -> double",
             "(duration, duration) -> duration",
@@ -55,13 +54,13 @@ OPERATORS = Library(
             "(string, string) -> string",
             "(uint, uint) -> uint",
         ),
-        _operator("_/_", arithmetic.divide, *_same(("double", "int", "uint"))),
-        _operator("_%_", arithmetic.modulo, *_same(("int", "uint"))),
-        _operator("_*_", arithmetic.multiply, *_same(("double", "int", "uint"))),
-        _operator("-_", arithmetic.negate, "(double) -> double", "(int) -> int"),
+        _operator("_/_", operators.divide, *_same(("double", "int", "uint"))),
+        _operator("_%_", operators.modulo, *_same(("int", "uint"))),
+        _operator("_*_", operators.multiply, *_same(("double", "int", "uint"))),
+        _operator("-_", operators.negate, "(double) -> double", "(int) -> int"),
         _operator(
             "_-_",
-            arithmetic.subtract,
+            operators.subtract,
             "(double, double) -> double",
             "(duration, duration) -> duration",
             "(int, int) -> int",
@@ -69,14 +68,14 @@ OPERATORS = Library(
             "(timestamp, timestamp) -> duration",
             "(uint, uint) -> uint",
         ),
-        _ordered("_<_", ordering.less),
-        _ordered("_<=_", ordering.less_or_equal),
-        _ordered("_>_", ordering.greater),
-        _ordered("_>=_", ordering.greater_or_equal),
-        _operator("@in", equality.contains, "(A, list<A>) -> bool", "(A, map<A, B>) -> bool"),
+        _ordered("_<_", operators.less),
+        _ordered("_<=_", operators.less_or_equal),
+        _ordered("_>_", operators.greater),
+        _ordered("_>=_", operators.greater_or_equal),
+        _operator("@in", operators.contains, "(A, list<A>) -> bool", "(A, map<A, B>) -> bool"),
         _operator(
             "_[_]",
-            access.index,
+            operators.index,
             "(list<A>, int) -> A",
             "(map<A, B>, A) -> B",
             "(optional<list<A>>, int) -> optional<A>",

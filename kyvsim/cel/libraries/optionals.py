@@ -5,13 +5,11 @@ Source of the rules: upstream cel-go cel/library.go, common/types/optional.go.
 
 from typing import Any
 
-from kyvsim.cel.access import index_if_present
-from kyvsim.cel.environment import Function, Library
+from kyvsim.cel.environment import Function, Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.macros import OR_VALUE
-from kyvsim.cel.signature import function, way
-from kyvsim.cel.text import show_value
-from kyvsim.cel.values import NONE, Duration, MadeList, Optional, Timestamp
+from kyvsim.cel.operators import index_if_present
+from kyvsim.cel.values import NONE, Duration, MadeList, Optional, Timestamp, show_value
 
 
 def _of(value: Any) -> Optional:

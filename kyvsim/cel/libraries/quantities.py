@@ -6,9 +6,8 @@ Source of the rules: upstream k8s.io/apiserver pkg/cel/library/quantity.go.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
 from kyvsim.kubernetes import quantities as kube
 from kyvsim.kubernetes.quantities import parse_quantity, quantity_problem

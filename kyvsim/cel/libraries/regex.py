@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run
-from kyvsim.cel.signature import function, way
 from kyvsim.cel.values import TextList
 from kyvsim.kubernetes.regexes import RegexError, as_bytes, compile_regex, each_match
 

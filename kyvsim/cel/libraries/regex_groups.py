@@ -7,9 +7,8 @@ Source of the rules: upstream cel-go ext/regex.go. In a replacement `\1` stands 
 from collections.abc import Iterator
 from typing import Any
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
 from kyvsim.cel.values import NONE, Optional, TextList
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.regexes import RegexError, as_bytes, compile_regex, each_match

@@ -5,9 +5,8 @@ Source of the rules: upstream k8s.io/apiserver pkg/cel/library/semverlib.go, ver
 
 from typing import NamedTuple
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
 from kyvsim.kubernetes.semver import Version, read_version
 

@@ -5,9 +5,8 @@ Source of the rules: upstream cel-go ext/sets.go.
 
 from typing import Any
 
-from kyvsim.cel.environment import Library
-from kyvsim.cel.equality import contains
-from kyvsim.cel.signature import function, way
+from kyvsim.cel.environment import Library, function, way
+from kyvsim.cel.operators import contains
 
 
 def _contains(values: list[Any], part: list[Any]) -> bool:

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kyvsim.cel import conversion as to
-from kyvsim.cel.environment import Function, Library
+from kyvsim.cel.environment import Function, Library, function, member_and_global, way
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run
-from kyvsim.cel.signature import function, member_and_global, way
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, runtime_type
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found

@@ -7,13 +7,10 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
-from kyvsim.cel.string_format import format_text
-from kyvsim.cel.string_format_latest import format_latest
-from kyvsim.cel.text import show_value
-from kyvsim.cel.values import TextList
+from kyvsim.cel.string_format import format_latest, format_text
+from kyvsim.cel.values import TextList, show_value
 
 _GO_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"

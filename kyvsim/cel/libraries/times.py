@@ -10,9 +10,8 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from kyvsim.cel.environment import Function, Library
+from kyvsim.cel.environment import Function, Library, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import way
 from kyvsim.cel.values import Duration, Timestamp
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.go_time import Time, from_clock

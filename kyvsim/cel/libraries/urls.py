@@ -5,9 +5,8 @@ Source of the rules: upstream k8s.io/apiserver pkg/cel/library/urls.go, over Go'
 
 from typing import NamedTuple
 
-from kyvsim.cel.environment import Library
+from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.signature import function, way
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import TextList
 from kyvsim.kubernetes.go_url import GoUrl, UrlError, parse_request_uri, parse_url

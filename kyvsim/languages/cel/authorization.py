@@ -15,7 +15,7 @@ from kyvsim.cel.kyverno.authorization import (
 )
 from kyvsim.cel.kyverno.environments import VARIABLES_TYPE, ordered
 from kyvsim.cel.kyverno.messages import MessageError
-from kyvsim.cel.lazy_variables import LazyVariables, plainly
+from kyvsim.cel.program import LazyVariables, plainly
 from kyvsim.cel.types import CelType
 from kyvsim.engine.compile.compiled import (
     CompiledBody,

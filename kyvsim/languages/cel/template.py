@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import CelError, CompileError, Program
 from kyvsim.cel.kyverno.native import struct_value
-from kyvsim.cel.text import show_double
-from kyvsim.cel.values import UInt
+from kyvsim.cel.values import UInt, show_double
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError, evaluate

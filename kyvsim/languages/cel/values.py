@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.environments import VARIABLES_TYPE
-from kyvsim.cel.lazy_variables import LazyVariables, plainly
+from kyvsim.cel.program import LazyVariables, plainly
 from kyvsim.engine.compile.compiled import Evaluation
 from kyvsim.engine.context.cel_access import (
     constants,

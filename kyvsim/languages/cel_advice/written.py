@@ -18,7 +18,7 @@ from kyvsim.cel.nodes import (
     children,
     dotted_name,
 )
-from kyvsim.cel.parse import ExpressionSyntaxError, parse
+from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_expression
 from kyvsim.cel.kubernetes import VARIABLES, VARIABLES_TYPE, declared_type, kubernetes_environment
-from kyvsim.cel.lazy_variables import LazyVariables, composited
+from kyvsim.cel.program import LazyVariables, composited
 from kyvsim.cel.types import BOOL, DYN, CelType
 from kyvsim.engine.compile.compiled import Evaluation
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version

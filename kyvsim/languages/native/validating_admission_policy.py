@@ -9,7 +9,7 @@ Source of the rules: upstream pkg/admissionpolicy/validate.go.
 from collections.abc import Iterator
 
 from kyvsim.cel.kubernetes import VARIABLES_TYPE
-from kyvsim.cel.lazy_variables import LazyVariables
+from kyvsim.cel.program import LazyVariables
 from kyvsim.cel.types import NULL, STRING
 from kyvsim.engine.compile.compiled import Evaluation, Outcome, passed, skipped
 from kyvsim.engine.compile.followed import CHECKED

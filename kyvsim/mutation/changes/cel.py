@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.cel.tokens import Token, tokenize
+from kyvsim.cel.lexer import Token, tokenize
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.trees import replaced
 from kyvsim.mutation.change import Change, Kind, Part, Site

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.kubernetes import VARIABLES_TYPE, kubernetes_environment
-from kyvsim.cel.lazy_variables import LazyVariables, composited
 from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
+from kyvsim.cel.program import LazyVariables, composited
 from kyvsim.cel.types import list_of
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.numbers import with_whole_numbers

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.cel.equality import contains, equals
+from kyvsim.cel.operators import contains, equals
 from kyvsim.cel.values import Duration, Optional, Timestamp, UInt
 
 

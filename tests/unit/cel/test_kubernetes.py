@@ -3,8 +3,8 @@
 import pytest
 
 from kyvsim.cel import CompileError, compile_expression, types
+from kyvsim.cel.environment import read_type
 from kyvsim.cel.kubernetes import VARIABLES, declared_type, kubernetes_environment
-from kyvsim.cel.signature import read_type
 
 
 @pytest.mark.parametrize(

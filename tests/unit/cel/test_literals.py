@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.cel.literals import read_bytes, read_double, read_int, read_string, read_uint
+from kyvsim.cel.lexer import read_bytes, read_double, read_int, read_string, read_uint
 
 LARGEST = 1 << 63
 

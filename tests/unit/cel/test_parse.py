@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.cel.nodes import Bind, Call, Ident, ListLiteral, Literal, Loop, MapLiteral, Select
-from kyvsim.cel.parse import ExpressionSyntaxError, parse
+from kyvsim.cel.parser import ExpressionSyntaxError, parse
 
 MACROS = frozenset({"optional", "two_variables", "sort_by", "lenient_or_value"})
 

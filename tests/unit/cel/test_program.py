@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression, types
 from kyvsim.cel.kubernetes import VARIABLES, VARIABLES_TYPE, kubernetes_environment
-from kyvsim.cel.lazy_variables import LazyVariables
+from kyvsim.cel.program import LazyVariables
 from kyvsim.cel.types import BOOL, STRING
 from kyvsim.model.ports import BudgetError as OverBudget
 from kyvsim.model.ports import Meter

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.cel.signature import read_type, way
+from kyvsim.cel.environment import read_type, way
 
 
 @pytest.mark.parametrize(

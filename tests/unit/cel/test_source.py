@@ -1,7 +1,6 @@
 """Issues shown at their place."""
 
-from kyvsim.cel.errors import Issue
-from kyvsim.cel.source import describe
+from kyvsim.cel.errors import Issue, describe
 
 
 def test_the_place_is_marked_below_the_line():

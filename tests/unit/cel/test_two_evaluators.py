@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kyvsim.cel import CelError, CompileError, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.nodes import Call, Ident, ListLiteral, Literal, Loop, MapLiteral, Select
-from kyvsim.cel.parse import parse
+from kyvsim.cel.parser import parse
 
 pytestmark = pytest.mark.slow
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kyvsim.cel.parse import parse
-from kyvsim.cel.written import object_path, written
+from kyvsim.cel.parser import parse
+from kyvsim.cel.unparse import object_path, written
 
 TEXTS = [
     "a + b * c",

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kyvsim.cel.parse import parse
-from kyvsim.cel.written import written
+from kyvsim.cel.parser import parse
+from kyvsim.cel.unparse import written
 from kyvsim.migrate.expressions import (
     Choice,
     Each,

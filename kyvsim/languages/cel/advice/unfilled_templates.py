@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Ident, Node, Select, children
-from kyvsim.cel.parse import ExpressionSyntaxError, parse
+from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.engine.compile.options import warn
 from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kyvsim.cel.kubernetes import VARIABLES_TYPE
-from kyvsim.cel.lazy_variables import LazyVariables
+from kyvsim.cel.program import LazyVariables
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
     Evaluation,

@@ -1,4 +1,4 @@
-"""Nodes of expressions as they are written, on one line."""
+"""Nodes of expressions as source text, on one line."""
 
 import json
 import re
@@ -20,7 +20,9 @@ from kyvsim.cel.nodes import (
     StructLiteral,
     children,
 )
-from kyvsim.cel.text import show_value
+from kyvsim.cel.values import show_value
+
+# Nodes of expressions as they are written, on one line.
 
 _Path: TypeAlias = tuple[str | int, ...]
 

@@ -1,8 +1,4 @@
-"""The types of an expression's parts; faults that show without evaluating it.
-
-Source of the rules: upstream cel-go checker/checker.go. Loops are checked as what upstream expands
-them to, so that messages name the same operators and places.
-"""
+"""Type checking: the types of an expression's nodes, and errors that show without evaluating it."""
 
 from collections.abc import Callable
 from types import MappingProxyType
@@ -24,9 +20,25 @@ from kyvsim.cel.nodes import (
     StructLiteral,
     dotted_name,
 )
-from kyvsim.cel.types import ANY, DYN, ERROR, CelType, list_of, map_of, show, unwrap_optional
-from kyvsim.cel.unify import Substitutions, most_general
+from kyvsim.cel.types import (
+    ANY,
+    DYN,
+    ERROR,
+    CelType,
+    Substitutions,
+    list_of,
+    map_of,
+    most_general,
+    show,
+    unwrap_optional,
+)
 from kyvsim.cel.values import runtime_type
+
+# The types of an expression's parts; faults that show without evaluating it.
+#
+# Source of the rules: upstream cel-go checker/checker.go. Loops are checked as what upstream
+# expands
+# them to, so that messages name the same operators and places.
 
 TYPE_NAMES = MappingProxyType(
     {

@@ -1,13 +1,13 @@
-"""Tree → closures over a frame: the steps left, the variables, then the names of loops."""
+"""Tree to closures over a frame: the steps left, the variables, then the names of loops."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from kyvsim.cel import access, equality, logic, loops
+from kyvsim.cel import closures, loops, operators
 from kyvsim.cel.calls import compile_call, weighed
-from kyvsim.cel.check import TYPE_NAMES, Checked
+from kyvsim.cel.checker import TYPE_NAMES, Checked
 from kyvsim.cel.closures import (
     UNSET,
     constant_run,
@@ -24,10 +24,16 @@ from kyvsim.cel.closures import (
     selected_if_present,
     struct_maker,
 )
-from kyvsim.cel.costs import equality_cost
+from kyvsim.cel.costs import (
+    CONVERSIONS,
+    comparison_steps,
+    end_steps,
+    equality_cost,
+    round_steps,
+    steps,
+)
 from kyvsim.cel.environment import Environment
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.held_optionals import is_held_optional
 from kyvsim.cel.loops import LoopParts, Run, charged, spend
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.nodes import (
@@ -43,10 +49,34 @@ from kyvsim.cel.nodes import (
     StructLiteral,
     has_loops,
 )
-from kyvsim.cel.steps import CONVERSIONS, comparison_steps, end_steps, round_steps, steps
-from kyvsim.cel.types import CelType
+from kyvsim.cel.types import CelType, unwrap_optional
 from kyvsim.cel.values import MadeList
 from kyvsim.kubernetes.regexes import RegexError
+
+# Optional values that a variable, a map or a list holds: fields are looked for in none of them.
+#
+# Source of the rules: upstream cel-go interpreter/attributes.go `applyQualifiers`, which looks
+# into an optional only
+# where a chain of fields and elements begins with it
+
+
+def is_held_optional(node: Node, checked: Checked) -> bool:
+    """Return whether a field or an element is an optional by itself, not by the way there."""
+    if not _is_optional(node, checked):
+        return False
+    if isinstance(node, Select):
+        is_name = node.id in checked.names
+        return is_name or not (node.optional or _is_optional(node.operand, checked))
+    if isinstance(node, Call) and node.function == "_[_]":
+        return not _is_optional(node.arguments[0], checked)
+    return False
+
+
+def _is_optional(node: Node, checked: Checked) -> bool:
+    return unwrap_optional(checked.types[node.id])[1]
+
+
+# Tree → closures over a frame: the steps left, the variables, then the names of loops.
 
 
 class Code(NamedTuple):
@@ -148,7 +178,7 @@ class _Lowering:
         operand, field = self.selectable(node.operand), node.field
         run = operand.run
         if node.test:
-            return Code(lambda frame: access.has_field(run(frame), field))
+            return Code(lambda frame: operators.has_field(run(frame), field))
         if node.optional:
             return Code(selected_if_present(run, field))
         if operand.slot:
@@ -161,7 +191,7 @@ class _Lowering:
         if special is not None:
             return special(self, node)
         if node.function in {"or", "orValue"} and len(node.arguments) == 1 and node.target:
-            maker = logic.first_present if node.function == "or" else logic.value_or_default
+            maker = closures.first_present if node.function == "or" else closures.value_or_default
             return Code(maker(self.run(node.target), self.branch(node.arguments[0])))
         found = self.checked.overloads[node.id]
         member = found[1][0].member
@@ -184,12 +214,12 @@ class _Lowering:
     def junction(self, node: Call) -> Code:
         first, *others = node.arguments
         terms = (self.run(first), *map(self.branch, others))
-        return Code(logic.junction(terms, decides=node.function == "_||_"))
+        return Code(closures.junction(terms, decides=node.function == "_||_"))
 
     def conditional(self, node: Call) -> Code:
         test, chosen, other = node.arguments
         ends = [self.branch(one, end_steps) for one in (chosen, other)]
-        return Code(logic.conditional(self.run(test), *ends))
+        return Code(closures.conditional(self.run(test), *ends))
 
     def branch(self, node: Node, count: Callable[[Node, Checked], int] = steps) -> Run:
         """Return a part that may not be evaluated: it pays for itself when it is."""
@@ -201,7 +231,7 @@ class _Lowering:
         negated = node.function == "_!=_"
         if comparison_steps(node.arguments[1]) is not None:
             return Code(equal_to_constant(left.run, right.value, negated=negated))
-        compare = equality.differs if negated else equality.equated
+        compare = operators.differs if negated else operators.equated
         first, second = left.run, right.run
 
         def run(frame: list[Any]) -> bool:
@@ -226,12 +256,12 @@ class _Lowering:
         if not is_held_optional(node, self.checked):
             return code
         run = code.run
-        return Code(lambda frame: access.without_fields(run(frame)))
+        return Code(lambda frame: operators.without_fields(run(frame)))
 
     def index(self, node: Call) -> Code:
         operand, key = self.selectable(node.arguments[0]), self.lower(node.arguments[1])
         if key.constant:
-            access.check_qualifier(key.value, constant=True)
+            operators.check_qualifier(key.value, constant=True)
         if key.constant and key.value.__class__ is str:
             if operand.slot:
                 fields = (*operand.fields, key.value)
@@ -242,7 +272,7 @@ class _Lowering:
     def optional_index(self, node: Call) -> Code:
         operand, key = self.selectable(node.arguments[0]), self.lower(node.arguments[1])
         if key.constant:
-            access.check_qualifier(key.value, constant=True)
+            operators.check_qualifier(key.value, constant=True)
         return Code(indexed_if_present(operand.run, key.run))
 
     def or_value(self, node: Call) -> Code:
@@ -253,7 +283,7 @@ class _Lowering:
             target = target.operand
         if fields:
             return Code(_field_or(self.selectable(target).run, tuple(fields), default))
-        return Code(logic.lenient_value_or_default(self.run(target), default.run))
+        return Code(closures.lenient_value_or_default(self.run(target), default.run))
 
     def list_literal(self, node: ListLiteral) -> Code:
         codes = [self.lower(one) for one in node.elements]
@@ -321,8 +351,8 @@ class _Lowering:
 
 def _field_or(base: Run, fields: tuple[str, ...], default: Code) -> Run:
     if default.constant:
-        return logic.field_or_constant(base, fields, default.value)
-    return logic.field_or_default(base, fields, default.run)
+        return closures.field_or_constant(base, fields, default.value)
+    return closures.field_or_default(base, fields, default.run)
 
 
 def _unbound(name: str) -> Run:

@@ -1,0 +1,470 @@
+"""What the operators do: selection, indexes, equality, order and arithmetic."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from kyvsim.cel.errors import CelError, no_such_overload
+from kyvsim.cel.values import (
+    NONE,
+    Duration,
+    JoinedList,
+    MadeList,
+    MadeMap,
+    Message,
+    Optional,
+    TextList,
+    Timestamp,
+    UInt,
+    go_type,
+    show_value,
+    type_name,
+)
+
+# When two values are equal, and whether one is among others.
+#
+# Source of the rules: upstream cel-go common/types (Equal, Contains): numbers compare across
+# their
+# types, everything else is equal only to its own kind.
+
+NUMBERS = frozenset({int, float, UInt})
+
+
+def equals(left: Any, right: Any) -> bool:
+    """Return whether two values are equal."""
+    kind = left.__class__
+    if kind is str:
+        return bool(left == right)
+    if isinstance(left, list):
+        return isinstance(right, list) and len(left) == len(right) and all(map(equals, left, right))
+    if isinstance(left, dict):
+        return (
+            isinstance(right, dict)
+            and len(left) == len(right)
+            and all(_is_entry(key, value, right) for key, value in left.items())
+        )
+    if kind is right.__class__:
+        if kind is Timestamp:
+            return bool(left.nanoseconds == right.nanoseconds)
+        if kind is Optional:
+            return left.present == right.present and equals(left.value, right.value)
+        return bool(left == right)
+    if kind in NUMBERS and right.__class__ in NUMBERS:
+        return compare_numbers(left, right) == 0
+    return False
+
+
+def _is_entry(key: Any, value: Any, among: dict[Any, Any]) -> bool:
+    if key.__class__ is bool or key.__class__ in NUMBERS:
+        found = find_key(among, key)
+        return found is not None and equals(value, found[0])
+    return key in among and equals(value, among[key])
+
+
+def equated(left: Any, right: Any) -> bool:
+    """Return what `==` says of two values.
+
+    Kubernetes' own types have no answer but for null and for their own kind: raises CelError.
+    """
+    if right is None or not getattr(left, "only_own_kind", False):
+        return equals(left, right)
+    if left.__class__ is not right.__class__ or getattr(right, "computed", False):
+        raise no_such_overload()
+    return equals(left, right)
+
+
+def differs(left: Any, right: Any) -> bool:
+    """Return what `!=` says of two values: what has no answer differs."""
+    return getattr(right, "computed", False) or not equals(left, right)
+
+
+def compare_numbers(left: Any, right: Any) -> int:
+    """Return a number below, at or above 0; a NaN is above everything.
+
+    As upstream, an int meets a double as a double.
+    """
+    if left.__class__ is float and right.__class__ is not float:
+        return _compare_double(left, int(right))
+    if right.__class__ is float and left.__class__ is not float:
+        return -_compare_double(right, int(left)) if right == right else 1  # noqa: PLR0124 — a NaN
+    if left == right:
+        return 0
+    return -1 if left < right else 1
+
+
+def _compare_double(double: float, whole: int) -> int:
+    other = float(whole)
+    if double == other:
+        return 0
+    return -1 if double < other else 1
+
+
+def contains(item: Any, among: Any) -> bool:
+    """Return whether a list holds an item, or a map has a key; raises CelError for others."""
+    if isinstance(among, list):
+        if item.__class__ is str:
+            return item in among
+        return any(equals(item, one) and not getattr(one, "computed", False) for one in among)
+    if isinstance(among, dict) and not getattr(among, "only_own_kind", False):
+        return has_key(among, item)
+    raise no_such_overload()
+
+
+def has_key(found: dict[Any, Any], key: Any) -> bool:
+    """Return whether a map has a key; numbers that are equal are one key."""
+    return find_key(found, key) is not None
+
+
+def find_key(found: dict[Any, Any], key: Any) -> tuple[Any] | None:
+    """Return the map's value for a key in a tuple, or None where it lacks the key.
+
+    Raises CelError for bytes, on which upstream dies.
+    """
+    kind = key.__class__
+    if kind is str or key is None:
+        return (found[key],) if key in found else None
+    if kind is bytes and found.__class__ is MadeMap:
+        raise _unhashable()
+    if (kind is not bool and kind not in NUMBERS) or (kind is float and math.isnan(key)):
+        return None
+    if key not in found:
+        return None
+    written = next(one for one in found if one == key)
+    # upstream looks a double up as a whole number, and never a whole number as a double.
+    fits = written.__class__ is not float or kind is float
+    return (found[key],) if fits and (written.__class__ is bool) == (kind is bool) else None
+
+
+def as_key(value: Any) -> Any:
+    """Return a value as a key of a map; a list or map is a key that equals nothing but itself."""
+    kind = value.__class__
+    if kind is str:
+        return value
+    if kind is list or kind is TextList:
+        return MadeList(value)
+    if kind is bytes:
+        raise _unhashable()
+    if isinstance(value, dict):
+        return value if kind is MadeMap else MadeMap(value)
+    return value
+
+
+def _unhashable() -> CelError:
+    return CelError("internal error: runtime error: hash of unhashable type types.Bytes")
+
+
+# Which of two values comes first.
+#
+# Source of the rules: upstream cel-go common/types (Compare), common/stdlib/standard.go.
+
+_PLAIN = frozenset({str, bytes, bool, int})
+COMPARABLE = frozenset({*_PLAIN, *NUMBERS, Duration, Timestamp})
+
+
+def compare(left: Any, right: Any) -> int:
+    """Return a number below, at or above 0; raises CelError where the values have no order."""
+    kind = left.__class__
+    if kind is right.__class__ and kind in _PLAIN:
+        return int(left > right) - int(left < right)
+    if kind in NUMBERS and right.__class__ in NUMBERS:
+        if left != left or right != right:  # noqa: PLR0124 — only a NaN differs from itself
+            raise CelError("NaN values cannot be ordered")
+        return compare_numbers(left, right)
+    if kind is right.__class__ and kind in {Duration, Timestamp}:
+        return compare(left.nanoseconds, right.nanoseconds)
+    raise no_such_overload()
+
+
+def _relation(sign: str, holds: Callable[[int], bool]) -> Callable[[Any, Any], bool]:
+    fault = f"no such overload: _{sign}_"
+
+    def relation(left: Any, right: Any) -> bool:
+        if left.__class__ not in COMPARABLE:
+            raise CelError(fault)
+        if left != left or right != right:  # noqa: PLR0124 — only a NaN differs from itself
+            return False
+        return holds(compare(left, right))
+
+    return relation
+
+
+less = _relation("<", lambda order: order < 0)
+less_or_equal = _relation("<=", lambda order: order <= 0)
+greater = _relation(">", lambda order: order > 0)
+greater_or_equal = _relation(">=", lambda order: order >= 0)
+
+# Sums, products and their like; whole numbers never overflow without a word.
+#
+# Source of the rules: upstream cel-go common/types (Add, Divide, …), overflow.go.
+
+_MAX_INT = (1 << 63) - 1
+_MAX_UINT = (1 << 64) - 1
+_SECOND = 1_000_000_000
+MIN_TIME = -62_135_596_800 * _SECOND
+MAX_TIME = 253_402_300_800 * _SECOND - 1
+_JOINED = frozenset({str, bytes, float})
+_RECEIVERS = frozenset({str, Timestamp, Duration})
+
+
+def checked_int(number: int) -> int:
+    """Return the number; raises CelError where it is no int64."""
+    if -_MAX_INT - 1 <= number <= _MAX_INT:
+        return number
+    raise CelError("integer overflow")
+
+
+def checked_uint(number: int) -> UInt:
+    """Return the number as a UInt; raises CelError where it is no uint64."""
+    if 0 <= number <= _MAX_UINT:
+        return UInt(number)
+    raise CelError("unsigned integer overflow")
+
+
+def checked_duration(nanoseconds: int) -> Duration:
+    """Return a duration; raises CelError where it does not fit into 64 bits."""
+    if -_MAX_INT - 1 <= nanoseconds <= _MAX_INT:
+        return Duration(nanoseconds)
+    raise CelError("integer overflow")
+
+
+def checked_timestamp(nanoseconds: int, offset: int = 0) -> Timestamp:
+    """Return a point in time; raises CelError outside of the years 1 to 9999."""
+    if MIN_TIME <= nanoseconds <= MAX_TIME:
+        return Timestamp(nanoseconds, offset)
+    raise CelError("timestamp overflow")
+
+
+def _unfit(sign: str, left: Any, takes: frozenset[type]) -> CelError:
+    if left.__class__ in takes or left.__class__ in _RECEIVERS:
+        return no_such_overload()
+    return CelError(f"no such overload: _{sign}_")
+
+
+_LISTS = (list, MadeList, JoinedList, TextList)
+_ADDERS = frozenset({int, UInt, *_JOINED, Duration, Timestamp, *_LISTS})
+
+
+def add(left: Any, right: Any) -> Any:
+    """Return `left + right`."""
+    kind = left.__class__
+    if kind is right.__class__:
+        if kind in _JOINED:
+            return left + right
+        if kind is int:
+            return checked_int(left + right)
+        if kind is UInt:
+            return checked_uint(left + right)
+        if kind is Duration:
+            return checked_duration(left.nanoseconds + right.nanoseconds)
+    if isinstance(left, list) and isinstance(right, list):
+        return JoinedList([*left, *right]) if left and right else left or right
+    if kind is Duration and right.__class__ is Timestamp:
+        return checked_timestamp(right.nanoseconds + left.nanoseconds, right.offset)
+    if kind is Timestamp and right.__class__ is Duration:
+        return checked_timestamp(left.nanoseconds + right.nanoseconds, left.offset)
+    raise _unfit("+", left, _ADDERS)
+
+
+_SUBTRACTORS = frozenset({int, UInt, float, Duration, Timestamp})
+
+
+def subtract(left: Any, right: Any) -> Any:
+    """Return `left - right`."""
+    kind = left.__class__
+    if kind is right.__class__:
+        if kind is float:
+            return left - right
+        if kind is int:
+            return checked_int(left - right)
+        if kind is UInt:
+            return checked_uint(left - right)
+        if kind in {Duration, Timestamp}:
+            return checked_duration(left.nanoseconds - right.nanoseconds)
+    if kind is Timestamp and right.__class__ is Duration:
+        return checked_timestamp(left.nanoseconds - right.nanoseconds, left.offset)
+    raise _unfit("-", left, _SUBTRACTORS)
+
+
+def _numeric(
+    sign: str,
+    takes: frozenset[type],
+    whole: Callable[[int, int], int],
+    double: Callable[[float, float], float],
+) -> Callable[[Any, Any], Any]:
+    def operation(left: Any, right: Any) -> Any:
+        kind = left.__class__
+        if kind is right.__class__ and kind in takes:
+            if kind is int:
+                return checked_int(whole(left, right))
+            if kind is UInt:
+                return checked_uint(whole(left, right))
+            return double(left, right)
+        raise _unfit(sign, left, takes)
+
+    return operation
+
+
+def _quotient(left: int, right: int) -> int:
+    if not right:
+        raise CelError("division by zero")
+    found = abs(left) // abs(right)
+    return found if (left < 0) == (right < 0) else -found
+
+
+def _remainder(left: int, right: int) -> int:
+    if not right:
+        raise CelError("modulus by zero")
+    if left == -_MAX_INT - 1 and right == -1:
+        raise CelError("integer overflow")
+    found = abs(left) % abs(right)
+    return -found if left < 0 else found
+
+
+def _divide_doubles(left: float, right: float) -> float:
+    if right:
+        return left / right
+    if not left or math.isnan(left):
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1.0, right)
+
+
+_NUMERIC = frozenset({int, UInt, float})
+multiply = _numeric("*", _NUMERIC, lambda a, b: int(a) * int(b), lambda a, b: a * b)
+divide = _numeric("/", _NUMERIC, _quotient, _divide_doubles)
+modulo = _numeric("%", frozenset({int, UInt}), _remainder, lambda a, _: a)
+
+
+def negate(value: Any) -> Any:
+    """Return `-value`."""
+    if value.__class__ is float:
+        return -value
+    if value.__class__ is int:
+        return checked_int(-value)
+    if value.__class__ is Duration:
+        return checked_duration(-value.nanoseconds)
+    if value.__class__ in _RECEIVERS or value.__class__ is bool:
+        raise no_such_overload()
+    raise CelError("no such overload: -_")
+
+
+def invert(value: Any) -> bool:
+    """Return `!value`."""
+    if value is True:
+        return False
+    if value is False:
+        return True
+    raise no_such_overload()
+
+
+# Fields of objects, elements of lists, and both where they may be missing.
+#
+# Source of the rules: upstream cel-go interpreter/attributes.go.
+
+_QUALIFIERS = frozenset({str, int, UInt, float, bool})
+_HELD = object()
+"""Stands for an optional value that a map or a list holds, in which nothing is looked for."""
+
+
+def select(value: Any, field: str) -> Any:
+    """Return a field; of an optional value, an optional one."""
+    if isinstance(value, dict):
+        if field in value:
+            return value[field]
+        if value.__class__ is Message:
+            raise CelError(f"no such field '{field}'")
+        raise CelError(f"no such key: {field}")
+    if value.__class__ is Optional:
+        return select_if_present(value, field)
+    refuse_list(value)
+    raise CelError(f"no such key: {field}")
+
+
+def select_if_present(value: Any, field: str) -> Optional:
+    """Return a field as an optional value."""
+    if value.__class__ is Optional:
+        if not value.present:
+            return NONE
+        value = value.value
+    if value.__class__ is Message and value.is_native:  # as upstream, which finds no field so
+        raise CelError(f"no such field: {field}")
+    if value.__class__ is Message and field not in value.present:
+        return NONE
+    if isinstance(value, dict) and field in value:
+        return Optional(present=True, value=value[field])
+    refuse_list(value)
+    return NONE
+
+
+def without_fields(value: Any) -> Any:
+    """Return something without fields and elements in place of an optional value."""
+    return _HELD if value.__class__ is Optional else value
+
+
+def refuse_list(value: Any) -> None:
+    """Raise CelError where a field is asked of a list, which even a question may not do."""
+    if isinstance(value, list):
+        raise CelError("unsupported index type 'string' in list")
+
+
+def has_field(value: Any, field: str) -> bool:
+    """Return whether there is a field; whatever has no fields lacks it."""
+    if value.__class__ is Optional:
+        value = value.value
+    refuse_list(value)
+    if value.__class__ is Message:
+        return field in value.present
+    return isinstance(value, dict) and field in value
+
+
+def index(value: Any, key: Any) -> Any:
+    """Return an element by its place or key; of an optional value, an optional one."""
+    check_qualifier(key)
+    if isinstance(value, list):
+        place = list_index(key)
+        if 0 <= place < len(value):
+            return value[place]
+        raise CelError(f"index out of bounds: {show_value(key)}")
+    if isinstance(value, dict):
+        found = find_key(value, key)
+        if found is None:
+            raise CelError(f"no such key: {show_value(key)}")
+        return found[0]
+    if value.__class__ is Optional:
+        return index_if_present(value, key)
+    raise CelError(f"no such key: {show_value(key)}")
+
+
+def index_if_present(value: Any, key: Any) -> Optional:
+    """Return an element as an optional value."""
+    check_qualifier(key)
+    if value.__class__ is Optional:
+        if not value.present:
+            return NONE
+        value = value.value
+    if isinstance(value, list):
+        place = list_index(key)
+        if 0 <= place < len(value):
+            return Optional(present=True, value=value[place])
+        return NONE
+    if isinstance(value, dict):
+        found = find_key(value, key)
+        return NONE if found is None else Optional(present=True, value=found[0])
+    return NONE
+
+
+def check_qualifier(key: Any, *, constant: bool = False) -> None:
+    """Raise CelError for what nothing can be asked for, whatever it is asked of."""
+    if key.__class__ not in _QUALIFIERS:
+        name = "<nil>" if key is None and not constant else go_type(key)
+        raise CelError(f"invalid qualifier type: {name}")
+
+
+def list_index(key: Any) -> int:
+    """Return a place in a list; raises CelError for what is no whole number."""
+    if key.__class__ in {int, UInt}:
+        return int(key)
+    if key.__class__ is float:
+        if key.is_integer() and abs(key) < 1 << 63:
+            return int(key)
+        raise CelError(f"unsupported index value {show_value(key)} in list")
+    raise CelError(f"unsupported index type '{type_name(key)}' in list")
