@@ -13,8 +13,8 @@ from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.environment import Environment, Overload
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
+from kyvsim.cel.kyverno.encodings import readable_json
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment, ordered
-from kyvsim.cel.kyverno.json import readable_json
 from kyvsim.cel.values import type_name
 from kyvsim.engine.context.cel_access import (
     constants,

@@ -10,14 +10,15 @@ from types import MappingProxyType
 from kyvsim.cel import types
 from kyvsim.cel.environment import Environment, environment, read_type
 from kyvsim.cel.libraries import KUBERNETES
-from kyvsim.cel.libraries.authorizer import (
+from kyvsim.cel.libraries.admission import (
     AUTHORIZER,
+    ESCAPES,
+    OBJECTS,
     RESOURCE_CHECK,
     Asked,
     Authorizer,
     ResourceCheck,
 )
-from kyvsim.cel.libraries.mutation import ESCAPES, OBJECTS
 from kyvsim.cel.types import CelType
 from kyvsim.model.ports import UNCHANGED
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kyvsim.cel.kubernetes import authorizer_values
-from kyvsim.cel.libraries.authorizer import Answer, Asked, Authorizer, ResourceCheck
+from kyvsim.cel.libraries.admission import Answer, Asked, Authorizer, ResourceCheck
 from kyvsim.engine.context.access_review import can_review, review
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field

@@ -11,7 +11,7 @@ from typing import Any
 
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.native import struct_value
-from kyvsim.cel.libraries.mutation import JsonPatchOperation, ObjectValue, type_mismatches
+from kyvsim.cel.libraries.admission import JsonPatchOperation, ObjectValue, type_mismatches
 from kyvsim.cel.values import (
     Duration,
     JoinedList,

@@ -8,8 +8,7 @@ from kyvsim.api.cel import EXPRESSION_KINDS, signature, signatures, variables
 from kyvsim.api.system import own_system
 from kyvsim.cel import kyverno, libraries
 from kyvsim.cel.environment import Library
-from kyvsim.cel.kyverno.random import random_library
-from kyvsim.cel.kyverno.time import time_library
+from kyvsim.cel.kyverno.functions import random_library, time_library
 
 KINDS = [kind for kind in EXPRESSION_KINDS if not kind.startswith("Namespaced")]
 """A Namespaced kind knows what its twin knows."""

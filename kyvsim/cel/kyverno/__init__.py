@@ -7,20 +7,17 @@ upstream: kyverno/sdk extensions/cel/libs
 """
 
 from kyvsim.cel.environment import Library
-from kyvsim.cel.kyverno.generator import CLUSTER_GENERATOR, NAMESPACED_GENERATOR
-from kyvsim.cel.kyverno.global_context import GLOBAL_CONTEXT
-from kyvsim.cel.kyverno.gzip import GZIP
-from kyvsim.cel.kyverno.hashes import HASHES
+from kyvsim.cel.kyverno.cluster import (
+    CLUSTER_GENERATOR,
+    CLUSTER_RESOURCES,
+    GLOBAL_CONTEXT,
+    NAMESPACED_GENERATOR,
+    NAMESPACED_RESOURCES,
+)
+from kyvsim.cel.kyverno.encodings import CERTIFICATES, GZIP, JSON, YAML
+from kyvsim.cel.kyverno.functions import HASHES, ROUNDING, TRANSFORM, USERS
 from kyvsim.cel.kyverno.http import HTTP
-from kyvsim.cel.kyverno.image_data import IMAGE_DATA
-from kyvsim.cel.kyverno.images import IMAGES
-from kyvsim.cel.kyverno.json import JSON
-from kyvsim.cel.kyverno.resources import CLUSTER_RESOURCES, NAMESPACED_RESOURCES
-from kyvsim.cel.kyverno.rounding import ROUNDING
-from kyvsim.cel.kyverno.transform import TRANSFORM
-from kyvsim.cel.kyverno.users import USERS
-from kyvsim.cel.kyverno.x509 import CERTIFICATES
-from kyvsim.cel.kyverno.yaml import YAML
+from kyvsim.cel.kyverno.images import IMAGE_DATA, IMAGES
 
 EVERYWHERE: tuple[Library, ...] = (
     GLOBAL_CONTEXT,

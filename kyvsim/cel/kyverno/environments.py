@@ -25,15 +25,16 @@ from kyvsim.cel.kyverno import (
     NAMESPACED_RESOURCES,
     USERS,
 )
-from kyvsim.cel.kyverno.image_verification import UNKNOWN
-from kyvsim.cel.kyverno.images import IMAGES
-from kyvsim.cel.kyverno.random import random_library
-from kyvsim.cel.kyverno.time import time_library
-from kyvsim.cel.kyverno.users import SERVICE_ACCOUNT, SERVICE_ACCOUNT_FIELDS
+from kyvsim.cel.kyverno.functions import (
+    SERVICE_ACCOUNT,
+    SERVICE_ACCOUNT_FIELDS,
+    random_library,
+    time_library,
+)
+from kyvsim.cel.kyverno.images import IMAGES, UNKNOWN
 from kyvsim.cel.libraries import EXTENSIONS, KUBERNETES
-from kyvsim.cel.libraries.authorizer import AUTHORIZATION
+from kyvsim.cel.libraries.admission import AUTHORIZATION, ESCAPES, OBJECTS
 from kyvsim.cel.libraries.lists import TWO_VARIABLES
-from kyvsim.cel.libraries.mutation import ESCAPES, OBJECTS
 from kyvsim.cel.libraries.optionals import LENIENT_OR_VALUE
 from kyvsim.cel.types import DYN, STRING, CelType, list_of, map_of, struct
 from kyvsim.model.ports import Clock, Entropy

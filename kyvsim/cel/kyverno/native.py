@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.libraries.mutation import ObjectValue
+from kyvsim.cel.libraries.admission import ObjectValue
 from kyvsim.cel.program import LazyVariables
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import (

@@ -7,24 +7,15 @@ upstream: k8s.io/apiserver/pkg/cel/environment/base.go, pkg/cel/compiler/env.go
 """
 
 from kyvsim.cel.environment import Library
-from kyvsim.cel.libraries.authorizer import AUTHORIZATION
-from kyvsim.cel.libraries.encoders import ENCODERS
-from kyvsim.cel.libraries.formats import FORMATS
-from kyvsim.cel.libraries.lists import KUBERNETES_LISTS, LISTS, TWO_VARIABLES
-from kyvsim.cel.libraries.macros import BINDINGS, PROTOS
+from kyvsim.cel.libraries.admission import AUTHORIZATION
+from kyvsim.cel.libraries.kubernetes_types import FORMATS, QUANTITIES, SEMVERS, URLS
+from kyvsim.cel.libraries.lists import KUBERNETES_LISTS, LISTS, SETS, TWO_VARIABLES
 from kyvsim.cel.libraries.math import MATH
 from kyvsim.cel.libraries.networks import NETWORKS
-from kyvsim.cel.libraries.operators import OPERATORS
 from kyvsim.cel.libraries.optionals import LENIENT_OR_VALUE, OPTIONALS
-from kyvsim.cel.libraries.quantities import QUANTITIES
-from kyvsim.cel.libraries.regex import REGEX
-from kyvsim.cel.libraries.regex_groups import REGEX_GROUPS
-from kyvsim.cel.libraries.semvers import SEMVERS
-from kyvsim.cel.libraries.sets import SETS
-from kyvsim.cel.libraries.standard import STANDARD
-from kyvsim.cel.libraries.strings import STRINGS
-from kyvsim.cel.libraries.times import TIMES
-from kyvsim.cel.libraries.urls import URLS
+from kyvsim.cel.libraries.regex import REGEX, REGEX_GROUPS
+from kyvsim.cel.libraries.standard import BINDINGS, OPERATORS, PROTOS, STANDARD, TIMES
+from kyvsim.cel.libraries.strings import ENCODERS, STRINGS
 
 KUBERNETES: tuple[Library, ...] = (
     OPERATORS,

@@ -1,8 +1,4 @@
-"""Functions on lists.
-
-Source of the rules: upstream cel-go ext/lists.go, version 3, and k8s.io/apiserver
-pkg/cel/library/lists.go.
-"""
+"""Functions on lists, and lists as sets."""
 
 from collections.abc import Callable
 from functools import cmp_to_key
@@ -11,8 +7,13 @@ from typing import Any
 from kyvsim.cel.costs import MAX_RANGE, check_size
 from kyvsim.cel.environment import Function, Library, function, way
 from kyvsim.cel.errors import CelError, no_such_overload
-from kyvsim.cel.operators import COMPARABLE, add, compare, equals
+from kyvsim.cel.operators import COMPARABLE, add, compare, contains, equals
 from kyvsim.cel.values import Duration, MadeList, MadeMap, Timestamp, UInt, go_type, type_name
+
+# Functions on lists.
+#
+# Source of the rules: upstream cel-go ext/lists.go, version 3, and k8s.io/apiserver
+# pkg/cel/library/lists.go.
 
 _ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _ADDABLE = frozenset({str, int, UInt, float, bytes, Duration, Timestamp})
@@ -210,3 +211,29 @@ KUBERNETES_LISTS = Library(
 
 TWO_VARIABLES = Library("two-variable comprehensions", (), macros="two_variables")
 """Loops over index and value, or key and value. upstream: cel-go ext/comprehensions.go"""
+
+# Lists as sets.
+#
+# Source of the rules: upstream cel-go ext/sets.go.
+
+
+def _contains(values: list[Any], part: list[Any]) -> bool:
+    return all(contains(one, values) for one in part)
+
+
+def _equivalent(left: list[Any], right: list[Any]) -> bool:
+    return _contains(left, right) and _contains(right, left)
+
+
+def _intersects(left: list[Any], right: list[Any]) -> bool:
+    return any(contains(one, right) for one in left)
+
+
+SETS = Library(
+    "sets",
+    (
+        function("sets.contains", way("(list<T>, list<T>) -> bool", _contains)),
+        function("sets.equivalent", way("(list<T>, list<T>) -> bool", _equivalent)),
+        function("sets.intersects", way("(list<T>, list<T>) -> bool", _intersects)),
+    ),
+)

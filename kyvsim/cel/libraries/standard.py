@@ -1,18 +1,115 @@
-"""Sizes, conversions and the string functions of the language itself.
+"""The language's own functions: operators, sizes, conversions, strings, times and durations."""
 
-Source of the rules: upstream cel-go common/stdlib/standard.go.
-"""
-
+import re
 from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from kyvsim.cel import conversion as to
+from kyvsim.cel import operators
 from kyvsim.cel.environment import Function, Library, function, member_and_global, way
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run
 from kyvsim.cel.types import CelType
 from kyvsim.cel.values import Duration, Timestamp, runtime_type
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.go_time import Time, from_clock
 from kyvsim.kubernetes.regexes import RegexError, compile_regex, is_found
+
+# Libraries that bring nothing but macros.
+#
+# Source of the rules: upstream cel-go ext/bindings.go, ext/protos.go
+
+BINDINGS = Library("bindings", (), macros="bindings")
+"""`cel.bind`, a name for a value."""
+
+PROTOS = Library("protos", (), macros="protos")
+"""`proto.hasExt` and `proto.getExt`."""
+
+# The operators as functions: what the checker knows of them and what runs where no closure does.
+#
+# Source of the signatures: upstream cel-go common/stdlib/standard.go.
+
+_NUMBERS = ("int", "uint", "double")
+
+
+def _operator(name: str, run: Callable[..., Any], *signatures: str) -> Function:
+    ways = tuple(way(signature, run) for signature in signatures)
+    return Function(name, ways, guarded=False)
+
+
+def _operators_same(kinds: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"({kind}, {kind}) -> {kind}" for kind in kinds)
+
+
+def _ordered(name: str, run: Callable[..., Any]) -> Function:
+    plain = ("bool", *_NUMBERS, "string", "bytes", "timestamp", "duration")
+    pairs = [(kind, kind) for kind in plain]
+    pairs += [(one, other) for one in _NUMBERS for other in _NUMBERS if one != other]
+    return _operator(name, run, *(f"({one}, {other}) -> bool" for one, other in pairs))
+
+
+def _never(*_: Any) -> Any:  # pragma: no cover — closures take these
+    raise AssertionError
+
+
+OPERATORS = Library(
+    "operators",
+    (
+        _operator("_&&_", _never, "(bool, bool) -> bool"),
+        _operator("_||_", _never, "(bool, bool) -> bool"),
+        _operator("_?_:_", _never, "(bool, A, A) -> A"),
+        _operator("!_", operators.invert, "(bool) -> bool"),
+        _operator("_==_", operators.equals, "(A, A) -> bool"),
+        _operator("_!=_", operators.differs, "(A, A) -> bool"),
+        _operator(
+            "_+_",
+            operators.add,
+            "(bytes, bytes) -> bytes",
+            "(double, double) -> double",
+            "(duration, duration) -> duration",
+            "(duration, timestamp) -> timestamp",
+            "(timestamp, duration) -> timestamp",
+            "(int, int) -> int",
+            "(list<A>, list<A>) -> list<A>",
+            "(string, string) -> string",
+            "(uint, uint) -> uint",
+        ),
+        _operator("_/_", operators.divide, *_operators_same(("double", "int", "uint"))),
+        _operator("_%_", operators.modulo, *_operators_same(("int", "uint"))),
+        _operator("_*_", operators.multiply, *_operators_same(("double", "int", "uint"))),
+        _operator("-_", operators.negate, "(double) -> double", "(int) -> int"),
+        _operator(
+            "_-_",
+            operators.subtract,
+            "(double, double) -> double",
+            "(duration, duration) -> duration",
+            "(int, int) -> int",
+            "(timestamp, duration) -> timestamp",
+            "(timestamp, timestamp) -> duration",
+            "(uint, uint) -> uint",
+        ),
+        _ordered("_<_", operators.less),
+        _ordered("_<=_", operators.less_or_equal),
+        _ordered("_>_", operators.greater),
+        _ordered("_>=_", operators.greater_or_equal),
+        _operator("@in", operators.contains, "(A, list<A>) -> bool", "(A, map<A, B>) -> bool"),
+        _operator(
+            "_[_]",
+            operators.index,
+            "(list<A>, int) -> A",
+            "(map<A, B>, A) -> B",
+            "(optional<list<A>>, int) -> optional<A>",
+            "(optional<map<A, B>>, A) -> optional<B>",
+        ),
+    ),
+)
+
+# Sizes, conversions and the string functions of the language itself.
+#
+# Source of the rules: upstream cel-go common/stdlib/standard.go.
 
 
 def _size(value: Any) -> int:
@@ -26,7 +123,7 @@ def _size(value: Any) -> int:
     raise CelError("no such overload: size")
 
 
-def _same(value: Any) -> Any:
+def _standard_same(value: Any) -> Any:
     return value
 
 
@@ -93,24 +190,28 @@ STANDARD = Library(
             ),
             guarded=False,
         ),
-        function("bool", way("(bool) -> bool", _same), way("(string) -> bool", to.text_to_bool)),
-        function("bytes", way("(bytes) -> bytes", _same), way("(string) -> bytes", str.encode)),
+        function(
+            "bool", way("(bool) -> bool", _standard_same), way("(string) -> bool", to.text_to_bool)
+        ),
+        function(
+            "bytes", way("(bytes) -> bytes", _standard_same), way("(string) -> bytes", str.encode)
+        ),
         function(
             "double",
-            way("(double) -> double", _same),
+            way("(double) -> double", _standard_same),
             way("(int) -> double", float),
             way("(string) -> double", to.text_to_double),
             way("(uint) -> double", float),
         ),
         function(
             "duration",
-            way("(duration) -> duration", _same),
+            way("(duration) -> duration", _standard_same),
             way("(string) -> duration", to.text_to_duration),
         ),
-        function("dyn", way("(A) -> dyn", _same)),
+        function("dyn", way("(A) -> dyn", _standard_same)),
         function(
             "int",
-            way("(int) -> int", _same),
+            way("(int) -> int", _standard_same),
             way("(double) -> int", to.double_to_int),
             way("(duration) -> int", lambda value: value.nanoseconds),
             way("(string) -> int", to.text_to_int),
@@ -135,14 +236,14 @@ STANDARD = Library(
         ),
         function(
             "timestamp",
-            way("(timestamp) -> timestamp", _same),
+            way("(timestamp) -> timestamp", _standard_same),
             way("(int) -> timestamp", to.int_to_timestamp),
             way("(string) -> timestamp", to.text_to_timestamp),
         ),
         function("type", way("(A) -> type<A>", _type)),
         function(
             "uint",
-            way("(uint) -> uint", _same),
+            way("(uint) -> uint", _standard_same),
             way("(double) -> uint", to.double_to_uint),
             way("(int) -> uint", to.int_to_uint),
             way("(string) -> uint", to.text_to_uint),
@@ -151,5 +252,94 @@ STANDARD = Library(
         _text_test("endsWith", str.endswith),
         _text_test("startsWith", str.startswith),
         Function("matches", _MATCHES, guarded=False),
+    ),
+)
+
+# Parts of points in time and of durations.
+#
+# Source of the rules: upstream cel-go common/stdlib/standard.go; without a zone the time is UTC.
+
+_SECOND = 1_000_000_000
+_FIRST, _LAST = -62_135_510_400, 253_402_214_400
+"""A day after the first second of the year 1, and a day before the last one of the year 9999."""
+_NUMBER = re.compile(r"[+-]?[0-9]+")
+_Part = Callable[[Time], int]
+
+
+def _in_zone(value: Timestamp, zone: str) -> Time:
+    if ":" not in zone:
+        return Time(value.nanoseconds, _named_offset(zone, value.nanoseconds // _SECOND))
+    hours, _, minutes = zone.partition(":")
+    hour, minute = _whole(hours), _whole(minutes)
+    offset = hour * 60 - minute if zone[0] == "-" else hour * 60 + minute
+    return Time(value.nanoseconds, offset * 60)
+
+
+def _whole(text: str) -> int:
+    if not _NUMBER.fullmatch(text):
+        raise CelError(f"strconv.Atoi: parsing {quote(text)}: invalid syntax")
+    return int(text)
+
+
+@lru_cache(maxsize=64)
+def _zone(name: str) -> Any:
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        raise CelError(f"unknown time zone {name}") from None
+
+
+def _named_offset(name: str, seconds: int) -> int:
+    if name in {"", "UTC"}:
+        return 0
+
+    zone = _zone(name)
+    # Python's years end with 9999 and begin with 1, also where the zone lies beyond them.
+    moment = datetime.fromtimestamp(min(max(seconds, _FIRST), _LAST), UTC)
+    offset = moment.astimezone(zone).utcoffset()
+    return int(offset.total_seconds()) if offset is not None else 0
+
+
+def _day_of_year(time: Time) -> int:
+    year, *_ = time.civil()
+    start = from_clock((year, 1, 1), 0, time.offset)
+    return (time.nanoseconds - start.nanoseconds) // (86_400 * _SECOND)
+
+
+def _getter(name: str, part: _Part, of_duration: Callable[[Duration], int] | None) -> Function:
+    ways = [
+        way("timestamp.() -> int", lambda value: part(Time(value.nanoseconds))),
+        way("timestamp.(string) -> int", lambda value, zone: part(_in_zone(value, zone))),
+    ]
+    if of_duration is not None:
+        ways.append(way("duration.() -> int", of_duration))
+    return Function(name, tuple(ways))
+
+
+def _whole_units(nanoseconds: int) -> Callable[[Duration], int]:
+    def units(value: Duration) -> int:
+        found = abs(value.nanoseconds) // nanoseconds
+        return -found if value.nanoseconds < 0 else found
+
+    return units
+
+
+TIMES = Library(
+    "times",
+    (
+        _getter("getFullYear", lambda time: time.civil()[0], None),
+        _getter("getMonth", lambda time: time.civil()[1] - 1, None),
+        _getter("getDayOfYear", _day_of_year, None),
+        _getter("getDayOfMonth", lambda time: time.civil()[2] - 1, None),
+        _getter("getDate", lambda time: time.civil()[2], None),
+        _getter("getDayOfWeek", lambda time: time.civil()[4], None),
+        _getter("getHours", lambda time: time.civil()[3] // 3600, _whole_units(3600 * _SECOND)),
+        _getter("getMinutes", lambda time: time.civil()[3] // 60 % 60, _whole_units(60 * _SECOND)),
+        _getter("getSeconds", lambda time: time.civil()[3] % 60, _whole_units(_SECOND)),
+        _getter(
+            "getMilliseconds",
+            lambda time: time.nanoseconds % _SECOND // 1_000_000,
+            _whole_units(1_000_000),
+        ),
     ),
 )

@@ -1,8 +1,6 @@
-"""Functions on strings, counted in characters.
+"""Functions on strings, counted in characters, and Base64."""
 
-Source of the rules: upstream cel-go ext/strings.go, version 2.
-"""
-
+import base64
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +9,11 @@ from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.string_format import format_latest, format_text
 from kyvsim.cel.values import TextList, show_value
+from kyvsim.kubernetes.go_base64 import Base64Error, decode_padded, decode_unpadded
+
+# Functions on strings, counted in characters.
+#
+# Source of the rules: upstream cel-go ext/strings.go, version 2.
 
 _GO_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
@@ -151,3 +154,31 @@ LATEST_STRINGS = Library(
     ),
 )
 """The same with what versions 3 and 4 changed."""
+
+# Bytes as text in base64.
+#
+# Source of the rules: upstream cel-go ext/encoders.go, version 0.
+
+
+def _decode(text: str) -> bytes:
+    try:
+        return decode_padded(text)
+    except Base64Error:
+        pass
+    try:
+        return decode_unpadded(text)
+    except Base64Error as error:
+        raise CelError(str(error)) from None
+
+
+def _encode(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+ENCODERS = Library(
+    "encoders",
+    (
+        function("base64.decode", way("(string) -> bytes", _decode)),
+        function("base64.encode", way("(bytes) -> string", _encode)),
+    ),
+)

@@ -10,12 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kyvsim.cel.errors import CelError
-from kyvsim.cel.kyverno.global_context import GlobalContextAccess
+from kyvsim.cel.kyverno.cluster import GlobalContextAccess, ResourceAccess
+from kyvsim.cel.kyverno.encodings import JsonCodec, YamlCodec
 from kyvsim.cel.kyverno.http import HttpAccess
-from kyvsim.cel.kyverno.image_data import ImageDataAccess
-from kyvsim.cel.kyverno.json import JsonCodec
-from kyvsim.cel.kyverno.resources import ResourceAccess
-from kyvsim.cel.kyverno.yaml import YamlCodec
+from kyvsim.cel.kyverno.images import ImageDataAccess
 from kyvsim.engine.context.access_review import allows
 from kyvsim.engine.context.blocked_addresses import blocked
 from kyvsim.engine.context.global_data import given_data, global_data

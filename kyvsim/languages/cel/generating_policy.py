@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
-from kyvsim.cel.kyverno.generator import Generator
+from kyvsim.cel.kyverno.cluster import Generator
 from kyvsim.cel.types import BOOL
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
 from kyvsim.kubernetes.discovery import KindTable

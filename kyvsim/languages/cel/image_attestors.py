@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from kyvsim.cel import BudgetError, CelError, Program
-from kyvsim.cel.kyverno.image_verification import Attestor
+from kyvsim.cel.kyverno.images import Attestor
 from kyvsim.cel.kyverno.native import native_text
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.kubernetes.objects import Json

@@ -10,7 +10,7 @@ pkg/cel/policies/ivpol/engine/engine.go.
 from collections.abc import Iterator
 
 from kyvsim.cel import CelError
-from kyvsim.cel.kyverno.image_verification import unanswered
+from kyvsim.cel.kyverno.images import unanswered
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
 from kyvsim.engine.context.json_context import SKIPPED
 from kyvsim.engine.context.request import ImageError, load_images

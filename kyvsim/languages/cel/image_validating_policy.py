@@ -14,8 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.cel import CelError, Program
-from kyvsim.cel.kyverno.image_verification import ImageFacts, image_verification, unfetched
-from kyvsim.cel.kyverno.images import parse_image
+from kyvsim.cel.kyverno.images import ImageFacts, image_verification, parse_image, unfetched
 from kyvsim.cel.kyverno.native import native_texts
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.engine.compile.followed import CHECKED

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
-from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
+from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
 from kyvsim.kubernetes.numbers import with_floats_where_exact, with_whole_numbers

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
-from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
+from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
 from kyvsim.cel.types import list_of
 from kyvsim.engine.compile.compiled import Evaluation, Outcome, passed, skipped, unheard
 from kyvsim.engine.compile.followed import APPLIED

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.kubernetes import VARIABLES_TYPE, kubernetes_environment
-from kyvsim.cel.libraries.mutation import JSON_PATCH, OBJECT
+from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
 from kyvsim.cel.program import LazyVariables, composited
 from kyvsim.cel.types import list_of
 from kyvsim.kubernetes.discovery import KindTable

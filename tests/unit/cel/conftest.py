@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.kubernetes import authorizer_values, kubernetes_environment
-from kyvsim.cel.libraries.authorizer import Asked
+from kyvsim.cel.libraries.admission import Asked
 
 ENVIRONMENT = kubernetes_environment(authorizer=True)
 REQUEST = {"operation": "CREATE", "kind": {"group": "", "version": "v1", "kind": "Pod"}}

@@ -11,8 +11,7 @@ import pytest
 from kyvsim.cel import CompileError, Library, compile_expression
 from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment
-from kyvsim.cel.kyverno.random import random_library
-from kyvsim.cel.kyverno.time import time_library
+from kyvsim.cel.kyverno.functions import random_library, time_library
 from kyvsim.cel.kyverno.tokens import token_library
 
 CLOCK = Mock(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))

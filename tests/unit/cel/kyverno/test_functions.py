@@ -7,13 +7,11 @@ from unittest.mock import Mock
 import pytest
 
 from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
+from kyvsim.cel.kyverno.cluster import GlobalContextAccess, ResourceAccess
+from kyvsim.cel.kyverno.encodings import JsonCodec, YamlCodec
 from kyvsim.cel.kyverno.environments import kyverno_environment, ordered
-from kyvsim.cel.kyverno.global_context import GlobalContextAccess
 from kyvsim.cel.kyverno.http import HttpAccess
-from kyvsim.cel.kyverno.image_data import ImageDataAccess
-from kyvsim.cel.kyverno.json import JsonCodec
-from kyvsim.cel.kyverno.resources import ResourceAccess
-from kyvsim.cel.kyverno.yaml import YamlCodec
+from kyvsim.cel.kyverno.images import ImageDataAccess
 
 CLOCK = Mock(now=lambda: datetime(2026, 2, 3, 4, 5, 6, 7, tzinfo=UTC))
 ENTROPY = Mock(below=random.Random(0).randrange)

@@ -9,7 +9,7 @@ import pytest
 
 from kyvsim.cel import CelError, CompileError, compile_expression
 from kyvsim.cel.kyverno.environments import kyverno_environment
-from kyvsim.cel.libraries.mutation import type_mismatches
+from kyvsim.cel.libraries.admission import type_mismatches
 
 CLOCK = Mock(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
 ENTROPY = Mock(below=random.Random(0).randrange)

@@ -1,21 +1,17 @@
-"""Values as JSON texts and back.
-
-Source of the rules: upstream kyverno/sdk extensions/cel/libs/json, over Go's encoding/json: keys
-are sorted, a whole double has no point, and a null is the number of its enum, 0. What is inside a
-list or map that an expression made is converted first, which maps do not survive; what was given,
-such as `object`, is written as it is.
-"""
+"""Values as JSON, YAML, gzip and certificates, and back."""
 
 import base64
+import gzip
+import io
+import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
+from kyvsim.cel.kyverno.functions import ServiceAccount
 from kyvsim.cel.kyverno.native import native_text
-from kyvsim.cel.kyverno.users import ServiceAccount
-from kyvsim.cel.libraries.formats import Format
-from kyvsim.cel.libraries.urls import Url
+from kyvsim.cel.libraries.kubernetes_types import Format, Url
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.cel.values import (
     Duration,
@@ -32,8 +28,21 @@ from kyvsim.cel.values import (
 )
 from kyvsim.kubernetes.go_json import JsonError, parse_json
 from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.x509 import CertificateError, decode_pem
+from kyvsim.yaml.document import YamlError
+from kyvsim.yaml.text import load_one
 
-_TYPE = opaque("json.Json")
+# Values as JSON texts and back.
+#
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/json, over Go's encoding/json:
+# keys
+# are sorted, a whole double has no point, and a null is the number of its enum, 0. What is inside
+# a
+# list or map that an expression made is converted first, which maps do not survive; what was
+# given,
+# such as `object`, is written as it is.
+
+_JSON_TYPE = opaque("json.Json")
 
 
 class JsonCodec(NamedTuple):
@@ -42,7 +51,7 @@ class JsonCodec(NamedTuple):
     @property
     def cel_type(self) -> CelType:
         """Its type in expressions."""
-        return _TYPE
+        return _JSON_TYPE
 
 
 def _unmarshal(_: JsonCodec, text: Any) -> Any:
@@ -177,17 +186,127 @@ def _own(value: Any) -> Any:
 JSON = Library(
     "json",
     (
-        function("unmarshal", way(f"{_TYPE.name}.(dyn) -> dyn", _unmarshal)),
-        function("marshal", way(f"{_TYPE.name}.(dyn) -> string", _marshal)),
+        function("unmarshal", way(f"{_JSON_TYPE.name}.(dyn) -> dyn", _unmarshal)),
+        function("marshal", way(f"{_JSON_TYPE.name}.(dyn) -> string", _marshal)),
     ),
-    types=((JsonCodec, _TYPE),),
-    variables=(("json", _TYPE),),
+    types=((JsonCodec, _JSON_TYPE),),
+    variables=(("json", _JSON_TYPE),),
 )
 
 AUTHORIZATION_JSON = Library(
     "authorization json",
-    (function("Unmarshal", way(f"{_TYPE.name}.(dyn) -> dyn", _unmarshal)),),
-    types=((JsonCodec, _TYPE),),
-    variables=(("json", _TYPE),),
+    (function("Unmarshal", way(f"{_JSON_TYPE.name}.(dyn) -> dyn", _unmarshal)),),
+    types=((JsonCodec, _JSON_TYPE),),
+    variables=(("json", _JSON_TYPE),),
 )
 """What policies that decide on requests have in its place. upstream: kyverno-authz"""
+
+# YAML texts as values.
+#
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/yaml: YAML 1.1 by way of JSON, so
+# every number is a double; an empty text is null.
+
+_YAML_TYPE = opaque("yaml.Yaml")
+
+
+class YamlCodec(NamedTuple):
+    """The value of the variable `yaml`."""
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _YAML_TYPE
+
+
+def _parse(_: YamlCodec, text: str) -> Any:
+    try:
+        return load_one(text, floats=True)
+    except YamlError as error:
+        raise CelError(f"error converting YAML to JSON: {error.go_text}") from None
+
+
+YAML = Library(
+    "yaml",
+    (function("parse", way(f"{_YAML_TYPE.name}.(string) -> dyn", _parse)),),
+    types=((YamlCodec, _YAML_TYPE),),
+    variables=(("yaml", _YAML_TYPE),),
+)
+
+# Texts packed and unpacked.
+#
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/gzip; the time inside is 1970.
+
+_MOST_BYTES = 16 << 20
+"""What a text may become; upstream goes on until memory ends."""
+
+
+def _compress(text: Any) -> bytes:
+    return gzip.compress(native_text(text).encode("utf-8", "replace"), mtime=0)
+
+
+def _decompress(data: bytes) -> str:
+    if not data:
+        raise CelError("EOF")
+    if len(data) < 10:
+        raise CelError("unexpected EOF")
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            found = file.read(_MOST_BYTES + 1)
+    except EOFError:
+        raise CelError("unexpected EOF") from None
+    except gzip.BadGzipFile as error:
+        kind = "checksum" if "CRC" in str(error) or "length" in str(error) else "header"
+        raise CelError(f"gzip: invalid {kind}") from None
+    except zlib.error:
+        raise CelError("flate: corrupt input") from None
+    if len(found) > _MOST_BYTES:
+        raise CelError(f"the text is longer than {_MOST_BYTES} bytes, more than kyvsim unpacks")
+    return found.decode("utf-8", "replace")
+
+
+GZIP = Library(
+    "gzip",
+    (
+        function("gzip.compress", way("(dyn) -> bytes", _compress)),
+        function("gzip.decompress", way("(bytes) -> string", _decompress)),
+    ),
+)
+
+# Certificates taken apart.
+#
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/x509, which gives a certificate by
+# a
+# struct of its own with fewer fields, and a signing request whole.
+
+_FIELDS = frozenset(
+    """
+    Raw RawTBSCertificate RawSubjectPublicKeyInfo RawSubject RawIssuer Signature
+    PublicKeyAlgorithm PublicKey SerialNumber Issuer NotBefore NotAfter KeyUsage Extensions
+    ExtraExtensions ExtKeyUsage BasicConstraintsValid IsCA MaxPathLen MaxPathLenZero
+    AuthorityKeyId OCSPServer IssuingCertificateURL DNSNames EmailAddresses IPAddresses
+    PermittedDNSDomainsCritical PermittedDNSDomains ExcludedDNSDomains PermittedIPRanges
+    ExcludedIPRanges PermittedEmailAddresses ExcludedEmailAddresses PermittedURIDomains
+    ExcludedURIDomains CRLDistributionPoints PolicyIdentifiers
+    """.split()  # noqa: SIM905 — a list of words
+)
+"""What the struct for certificates has."""
+
+
+def _decode(text: str) -> Any:
+    try:
+        found = decode_pem(text)
+    except CertificateError as error:
+        raise CelError(str(error)) from None
+    if found.serial is None:
+        return found.fields
+    fields = {name: value for name, value in found.fields.items() if name in _FIELDS}
+    return {**fields, "SerialNumber": _low_word(found.serial)}
+
+
+def _low_word(number: int) -> float:
+    """Return the lowest 64 bits as an int64, which is all that the struct holds."""
+    bits = number & (1 << 64) - 1
+    return float(bits - (1 << 64) if bits >> 63 else bits)
+
+
+CERTIFICATES = Library("x509", (function("x509.decode", way("(string) -> dyn", _decode)),))

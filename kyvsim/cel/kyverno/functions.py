@@ -1,0 +1,238 @@
+"""Functions on plain values: hashes, rounding, time, random strings, lists to maps, users."""
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from kyvsim.cel.environment import Function, Library, function, way
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.libraries.math import round_half_away
+from kyvsim.cel.types import STRING, CelType, struct
+from kyvsim.cel.values import Duration, MadeList, Timestamp, UInt, go_type
+from kyvsim.kubernetes.go_random_text import Chance, make_random
+from kyvsim.kubernetes.go_time import Time
+from kyvsim.kubernetes.regexes import RegexError
+from kyvsim.model.ports import Clock, Entropy, Meter
+
+# Digests of texts, in hexadecimal.
+#
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/hash, whose library also declares
+# the
+# constant `mylib_version`.
+
+_DIGESTS: tuple[tuple[str, Callable[..., Any]], ...] = (
+    ("sha1", hashlib.sha1),
+    ("sha256", hashlib.sha256),
+    ("md5", hashlib.md5),
+)
+
+
+def _functions() -> Iterator[Function]:
+    for name, digest in _DIGESTS:
+
+        def run(text: str, digest: Callable[..., Any] = digest) -> str:
+            found: str = digest(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+            return found
+
+        for spelled in (name, f"hash.{name}"):
+            yield function(spelled, way("(string) -> string", run))
+
+
+HASHES = Library("hash", tuple(_functions()), variables=(("mylib_version", STRING),))
+
+# `math.round` to a number of digits.
+#
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/math. It goes by way of a power of
+# ten, so `math.round(1.255, 2)` is 1.25.
+
+
+def _round(number: float, digits: int) -> float:
+    shift = _power_of_ten(digits)
+    return _divided(round_half_away(number * shift), shift)
+
+
+def _power_of_ten(digits: int) -> float:
+    try:
+        return math.pow(10, digits)
+    except OverflowError:
+        return math.inf
+
+
+def _divided(number: float, shift: float) -> float:
+    if shift:
+        return number / shift
+    return math.copysign(math.inf, number) if number else math.nan
+
+
+ROUNDING = Library("rounding", (function("math.round", way("(double, int) -> double", _round)),))
+
+# The current time, times cut down to a multiple of a duration, and times as cron schedules.
+#
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/time.
+
+
+def time_library(clock: Clock) -> Library:
+    """Return the functions that read `clock`."""
+
+    def now() -> Timestamp:
+        moment = clock.now()
+        whole = int(moment.replace(microsecond=0).timestamp())
+        return Timestamp(whole * 1_000_000_000 + moment.microsecond * 1_000)
+
+    return Library(
+        "time",
+        (
+            function("time.now", way("() -> timestamp", now)),
+            function("time.toCron", way("(timestamp) -> string", _to_cron)),
+            function("time.truncate", way("(timestamp, duration) -> timestamp", _truncate)),
+        ),
+    )
+
+
+def _to_cron(value: Timestamp) -> str:
+    """Return minute, hour, day, month and weekday of a time, in its own zone."""
+    _, month, day, second, weekday = Time(value.nanoseconds, value.offset).civil()
+    return f"{second // 60 % 60} {second // 3600} {day} {month} {weekday}"
+
+
+def _truncate(value: Timestamp, step: Duration) -> Timestamp:
+    """Return the time cut down to a multiple of `step` since the year 1; as it is for none."""
+    if step.nanoseconds <= 0:
+        return value
+    return value._replace(
+        nanoseconds=Time(value.nanoseconds, value.offset).truncate(step.nanoseconds).nanoseconds
+    )
+
+
+# Random texts.
+#
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/random; without a pattern there
+# are
+# eight digits and small letters.
+
+_ANY = "[0-9a-z]{8}"
+
+
+def random_library(entropy: Entropy) -> Library:
+    """Return the functions that draw from `entropy`."""
+
+    def random(pattern: str = _ANY) -> str:
+        try:
+            return make_random(pattern, Chance(entropy.below, Meter().spend))
+        except RegexError as error:
+            raise CelError(str(error)) from None
+
+    def functions() -> Iterator[Function]:
+        for name in ("random", "random.random"):
+            yield function(name, way("(string) -> string", random), way("() -> string", random))
+
+    return Library("random", tuple(functions()))
+
+
+# Two lists of objects as one map: keys out of the first, values out of the second.
+#
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/transform.
+
+_NATIVE_TYPES: MappingProxyType[type, str] = MappingProxyType(
+    {
+        str: "string",
+        int: "int64",
+        UInt: "uint64",
+        float: "float64",
+        bool: "bool",
+        bytes: "[]uint8",
+        MadeList: "[]interface {}",
+        type(None): "structpb.NullValue",
+        Duration: "time.Duration",
+        Timestamp: "time.Time",
+    }
+)
+
+
+def _list_to_map(
+    keys: list[Any], values: list[Any], key_field: str, value_field: str
+) -> dict[str, Any]:
+    if len(keys) != len(values):
+        raise CelError(
+            "listObjToMap must take lists of equal length. "
+            f"list1: {len(keys)}, list2: {len(values)}"
+        )
+    made: dict[str, Any] = {}
+    for key_object, value_object in zip(keys, values, strict=True):
+        key = _fields(key_object).get(key_field)
+        if key.__class__ is not str:
+            raise CelError(
+                "the passed key name cannot be handled as a string in the key object list"
+            )
+        made[key] = _values(value_object).get(value_field)
+    return made
+
+
+def _values(value: Any) -> Mapping[Any, Any]:
+    if isinstance(value, dict) and any(key.__class__ is not str for key in value):
+        raise CelError("object cannot be handled as a map string to any in the value object list")
+    return _fields(value)
+
+
+def _fields(value: Any) -> Mapping[Any, Any]:
+    if not isinstance(value, dict):
+        raise CelError(
+            f"internal error: interface conversion: interface {{}} is {_native_type(value)}, not "
+            "map[interface {}]interface {}"
+        )
+    for key in value:
+        if key.__class__ is not str:
+            raise CelError(f"failed to convert key to a string, {_native_type(key)}")
+    return value
+
+
+def _native_type(value: Any) -> str:
+    return _NATIVE_TYPES.get(value.__class__) or go_type(value)
+
+
+TRANSFORM = Library(
+    "transform",
+    tuple(
+        function(name, way("(list<dyn>, list<dyn>, string, string) -> map<dyn, dyn>", _list_to_map))
+        for name in ("listObjToMap", "transform.listObjToMap")
+    ),
+)
+
+# Names of service accounts taken apart.
+#
+# Source of the rules: upstream kyverno/sdk extensions/cel/libs/user.
+
+_PREFIX = "system:serviceaccount:"
+SERVICE_ACCOUNT = "user.ServiceAccount"
+SERVICE_ACCOUNT_FIELDS: MappingProxyType[str, CelType] = MappingProxyType(
+    {"Name": STRING, "Namespace": STRING}
+)
+
+
+class ServiceAccount(dict[str, str]):
+    """Name and namespace as a value of expressions, both empty for who is no service account."""
+
+    cel_type = struct(SERVICE_ACCOUNT)
+
+    def as_json(self) -> dict[str, str]:
+        """Return the fields by their names in JSON; empty ones are left out."""
+        return {name.lower(): value for name, value in self.items() if value}
+
+
+def _parse(user: str) -> ServiceAccount:
+    namespace, colon, name = user.removeprefix(_PREFIX).partition(":")
+    if not colon or not user.startswith(_PREFIX):
+        namespace = name = ""
+    return ServiceAccount(Name=name, Namespace=namespace)
+
+
+USERS = Library(
+    "users",
+    tuple(
+        function(name, way("(string) -> dyn", _parse)._replace(result=ServiceAccount.cel_type))
+        for name in ("parseServiceAccount", "user.parseServiceAccount")
+    ),
+    types=((ServiceAccount, ServiceAccount.cel_type),),
+)

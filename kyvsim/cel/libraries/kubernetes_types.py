@@ -1,0 +1,436 @@
+"""Types that the API server adds: quantities, semantic versions, URLs, named formats."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.cel.environment import Library, function, way
+from kyvsim.cel.errors import CelError
+from kyvsim.cel.types import CelType, struct
+from kyvsim.cel.values import NONE, Optional, TextList
+from kyvsim.kubernetes import quantities as kube
+from kyvsim.kubernetes.formats import CHECKS as NAME_CHECKS
+from kyvsim.kubernetes.formats import Check
+from kyvsim.kubernetes.go_time import TimeError, parse_time
+from kyvsim.kubernetes.go_url import GoUrl, UrlError, parse_request_uri, parse_url
+from kyvsim.kubernetes.quantities import parse_quantity, quantity_problem
+from kyvsim.kubernetes.semver import Version, read_version
+
+# Kubernetes quantities such as `500Mi`.
+#
+# Source of the rules: upstream k8s.io/apiserver pkg/cel/library/quantity.go.
+
+_QUANTITIES_TYPE = struct("kubernetes.Quantity")
+_MAX_INT = (1 << 63) - 1
+
+
+class Quantity(NamedTuple):
+    """A quantity as a value of expressions."""
+
+    amount: kube.Quantity
+    computed: bool = False
+    """Whether it is a sum or difference: nothing equals one, on the right of `==`, upstream."""
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are the same amount."""
+        return isinstance(other, Quantity) and self.amount == other.amount
+
+    def __hash__(self) -> int:
+        """Return the same for the same amount."""
+        return hash(self.amount)
+
+    @property
+    def only_own_kind(self) -> bool:
+        """Whether `==` fails for values of other kinds."""
+        return True
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _QUANTITIES_TYPE
+
+    def __str__(self) -> str:
+        """Return the quantity in its canonical form."""
+        return str(self.amount)
+
+
+def _quantity(text: str) -> Quantity:
+    found = parse_quantity(text)
+    if found is None:
+        raise CelError(quantity_problem(text))
+    return Quantity(found)
+
+
+def _is_quantity(text: str) -> bool:
+    return parse_quantity(text) is not None
+
+
+def _whole(value: Quantity) -> int | None:
+    """Return the value as an int64, or None where upstream finds none.
+
+    As upstream, a number with decimals is none, whatever they are (`1.0`, `1000m`), and neither is
+    one that is kept with its billionths because it is long (`1Pi`).
+    """
+    amount = value.amount
+    if amount.scale < 0 or (amount.format == kube.BINARY_SI and abs(amount.mantissa) == _MAX_INT):
+        return None
+    try:
+        found = amount.whole()
+    except OverflowError:
+        return None
+    return found if -_MAX_INT - 1 <= found <= _MAX_INT else None
+
+
+def _as_integer(value: Quantity) -> int:
+    found = _whole(value)
+    if found is None:
+        raise CelError("cannot convert value to integer")
+    return found
+
+
+def _quantities_compare(left: Quantity, right: Quantity) -> int:
+    order = left.amount.compare(right.amount)
+    return (order > 0) - (order < 0)
+
+
+def _sign(value: Quantity) -> int:
+    return (value.amount.mantissa > 0) - (value.amount.mantissa < 0)
+
+
+def _of_int(number: int) -> kube.Quantity:
+    return kube.Quantity(number, 0, kube.DECIMAL_EXPONENT)
+
+
+def _computed(compute: Callable[[kube.Quantity], kube.Quantity], other: kube.Quantity) -> Quantity:
+    try:
+        return Quantity(compute(other), computed=True)
+    except OverflowError as error:
+        raise CelError(str(error)) from None
+
+
+def _q(signature: str) -> str:
+    return signature.replace("Q", _QUANTITIES_TYPE.name)
+
+
+QUANTITIES = Library(
+    "quantity",
+    (
+        function("quantity", way(_q("(string) -> Q"), _quantity)),
+        function("isQuantity", way("(string) -> bool", _is_quantity)),
+        function("isInteger", way(_q("Q.() -> bool"), lambda value: _whole(value) is not None)),
+        function("asInteger", way(_q("Q.() -> int"), _as_integer)),
+        function(
+            "asApproximateFloat",
+            way(_q("Q.() -> double"), lambda value: value.amount.approximate()),
+        ),
+        function("sign", way(_q("(Q) -> int"), _sign)),
+        function(
+            "isLessThan", way(_q("Q.(Q) -> bool"), lambda a, b: _quantities_compare(a, b) < 0)
+        ),
+        function(
+            "isGreaterThan", way(_q("Q.(Q) -> bool"), lambda a, b: _quantities_compare(a, b) > 0)
+        ),
+        function("compareTo", way(_q("Q.(Q) -> int"), _quantities_compare)),
+        function(
+            "add",
+            way(_q("Q.(Q) -> Q"), lambda a, b: _computed(a.amount.plus, b.amount)),
+            way(_q("Q.(int) -> Q"), lambda a, number: _computed(a.amount.plus, _of_int(number))),
+        ),
+        function(
+            "sub",
+            way(_q("Q.(Q) -> Q"), lambda a, b: _computed(a.amount.minus, b.amount)),
+            way(_q("Q.(int) -> Q"), lambda a, number: _computed(a.amount.minus, _of_int(number))),
+        ),
+    ),
+    types=((Quantity, _QUANTITIES_TYPE),),
+)
+
+# Semantic versions.
+#
+# Source of the rules: upstream k8s.io/apiserver pkg/cel/library/semverlib.go, version 1.
+
+_SEMVERS_TYPE = struct("kubernetes.Semver")
+
+
+class Semver(NamedTuple):
+    """A version as a value of expressions."""
+
+    version: Version
+    text: str
+
+    @property
+    def only_own_kind(self) -> bool:
+        """Whether `==` fails for values of other kinds."""
+        return True
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _SEMVERS_TYPE
+
+    def __str__(self) -> str:
+        """Return the version as it is written."""
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the versions are equal; what is written after `+` does not count."""
+        return isinstance(other, Semver) and self.version == other.version
+
+    def __hash__(self) -> int:
+        """Return the hash of the version."""
+        return hash(self.version)
+
+
+def _semver(text: str, normalize: bool = False) -> Semver:
+    try:
+        whole = _normalized(text) if normalize else text
+        return Semver(read_version(whole), whole)
+    except ValueError as error:
+        raise CelError(str(error)) from None
+
+
+def _is_semver(text: str, normalize: bool = False) -> bool:
+    try:
+        _semver(text, normalize)
+    except CelError:
+        return False
+    return True
+
+
+def _normalized(text: str) -> str:
+    """Return the version without a leading `v` and zeros, and with all three numbers."""
+    parts = [_without_zeros(part) for part in text.removeprefix("v").split(".", 2)]
+    if len(parts) < 3:
+        if "+" in parts[-1] or "-" in parts[-1]:
+            raise ValueError("short version cannot contain PreRelease/Build meta data")
+        parts += ["0"] * (3 - len(parts))
+    return ".".join(parts)
+
+
+def _without_zeros(part: str) -> str:
+    if len(part) < 2:
+        return part
+    rest = part.lstrip("0")
+    return rest if rest and rest[0] in "0123456789" else f"0{rest}"
+
+
+def _semvers_compare(left: Semver, right: Semver) -> int:
+    return (left.version > right.version) - (left.version < right.version)
+
+
+def _s(signature: str) -> str:
+    return signature.replace("S", _SEMVERS_TYPE.name)
+
+
+SEMVERS = Library(
+    "semver",
+    (
+        function(
+            "semver",
+            way(_s("(string) -> S"), _semver),
+            way(_s("(string, bool) -> S"), _semver),
+        ),
+        function(
+            "isSemver",
+            way("(string) -> bool", _is_semver),
+            way("(string, bool) -> bool", _is_semver),
+        ),
+        function("major", way(_s("S.() -> int"), lambda value: value.version.major)),
+        function("minor", way(_s("S.() -> int"), lambda value: value.version.minor)),
+        function("patch", way(_s("S.() -> int"), lambda value: value.version.patch)),
+        function("isLessThan", way(_s("S.(S) -> bool"), lambda a, b: _semvers_compare(a, b) < 0)),
+        function(
+            "isGreaterThan", way(_s("S.(S) -> bool"), lambda a, b: _semvers_compare(a, b) > 0)
+        ),
+        function("compareTo", way(_s("S.(S) -> int"), _semvers_compare)),
+    ),
+    types=((Semver, _SEMVERS_TYPE),),
+)
+
+# URLs.
+#
+# Source of the rules: upstream k8s.io/apiserver pkg/cel/library/urls.go, over Go's net/url.
+
+_URLS_TYPE = struct("kubernetes.URL")
+
+
+class Url(NamedTuple):
+    """A URL as a value of expressions."""
+
+    parts: GoUrl
+
+    @property
+    def only_own_kind(self) -> bool:
+        """Whether `==` fails for values of other kinds."""
+        return True
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _URLS_TYPE
+
+
+def _url(text: str) -> Url:
+    try:
+        parse_request_uri(text)
+        return Url(parse_url(text))
+    except UrlError as error:
+        raise CelError(f"URL parse error during conversion from string: {error}") from None
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parse_request_uri(text)
+    except UrlError:
+        return False
+    return True
+
+
+def _u(signature: str) -> str:
+    return signature.replace("U", _URLS_TYPE.name)
+
+
+URLS = Library(
+    "url",
+    (
+        function("url", way(_u("(string) -> U"), _url)),
+        function("isURL", way("(string) -> bool", _is_url)),
+        function("getScheme", way(_u("U.() -> string"), lambda url: url.parts.scheme)),
+        function("getHost", way(_u("U.() -> string"), lambda url: url.parts.host)),
+        function("getHostname", way(_u("U.() -> string"), lambda url: url.parts.hostname)),
+        function("getPort", way(_u("U.() -> string"), lambda url: url.parts.port)),
+        function("getEscapedPath", way(_u("U.() -> string"), lambda url: url.parts.escaped_path)),
+        function(
+            "getQuery",
+            way(
+                _u("U.() -> map<string, list<string>>"),
+                lambda url: {name: TextList(one) for name, one in url.parts.query().items()},
+            ),
+        ),
+    ),
+    types=((Url, _URLS_TYPE),),
+)
+
+# Named formats of texts, such as DNS labels, as values of expressions.
+#
+# Source of the rules: upstream k8s.io/apiserver pkg/cel/library/format.go.
+
+_FORMATS_TYPE = struct("kubernetes.NamedFormat")
+
+
+class Format(NamedTuple):
+    """A format as a value of expressions."""
+
+    name: str
+
+    @property
+    def only_own_kind(self) -> bool:
+        """Whether `==` fails for values of other kinds."""
+        return True
+
+    @property
+    def cel_type(self) -> CelType:
+        """Its type in expressions."""
+        return _FORMATS_TYPE
+
+    @property
+    def pattern_size(self) -> int:
+        """The length of a pattern for it, as costs estimate that."""
+        return _PATTERN_SIZES[self.name]
+
+
+# Regular expressions are texts here, which `re` compiles when they are first used: few runs do.
+_UUID = "[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}"
+_BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
+_CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))"
+
+
+def _uri(text: str) -> list[str]:
+    try:
+        parse_request_uri(text)
+    except UrlError as error:
+        return [str(error)]
+    return []
+
+
+def _is_date(text: str) -> bool:
+    try:
+        parse_time("2006-01-02", text)
+    except TimeError:
+        return False
+    return True
+
+
+def _is_datetime(text: str) -> bool:
+    if len(text) < 4:
+        return False
+    date, _, clock = text.lower().partition("t")
+    found = re.fullmatch(_CLOCK, clock)
+    return (
+        found is not None
+        and _is_date(date)
+        and int(found[1]) <= 23
+        and int(found[2]) <= 59
+        and int(found[3]) <= 59
+    )
+
+
+def _unless(holds: Callable[[str], object], problem: str) -> Check:
+    return lambda text: [] if holds(text) else [problem]
+
+
+_CHECKS: MappingProxyType[str, Check] = MappingProxyType(
+    {
+        **NAME_CHECKS,
+        "uri": _uri,
+        "uuid": _unless(partial(re.fullmatch, _UUID), "does not match the UUID format"),
+        "byte": _unless(partial(re.fullmatch, _BASE64), "invalid base64"),
+        "date": _unless(_is_date, "invalid date"),
+        "datetime": _unless(_is_datetime, "invalid datetime"),
+    }
+)
+"""By its name, what returns the problems of a text with a format."""
+_PATTERN_SIZES: MappingProxyType[str, int] = MappingProxyType(
+    {
+        **dict.fromkeys(("dns1123Label", "dns1123LabelPrefix"), 30),
+        **dict.fromkeys(("dns1035Label", "dns1035LabelPrefix"), 30),
+        **dict.fromkeys(("dns1123Subdomain", "dns1123SubdomainPrefix", "qualifiedName"), 60),
+        "labelValue": 40,
+        "uri": 1103,
+        "uuid": 85,
+        "byte": 84,
+        "date": 71,
+        "datetime": 71,
+    }
+)
+
+
+def _named(name: str) -> Optional:
+    return Optional(present=True, value=Format(name)) if name in _CHECKS else NONE
+
+
+def _validate(named: Format, text: str) -> Optional:
+    found = _CHECKS[named.name](text)
+    return Optional(present=True, value=found) if found else NONE
+
+
+def _constant(name: str) -> Callable[[], Format]:
+    return lambda: Format(name)
+
+
+FORMATS = Library(
+    "format",
+    (
+        *(
+            function(f"format.{name}", way(f"() -> {_FORMATS_TYPE.name}", _constant(name)))
+            for name in _CHECKS
+        ),
+        function("format.named", way(f"(string) -> optional<{_FORMATS_TYPE.name}>", _named)),
+        function(
+            "validate", way(f"{_FORMATS_TYPE.name}.(string) -> optional<list<string>>", _validate)
+        ),
+    ),
+    types=((Format, _FORMATS_TYPE),),
+)
