@@ -32,14 +32,21 @@ from kyvsim.languages.idle.runs import (
 )
 from kyvsim.load.recognise import only_policies
 from kyvsim.load.resources import load_resources
-from kyvsim.model.baseline import Failure
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Refusal
 from kyvsim.model.policy import Policy, Schedule
 from kyvsim.model.ports import Clock, ClusterView, to_follow
 from kyvsim.model.probe import Follower
 from kyvsim.model.request import AdmissionRequest, Operation
-from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
+from kyvsim.model.result import (
+    EngineResponse,
+    Failure,
+    Phase,
+    PolicyResponse,
+    RuleResult,
+    RuleStatus,
+    Stage,
+)
 from kyvsim.model.source import Document, Path
 from kyvsim.report.course import Course
 from kyvsim.report.known_failures import Met, stale_remarks, telling_apart

@@ -24,7 +24,7 @@ from kyvsim.model.chainsaw import (
     ChainsawTest,
 )
 from kyvsim.model.diagnostic import Diagnostic, without_left_out
-from kyvsim.model.installation import BY_NAME, CI, Installation
+from kyvsim.model.scenario import BY_NAME, CI, Installation
 from kyvsim.simulator.cluster import open_cluster
 from kyvsim.simulator.parts import Settings
 

@@ -24,8 +24,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies, mentions_of, mentions_of_exception
 from kyvsim.model.evidence import Limit
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
-from kyvsim.model.mention import About
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import About, Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Location

@@ -8,7 +8,7 @@ from kyvsim.equivalence.examples import doings, examples
 from kyvsim.equivalence.search import Budget, Search
 from kyvsim.languages import compile_policies
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.examples import Example, Examples, Missing
+from kyvsim.model.evidence import Example, Examples, Missing
 from kyvsim.model.policy import Policy
 
 _CASES = 20000

@@ -10,11 +10,10 @@ from kyvsim.engine.compile import PolicySet, index_policies
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.diagnostic import likely
 from kyvsim.model.explanation import FollowedRule, StepKind
-from kyvsim.model.inquiry import Inquiry
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import EngineResponse, Stage
 from kyvsim.model.scenario import Scenario
-from kyvsim.model.simulation import Simulation
+from kyvsim.model.simulation import Inquiry, Simulation
 from kyvsim.model.source import Document
 from kyvsim.simulator.inquirer import Asked, Inquirer
 

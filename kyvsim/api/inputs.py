@@ -43,12 +43,11 @@ from kyvsim.load.resources import (
     sorted_out,
 )
 from kyvsim.load.values import load_userinfo, load_values, parse_settings, read_context_file
-from kyvsim.model.baseline import Baseline
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely, without_left_out
-from kyvsim.model.exception import CelException, Exceptions, PolicyException
-from kyvsim.model.policy import Binding, Policy
+from kyvsim.model.policy import Binding, CelException, Exceptions, Policy, PolicyException
 from kyvsim.model.ports import UNCHANGED, Budget, ContextData
 from kyvsim.model.request import Operation, Payload, PayloadMode, UserInfo
+from kyvsim.model.result import Baseline
 from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
 from kyvsim.report.subject import title

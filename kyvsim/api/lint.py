@@ -42,8 +42,7 @@ from kyvsim.load.resources import POLICIES, load_definitions, sorted_out
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
-from kyvsim.model.exception import Exceptions
-from kyvsim.model.policy import Binding, Policy
+from kyvsim.model.policy import Binding, Exceptions, Policy
 from kyvsim.model.source import Document
 from kyvsim.report.finding import Findings
 from kyvsim.schema.kinds import native_schemas

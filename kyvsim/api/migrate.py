@@ -18,9 +18,8 @@ from kyvsim.load.resources import POLICIES, sorted_out
 from kyvsim.migrate import CONVERTED_KINDS, convert, convert_exception
 from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
-from kyvsim.model.exception import CelException, PolicyException
 from kyvsim.model.migration import Conversion, Made, Migration, Outcome
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.source import Document
 from kyvsim.report.policy_yaml import document_yaml, policy_yaml
 

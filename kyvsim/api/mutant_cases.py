@@ -18,9 +18,9 @@ from kyvsim.equivalence.search import Budget, Search
 from kyvsim.equivalence.side import Surroundings
 from kyvsim.equivalence.verdict import Bench, answer_of, first_counterexample
 from kyvsim.model.evidence import Answer, Counterexample
-from kyvsim.model.mutants import Hole
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Location, place_in_text
+from kyvsim.model.suite import Hole
 from kyvsim.report.json_text import whole_numbers
 
 _CASES = 3000

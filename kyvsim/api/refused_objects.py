@@ -18,7 +18,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.go_base64 import Base64Error, decode_padded
+from kyvsim.kubernetes.go_text import Base64Error, decode_padded
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
 from kyvsim.kubernetes.objects import Json, metadata, object_key
 from kyvsim.kubernetes.quantities import parse_quantity

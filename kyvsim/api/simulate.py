@@ -33,10 +33,9 @@ from kyvsim.load.scenario import (
 )
 from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
-from kyvsim.model.installation import HELM
 from kyvsim.model.policy import PolicyReaders
 from kyvsim.model.ports import SIMULATED, Budget
-from kyvsim.model.scenario import Scenario, ScenarioSettings, ScenarioStep, Verb
+from kyvsim.model.scenario import HELM, Scenario, ScenarioSettings, ScenarioStep, Verb
 from kyvsim.model.simulation import Simulation
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.kinds import NATIVE_GROUP, native_kinds

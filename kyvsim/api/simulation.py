@@ -8,8 +8,7 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.languages import READERS
 from kyvsim.load.policy import load_exceptions, load_policies
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.exception import CelException, PolicyException
-from kyvsim.model.policy import Policy, PolicyReaders
+from kyvsim.model.policy import CelException, Policy, PolicyException, PolicyReaders
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.facts import RULES_GROUP
 from kyvsim.simulator.kyverno.policies import CEL_KINDS

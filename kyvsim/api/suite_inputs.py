@@ -42,8 +42,7 @@ from kyvsim.load.values import (
     read_context_file,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
-from kyvsim.model.exception import Exceptions
-from kyvsim.model.policy import Binding, Policy, Rule
+from kyvsim.model.policy import Binding, Exceptions, Policy, Rule
 from kyvsim.model.probe import Listener
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document, Location, Stamp

@@ -13,7 +13,7 @@ from kyvsim.api.mutant_rows import Fate, PolicyKey, Trial, trials_of
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite import SuiteRun, find_files
 from kyvsim.api.system import processors
-from kyvsim.model.mutants import Hole, Mutants
+from kyvsim.model.suite import Hole, Mutants
 
 _SECONDS = 3.0
 """How long a mutant may be compared with its policy, however many there are."""

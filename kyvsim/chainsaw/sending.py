@@ -10,7 +10,7 @@ from kyvsim.chainsaw.grace import with_grace_period
 from kyvsim.chainsaw.objects import in_namespace, require_usable, written_objects
 from kyvsim.chainsaw.session import Situation
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
-from kyvsim.model.obstacle import Reason
+from kyvsim.model.simulation import Reason
 from kyvsim.simulator.server import ApiResponse
 
 

@@ -47,8 +47,7 @@ from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
 from kyvsim.kubernetes.quantities import format_duration, parse_duration
-from kyvsim.model.ending import Verdict
-from kyvsim.model.result import EngineResponse
+from kyvsim.model.result import EngineResponse, Verdict
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.known_failures import baseline_text
 from kyvsim.report.log_commands import YAML

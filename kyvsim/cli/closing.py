@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.ending import Ending
+from kyvsim.model.result import Ending
 from kyvsim.report.diagnostics import remark_text, source_lines
 from kyvsim.report.ending import closing_lines, ending_line
 from kyvsim.report.look import Look, sheet_of

@@ -28,7 +28,7 @@ from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, std
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.load.files import STDIN, STDIN_NAME
 from kyvsim.model.diagnostic import strictly
-from kyvsim.model.ending import Fact, Verdict
+from kyvsim.model.result import Fact, Verdict
 from kyvsim.report.ending import ending_line
 from kyvsim.report.finding import Findings
 from kyvsim.report.formats import LINT_FORMATS as FORMATS

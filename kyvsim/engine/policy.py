@@ -13,9 +13,8 @@ from kyvsim.engine.world import World
 from kyvsim.jmespath import QueryError, SubstitutionError
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
-from kyvsim.model.fault import fault_text
 from kyvsim.model.policy import Policy
-from kyvsim.model.ports import BudgetError
+from kyvsim.model.ports import BudgetError, fault_text
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 

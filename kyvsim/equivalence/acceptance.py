@@ -6,10 +6,10 @@ from functools import cache
 from kyvsim.equivalence.known_fields import is_moment, is_possible, is_quantity, problems
 from kyvsim.equivalence.types import type_at, type_of
 from kyvsim.kubernetes.discovery import is_builtin, is_namespaced, split_api_version
-from kyvsim.kubernetes.formats import is_label
+from kyvsim.kubernetes.labels import is_label
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.kubernetes.validation import problems_of
-from kyvsim.model.mention import Hole, Way
+from kyvsim.model.policy import Hole, Way
 from kyvsim.patch.merge_types import NUMERIC, UNTYPED, FindType, Type, find_type, resolve
 from kyvsim.patch.typed_values import misfits
 from kyvsim.simulator.server.typed import as_typed

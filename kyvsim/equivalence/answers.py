@@ -15,7 +15,7 @@ from kyvsim.equivalence.values import samples
 from kyvsim.kubernetes.discovery import KindTable, lies_in_namespace, split_api_version
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
-from kyvsim.model.mention import Hole, Way
+from kyvsim.model.policy import Hole, Way
 from kyvsim.model.values import ImageData
 from kyvsim.patch.merge_types import FindType, Type
 

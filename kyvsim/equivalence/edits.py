@@ -15,7 +15,7 @@ from kyvsim.equivalence.known_fields import (
 from kyvsim.equivalence.types import new_element, suits, type_at
 from kyvsim.equivalence.values import ODD, samples, wildcards
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.mention import Hole, Way
+from kyvsim.model.policy import Hole, Way
 from kyvsim.patch.merge_types import Type
 
 _ABSENT = object()

@@ -12,7 +12,7 @@ from kyvsim.equivalence.search import Tried
 from kyvsim.equivalence.shrink import shrunk
 from kyvsim.equivalence.side import Effect
 from kyvsim.kubernetes.objects import Json, metadata, object_key
-from kyvsim.model.examples import Doing, Example, Missing
+from kyvsim.model.evidence import Doing, Example, Missing
 from kyvsim.model.probe import Point, PointKind
 from kyvsim.model.request import Operation
 

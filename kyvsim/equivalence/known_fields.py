@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.kubernetes.formats import format_problems, is_subdomain
 from kyvsim.kubernetes.image import parse_image
+from kyvsim.kubernetes.labels import format_problems, is_subdomain
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.quantities import parse_quantity
-from kyvsim.model.mention import Hole, Way
+from kyvsim.model.policy import Hole, Way
 
 _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
     {

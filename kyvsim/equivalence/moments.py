@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import parse_duration
-from kyvsim.model.mention import Way
+from kyvsim.model.policy import Way
 
 _NANOSECONDS = 1000
 _ENDS = ("Timestamp", "Time")

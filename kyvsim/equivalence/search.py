@@ -27,7 +27,7 @@ from kyvsim.equivalence.types import keys_meant, leads_somewhere, of_one_shape, 
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.model.mention import Hole
+from kyvsim.model.policy import Hole
 from kyvsim.model.request import Operation
 
 _SORTS = frozenset({"Deployment", "CronJob"})

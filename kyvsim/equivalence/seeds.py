@@ -13,10 +13,9 @@ from kyvsim.kubernetes.discovery import (
     preferred_version,
     split_api_version,
 )
-from kyvsim.kubernetes.objects import Json, metadata, text_field
-from kyvsim.kubernetes.trees import replaced
+from kyvsim.kubernetes.objects import Json, metadata, replaced, text_field
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.model.mention import Way
+from kyvsim.model.policy import Way
 
 NAME = "a"
 NAMESPACE = "default"

@@ -8,8 +8,7 @@ from itertools import chain, islice
 
 from kyvsim.equivalence.case import STRANGER, Case
 from kyvsim.equivalence.seeds import unwrapped
-from kyvsim.kubernetes.objects import Json
-from kyvsim.kubernetes.trees import replaced, without
+from kyvsim.kubernetes.objects import Json, replaced, without
 from kyvsim.model.request import Operation
 from kyvsim.model.source import Path
 

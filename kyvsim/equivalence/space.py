@@ -11,7 +11,7 @@ from kyvsim.equivalence.subresources import Part, parts_meant
 from kyvsim.equivalence.values import is_key, samples
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.mention import About, Mention, Way
+from kyvsim.model.policy import About, Mention, Way
 from kyvsim.model.request import UserInfo
 
 _LABELS: Way = ("metadata", "labels")

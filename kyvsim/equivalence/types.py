@@ -6,7 +6,7 @@ from types import MappingProxyType
 from kyvsim.equivalence.known_fields import needed, words
 from kyvsim.equivalence.values import is_key, samples
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.model.mention import Hole, Way
+from kyvsim.model.policy import Hole, Way
 from kyvsim.patch.merge_types import (
     BOOLEAN,
     NUMERIC,

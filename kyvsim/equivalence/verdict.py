@@ -11,14 +11,7 @@ from kyvsim.equivalence.shrink import shrunk
 from kyvsim.equivalence.side import Effect, Side
 from kyvsim.equivalence.space import Space
 from kyvsim.kubernetes.objects import Json, metadata
-from kyvsim.model.evidence import (
-    Account,
-    Answer,
-    Counterexample,
-    Evidence,
-    Limit,
-    SideReached,
-)
+from kyvsim.model.evidence import Account, Answer, Counterexample, Evidence, Limit, SideReached
 from kyvsim.model.probe import Point, PointKind, Ratio
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.source import Location

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeAlias
 
 from kyvsim.jmespath.errors import QuerySyntaxError
-from kyvsim.kubernetes.go_json import JsonError, parse_json
+from kyvsim.kubernetes.go_text import JsonError, parse_json
 from kyvsim.kubernetes.objects import Json
 
 # Text → tokens.

@@ -1,19 +1,24 @@
-"""Schedules: the next times at which a cron expression is due.
+"""Cron schedules: whether a text is one, and the next times at which it is due."""
 
-Five fields; a sixth names years, and of seven the first names seconds. A name such as `@daily`
-stands for fields. Days of the month and of the week together mean either, unless one of them is
-`*`. All times are UTC.
-
-upstream: github.com/aptible/supercronic/cronexpr, with which Kyverno reads schedules.
-"""
-
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from itertools import islice, product
 from types import MappingProxyType
 from typing import NamedTuple
 
-_NAMES = MappingProxyType(
+from kyvsim.kubernetes.quantities import parse_duration
+
+# Schedules: the next times at which a cron expression is due.
+#
+# Five fields; a sixth names years, and of seven the first names seconds. A name such as `@daily`
+# stands for fields. Days of the month and of the week together mean either, unless one of them is
+# `*`. All times are UTC.
+#
+# Source of the rules: upstream github.com/aptible/supercronic/cronexpr, with which Kyverno reads
+# schedules.
+
+_CRON_NAMES = MappingProxyType(
     {
         "@yearly": "0 0 0 1 1 * *",
         "@annually": "0 0 0 1 1 * *",
@@ -23,8 +28,10 @@ _NAMES = MappingProxyType(
         "@hourly": "0 0 * * * * *",
     }
 )
-_MONTHS = "january february march april may june july august september october november december"
-_WEEK = "sunday monday tuesday wednesday thursday friday saturday"
+_CRON_MONTHS = (
+    "january february march april may june july august september october november december"
+)
+_CRON_WEEK = "sunday monday tuesday wednesday thursday friday saturday"
 _SATURDAY, _SUNDAY = 5, 6
 _WEEKS = "12345"
 
@@ -49,10 +56,10 @@ _SECOND = _Field("second", 0, 59)
 _MINUTE = _Field("minute", 0, 59)
 _HOUR = _Field("hour", 0, 23)
 _DAY = _Field("day-of-month", 1, 31)
-_MONTH = _Field("month", 1, 12, _words(_MONTHS, 1))
+_MONTH = _Field("month", 1, 12, _words(_CRON_MONTHS, 1))
 # As upstream has it, a day of the week with a leading zero is Sunday.
 _WEEKDAY = _Field(
-    "day-of-week", 0, 6, {**{f"0{n}": 0 for n in range(8)}, **_words(_WEEK, 0), "7": 0}
+    "day-of-week", 0, 6, {**{f"0{n}": 0 for n in range(8)}, **_words(_CRON_WEEK, 0), "7": 0}
 )
 _YEAR = _Field("year", 1970, 2099)
 
@@ -71,7 +78,7 @@ def next_times(schedule: str, after: datetime, count: int) -> list[datetime]:
 
     Raises ValueError, with upstream's message, where the schedule cannot be read.
     """
-    for name, meaning in _NAMES.items():
+    for name, meaning in _CRON_NAMES.items():
         schedule = schedule.replace(name, meaning)
     fields = schedule.split()
     if len(fields) < 5:
@@ -163,8 +170,8 @@ def _span(part: str, field: _Field) -> range | None:
     if base == "*" or (base == "?" and not slash):
         first, last = field.least, field.most
     else:
-        start = _number(low, field)
-        end = _number(high, field) if dash else (field.most if slash else start)
+        start = _cron_number(low, field)
+        end = _cron_number(high, field) if dash else (field.most if slash else start)
         if start is None or end is None:
             return None
         first, last = start, end
@@ -179,7 +186,7 @@ def _span(part: str, field: _Field) -> range | None:
     return range(first, last + 1, _step(step))
 
 
-def _number(text: str, field: _Field) -> int | None:
+def _cron_number(text: str, field: _Field) -> int | None:
     """Return the number that a word or one or two digits (of a year four) stand for, or None."""
     if text in field.words:
         return field.words[text]
@@ -206,7 +213,7 @@ def _other_day(part: str) -> Callable[[date], date | None] | None:
         return _last
     if part == "lw":
         return lambda first: _working(_last(first))
-    number = _number(part[:-1], _DAY) if part.endswith("w") else None
+    number = _cron_number(part[:-1], _DAY) if part.endswith("w") else None
     if number is None:
         return None
 
@@ -220,10 +227,10 @@ def _other_day(part: str) -> Callable[[date], date | None] | None:
 def _other_weekday(part: str) -> Callable[[date], date | None] | None:
     """Read `5l` (the last Friday) and `5#3` (the third)."""
     if part.endswith("l"):
-        last = _number(part[:-1], _WEEKDAY)
+        last = _cron_number(part[:-1], _WEEKDAY)
         return None if last is None else lambda first: _weekday(_last(first) - timedelta(6), last)
     text, sign, week = part.partition("#")
-    number = _number(text, _WEEKDAY)
+    number = _cron_number(text, _WEEKDAY)
     if number is None or not sign or len(week) != 1 or week not in _WEEKS:
         return None
 
@@ -251,3 +258,70 @@ def _working(day: date) -> date:
         after = day + timedelta(1)
         return after if after.month == day.month else day - timedelta(2)
     return day
+
+
+# Whether a text is a schedule of five fields, as Kyverno asks of cleanup policies.
+#
+# What it then computes with is another reading, `cron.py`, which knows more forms and fewer
+# names.
+#
+# Source of the rules: upstream github.com/robfig/cron (ParseStandard).
+
+_STANDARD_CRON_NAMES = frozenset(
+    {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+)
+_EVERY = "@every "
+_STANDARD_CRON_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
+_STANDARD_CRON_WEEK = "sun mon tue wed thu fri sat"
+
+
+def _numbered(names: str, first: int) -> Mapping[str, int]:
+    return MappingProxyType({name: number for number, name in enumerate(names.split(), first)})
+
+
+_FIELDS: tuple[tuple[int, int, Mapping[str, int]], ...] = (
+    (0, 59, {}),
+    (0, 23, {}),
+    (1, 31, {}),
+    (1, 12, _numbered(_STANDARD_CRON_MONTHS, 1)),
+    (0, 6, _numbered(_STANDARD_CRON_WEEK, 0)),
+)
+"""The least and greatest number of each field, and its names."""
+
+
+def is_standard_schedule(text: str) -> bool:
+    """Return whether a text has the five fields, or a name that stands for them."""
+    if text.startswith("@"):
+        every = parse_duration(text[len(_EVERY) :]) if text.startswith(_EVERY) else None
+        return text in _STANDARD_CRON_NAMES or every is not None
+    fields = text.split()
+    return len(fields) == len(_FIELDS) and all(map(_is_field, fields, _FIELDS))
+
+
+def _is_field(text: str, field: tuple[int, int, Mapping[str, int]]) -> bool:
+    return all(_is_part(part, *field) for part in text.split(",") if part)
+
+
+def _is_part(text: str, least: int, most: int, names: Mapping[str, int]) -> bool:
+    """Return whether a part is `*`, `5` or `5-20`, with a step behind `/` or without."""
+    base, *steps = text.split("/")
+    low, *highs = base.split("-")
+    if low in {"*", "?"}:
+        first, last = least, most
+    else:
+        start = _standard_cron_number(low, names)
+        end = _standard_cron_number(highs[0], names) if highs else (most if steps else start)
+        if start is None or end is None or len(highs) > 1:
+            return False
+        first, last = start, end
+    step = _standard_cron_number(steps[0], {}) if steps else 1
+    return len(steps) <= 1 and bool(step) and least <= first <= last <= most
+
+
+def _standard_cron_number(text: str, names: Mapping[str, int]) -> int | None:
+    """Return the number, from 0 on, that a name or digits stand for; None for anything else."""
+    named = names.get(text.lower())
+    if named is not None:
+        return named
+    number = int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else -1
+    return number if number >= 0 else None

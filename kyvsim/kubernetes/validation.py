@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.formats import format_problems
-from kyvsim.kubernetes.labels import SelectorError, compile_selector
+from kyvsim.kubernetes.labels import SelectorError, compile_selector, format_problems
 from kyvsim.kubernetes.objects import (
     Json,
     annotations,

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.mention import About, Hole, Mention, Way
+from kyvsim.model.policy import About, Hole, Mention, Way
 
 _ROOTS: Mapping[str, About] = MappingProxyType(
     {

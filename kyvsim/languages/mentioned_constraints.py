@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kyvsim.kubernetes.discovery import guessed_kind, kind_of_plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.mentioned import Notebook
-from kyvsim.model.mention import About
+from kyvsim.model.policy import About
 
 
 def read_constraints(written: Json, notes: Notebook) -> None:

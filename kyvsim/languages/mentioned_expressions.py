@@ -20,7 +20,7 @@ from kyvsim.cel.nodes import (
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either, endings, looked_up
-from kyvsim.model.mention import About, Hole
+from kyvsim.model.policy import About, Hole
 
 _INDEX = frozenset({"_[_]", "_[?_]"})
 _COMPARING = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"})

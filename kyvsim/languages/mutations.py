@@ -25,8 +25,7 @@ from kyvsim.cel.values import (
     show_value,
     type_name,
 )
-from kyvsim.kubernetes.go_json import json_kind
-from kyvsim.kubernetes.go_text import quote, to_json
+from kyvsim.kubernetes.go_text import json_kind, quote, to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.patch.go_values import Foreign
 from kyvsim.patch.json_patch import Operation, apply_operations

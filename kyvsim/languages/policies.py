@@ -16,11 +16,8 @@ from kyvsim.engine.compile.options import uncompiled
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.exception import PolicyException
-from kyvsim.model.fault import fault_text
-from kyvsim.model.mention import About, Mention
-from kyvsim.model.policy import Policy, PolicyReaders, Rule
-from kyvsim.model.ports import BudgetError, System
+from kyvsim.model.policy import About, Mention, Policy, PolicyException, PolicyReaders, Rule
+from kyvsim.model.ports import BudgetError, System, fault_text
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from kyvsim.kubernetes.objects import Json, ObjectKey, text_field
 from kyvsim.load.recognise import what_it_is
 from kyvsim.load.structure import check, diagnostics, load_schemas
-from kyvsim.model.baseline import Baseline, Entry, Failure
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.result import Baseline, Entry, Failure
 from kyvsim.model.source import Document
 from kyvsim.schema.node import Node
 

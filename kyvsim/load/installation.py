@@ -10,7 +10,7 @@ from types import MappingProxyType
 from kyvsim.kubernetes.objects import Json
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
-from kyvsim.model.installation import BY_NAME, Installation
+from kyvsim.model.scenario import BY_NAME, Installation
 from kyvsim.model.source import Document, Location, Path
 
 _CONTROLLERS = tuple(

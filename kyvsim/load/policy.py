@@ -10,15 +10,17 @@ from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.load.recognise import is_related, may_mean_policy_group, way_out
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
-from kyvsim.model.exception import (
+from kyvsim.model.policy import (
+    Binding,
     CelException,
     ExceptedRules,
     Exceptions,
+    Policy,
     PolicyException,
+    PolicyReaders,
     PolicyRef,
 )
-from kyvsim.model.fault import fault_text
-from kyvsim.model.policy import Binding, Policy, PolicyReaders
+from kyvsim.model.ports import fault_text
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP, is_written, written_schema
 from kyvsim.schema.kinds import (

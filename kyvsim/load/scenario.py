@@ -18,12 +18,13 @@ from kyvsim.load.resources import objects_among
 from kyvsim.load.structure import check, diagnostics, load_schemas, not_one_of
 from kyvsim.load.values import named_user
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
-from kyvsim.model.installation import BY_NAME, Installation
 from kyvsim.model.request import UserInfo
 from kyvsim.model.scenario import (
+    BY_NAME,
     OF_REQUESTS,
     Demand,
     Expected,
+    Installation,
     Patch,
     Scenario,
     ScenarioSettings,

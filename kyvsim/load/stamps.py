@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from kyvsim.load import files
+from kyvsim.load.files import find
 from kyvsim.load.folders import IGNORE_FILE, USUAL, Walking, folders_above, walk
 from kyvsim.model.source import Mark, Stamp
 
@@ -48,5 +48,5 @@ def _ignore(path: str, error: OSError) -> None:
 
 
 def _marks_of_pattern(path: str, walking: Walking) -> Iterator[Mark]:
-    for found in files.find(path, _ignore):
+    for found in find(path, _ignore):
         yield from _marks(found, walking)

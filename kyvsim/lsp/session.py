@@ -16,7 +16,7 @@ from kyvsim.lsp.remarks import shown
 from kyvsim.lsp.texts import Text, read_text
 from kyvsim.lsp.units import for_client
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.fault import fault_text
+from kyvsim.model.ports import fault_text
 
 _PAUSE: Final = 0.15
 """Seconds without a key before a text is looked at."""

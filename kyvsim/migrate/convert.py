@@ -37,10 +37,9 @@ from kyvsim.migrate.rules import (
 from kyvsim.migrate.settings import Variant, asked_before, controllers_of, settings_of, variants_of
 from kyvsim.migrate.subject import inlined, subject_of, without_unread
 from kyvsim.migrate.values import Value
-from kyvsim.model.exception import PolicyException
-from kyvsim.model.fault import fault_text
 from kyvsim.model.migration import Condition, Conversion, RuleOutcome
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Policy, PolicyException
+from kyvsim.model.ports import fault_text
 
 _PODS: Final = ("Pod",)
 _MANIFESTS: Final = ("validate", "manifests")

@@ -18,9 +18,8 @@ from kyvsim.migrate.refusal import NotConvertible, refused, told, within
 from kyvsim.migrate.scalars import like_one
 from kyvsim.migrate.settings import API_VERSION, metadata_of
 from kyvsim.migrate.values import Value
-from kyvsim.model.exception import ExceptedRules, PolicyException
 from kyvsim.model.migration import Condition, Conversion, Made, Outcome, RuleOutcome
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import ExceptedRules, Policy, PolicyException
 
 _SPEC: Final = ("spec",)
 _SCANS: Final = Condition(

@@ -1,11 +1,10 @@
-"""Policies as loaded: checked for shape, expressions still text, and the facts of them.
-
-Facts are what others than its language need to know of a policy: the same words for every language.
-"""
+"""Policies as loaded, with their facts; the fields that they read; and policy exceptions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum, StrEnum
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -13,6 +12,11 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document, Path
+
+# Policies as loaded: checked for shape, expressions still text, and the facts of them.
+#
+# Facts are what others than its language need to know of a policy: the same words for every
+# language.
 
 # Policies as loaded: checked for shape, expressions still text, and the facts of them.
 #
@@ -323,3 +327,142 @@ class Binding(NamedTuple):
     def binds(self, kind: str, name: str) -> bool:
         """Return whether it is for a policy."""
         return self.kind == f"{kind}Binding" and self.policy == name
+
+
+# What policies write about objects and requests: where they look, and what they look for there.
+#
+# Languages tell it, so that others can make objects on which a policy has something to decide.
+
+
+class Hole(Enum):
+    """A step of a way that is no name."""
+
+    ELEMENT = "[]"
+    """Each element of a list."""
+    KEY = "*"
+    """Each field of a map."""
+
+
+Way: TypeAlias = tuple[str | Hole, ...]
+"""The way from the top of what is looked at to a value in it."""
+
+
+class About(StrEnum):
+    """What a policy looks at."""
+
+    OBJECT = "object"
+    OLD_OBJECT = "oldObject"
+    REQUEST = "request"
+    """Operation, user, namespace: the fields of an admission request."""
+    NAMESPACE = "namespace"
+    """The Namespace that the object lies in."""
+    KIND = "kind"
+    """Values are `group/version/Kind`, `*` for any, with a subresource behind a further slash."""
+    WORLD = "world"
+    """What neither object nor request holds: other objects of the cluster, images, services."""
+
+
+class Mention(NamedTuple):
+    """A place that a policy looks at, and the values that it writes for it."""
+
+    about: About
+    way: Way = ()
+    values: tuple[Json, ...] = ()
+    """As they are written: texts may be patterns, with operators and wildcards."""
+    sizes: tuple[int, ...] = ()
+    """How many elements or characters it asks for."""
+
+
+# PolicyExceptions: what is let off which rules, or which policies in CEL.
+
+
+class ExceptedRules(NamedTuple):
+    """One entry of an exception: a policy, and patterns for the names of its rules."""
+
+    policy: str
+    """The policy's key: `namespace/name` for a namespaced policy."""
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PolicyException:
+    """A PolicyException (kyverno.io): shape checked, expressions still text."""
+
+    name: str
+    namespace: str
+    exceptions: tuple[ExceptedRules, ...]
+    match: Mapping[str, Json]
+    conditions: Mapping[str, Json] | None
+    pod_security: tuple[Mapping[str, Json], ...]
+    document: Document
+
+    @cached_property
+    def entries(self) -> Mapping[str, tuple[int, ...]]:
+        """The numbers of the entries for each policy, by its key."""
+        found: dict[str, list[int]] = {}
+        for index, one in enumerate(self.exceptions):
+            found.setdefault(one.policy, []).append(index)
+        return {policy: tuple(numbers) for policy, numbers in found.items()}
+
+    @property
+    def kind(self) -> str:
+        """The kind that it is written as."""
+        return "PolicyException"
+
+    @property
+    def key(self) -> str:
+        """Name as shown in messages: `namespace/name`."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class PolicyRef(NamedTuple):
+    """A policy in CEL that an exception is for."""
+
+    kind: str
+    name: str
+
+
+class CelException(NamedTuple):
+    """A PolicyException of `policies.kyverno.io`: shape checked, expressions still text."""
+
+    name: str
+    namespace: str
+    policies: tuple[PolicyRef, ...]
+    conditions: tuple[Mapping[str, Json], ...]
+    images: tuple[str, ...]
+    values: tuple[str, ...]
+    passes: bool
+    """Whether the result is a pass; a skip otherwise."""
+    priority: int
+    """What decides between several: that of the highest counts."""
+    expires: datetime | None
+    document: Document
+
+    @property
+    def key(self) -> str:
+        """Name as shown in messages."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is checked; otherwise the policy itself reads what is let pass."""
+        return not (self.images or self.values)
+
+
+class Exceptions(NamedTuple):
+    """Exceptions of both sorts, each in the order in which they were given."""
+
+    rules: tuple[PolicyException, ...] = ()
+    """Those for rules of the older kinds."""
+    policies: tuple[CelException, ...] = ()
+    """Those for policies in CEL."""
+
+    @property
+    def total(self) -> int:
+        """How many there are."""
+        return len(self.rules) + len(self.policies)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What they are called."""
+        return (*(one.key for one in self.rules), *(one.key for one in self.policies))

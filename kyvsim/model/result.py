@@ -1,4 +1,4 @@
-"""Outcomes of evaluation, from one rule up to one request."""
+"""Outcomes of evaluation, from a rule up to a run; known failures; the exit status of a run."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,10 +6,12 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.source import Document, Location
+
+# Outcomes of evaluation, from one rule up to one request.
 
 # Outcomes of evaluation, from one rule up to one request.
 
@@ -266,3 +268,104 @@ class ToldReason(NamedTuple):
     """Where it looked in the manifest; None where it is the whole object, or nobody can tell."""
     excerpt: Excerpt | None = None
     """The line there."""
+
+
+# Baselines: failures that are known, so that only new ones fail a run.
+
+
+class Failure(NamedTuple):
+    """What a failure is known by, wherever lines move; they sort by policy, rule and object."""
+
+    policy: str
+    """The policy's key."""
+    rule: str
+    object: ObjectKey
+    """That of the resource as it was given."""
+    result: str
+    """`fail`, `error` or `warn`."""
+    path: str
+    """Where in the object the check failed; "" where that is not known."""
+    message: str
+    """What was said; "" where there is a path, since messages repeat values."""
+
+
+class Entry(NamedTuple):
+    """A failure of a baseline."""
+
+    number: int
+    """How many failures are alike."""
+    place: Location
+
+
+class Baseline(NamedTuple):
+    """What a baseline file says."""
+
+    file: str
+    entries: Mapping[Failure, Entry]
+
+
+# How a run ended, and why its exit status is what it is: the one record that both come from.
+
+
+class Verdict(StrEnum):
+    """How a run ended, in a word; the one that weighs most comes first."""
+
+    INCOMPLETE = "INCOMPLETE"
+    """Some input could not be used, so what was found is not all there is to say."""
+    FAILED = "FAILED"
+    DIFFERENT = "DIFFERENT"
+    """Two sets of policies say or do something else."""
+    WARNED = "WARNED"
+    """Nothing worse than warnings, for which the user asked an exit status."""
+    NOTHING = "NOTHING CHECKED"
+    SAME = "SAME"
+    """Two sets of policies say and do the same."""
+    PASSED = "PASSED"
+
+
+_STATUS: Mapping[Verdict, int] = MappingProxyType(
+    {
+        Verdict.INCOMPLETE: 2,
+        Verdict.FAILED: 1,
+        Verdict.DIFFERENT: 1,
+        Verdict.NOTHING: 0,
+        Verdict.SAME: 0,
+        Verdict.PASSED: 0,
+    }
+)
+"""The exit status that a verdict stands for; the user sets that of WARNED."""
+
+
+class Fact(NamedTuple):
+    """One thing that is counted of a run."""
+
+    key: str
+    """Its name in JSON documents."""
+    number: int
+    text: str
+    """What the closing line says of it; "" where it says nothing."""
+    verdict: Verdict = Verdict.PASSED
+    """What it alone makes of the run."""
+
+
+class Ending(NamedTuple):
+    """How a run ended: the exit status and the closing line are two readings of this."""
+
+    facts: tuple[Fact, ...]
+    warned_status: int = 0
+
+    @property
+    def ranked(self) -> tuple[Fact, ...]:
+        """The facts, those that weigh most first."""
+        order = list(Verdict)
+        return tuple(sorted(self.facts, key=lambda fact: order.index(fact.verdict)))
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict that weighs most among those of the facts."""
+        return self.ranked[0].verdict if self.facts else Verdict.PASSED
+
+    @property
+    def status(self) -> int:
+        """The exit status."""
+        return _STATUS.get(self.verdict, self.warned_status)

@@ -11,8 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.kubernetes.go_json import json_kind
-from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.go_text import json_kind, to_json
 from kyvsim.kubernetes.objects import TOO_DEEP, Json, is_too_deep, may_be_too_deep
 from kyvsim.model.ports import FEW, Meter
 from kyvsim.patch.json_pointer import (

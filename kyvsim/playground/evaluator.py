@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Final, NamedTuple
 
-from kyvsim.model.fault import fault_text
+from kyvsim.model.ports import fault_text
 from kyvsim.playground.answers import Asked, answer
 from kyvsim.playground.confined import confine
 from kyvsim.report.playground_html import Shown

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.ending import Verdict
+from kyvsim.model.result import Verdict
 from kyvsim.report.chainsaw_run import chainsaw_ending, chainsaw_tally
 from kyvsim.report.ending import ending_line
 from kyvsim.report.junit_xml import attributes, escaped

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
-from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.style import counted
 from kyvsim.report.suite_rows import Sight

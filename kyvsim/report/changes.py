@@ -6,13 +6,7 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import (
-    EngineResponse,
-    Phase,
-    PolicyResponse,
-    RuleResult,
-    RuleStatus,
-)
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 
 
 class Change(NamedTuple):

@@ -10,7 +10,7 @@ from kyvsim.model.difference import (
     ResourceDifference,
     UncomparedRule,
 )
-from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.report.differences import Seen
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
 from kyvsim.report.run import Run

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.report.look import Sheet
 from kyvsim.report.style import counted
 

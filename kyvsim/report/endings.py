@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.kubernetes.lasting import lasting
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, lasting, metadata, object_key, text_field
 from kyvsim.model.simulation import Interleavings, Simulation
 from kyvsim.report.style import counted
 from kyvsim.report.timeline_rows import title_of

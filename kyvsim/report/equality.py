@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.ending import Ending, Fact
 from kyvsim.model.evidence import Answer, Evidence
+from kyvsim.model.result import Ending, Fact
 from kyvsim.report.ending import error_fact, informing, warning_fact, weighing
 from kyvsim.report.style import counted
 

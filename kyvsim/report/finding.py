@@ -13,9 +13,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import BaselineState, EngineResponse, ToldReason
+from kyvsim.model.result import BaselineState, Ending, EngineResponse, Fact, ToldReason, Verdict
 from kyvsim.model.source import Document, Location
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
 from kyvsim.report.look import Look

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from kyvsim.model.mutants import Mutants
 from kyvsim.model.source import Location
+from kyvsim.model.suite import Mutants
 from kyvsim.report.mutants_text import advice_lines, change_text, score_line
 
 

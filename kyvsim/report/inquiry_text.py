@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import object_key
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, StepKind
-from kyvsim.model.inquiry import Inquiry
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.simulation import Simulation
+from kyvsim.model.simulation import Inquiry, Simulation
 from kyvsim.model.source import Location
 from kyvsim.report.explain_text import LOOKS, wrapped
 from kyvsim.report.explain_words import answer_word, decision, rule_name, verdict_word

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.model.evidence import Answer, Evidence
 from kyvsim.model.migration import Conversion, Migration, Outcome, RuleOutcome
+from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.equal_text import render as render_evidence
 from kyvsim.report.equality import Equality

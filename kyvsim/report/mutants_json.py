@@ -1,7 +1,7 @@
 """What tests notice of changed policies as data, for programs."""
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.mutants import Hole, Mutants
+from kyvsim.model.suite import Hole, Mutants
 from kyvsim.report.coverage_json import ratio_json
 from kyvsim.report.equal_json import example_json
 

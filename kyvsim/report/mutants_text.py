@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.model.evidence import Counterexample, Difference
-from kyvsim.model.mutants import Hole, Mutants
+from kyvsim.model.suite import Hole, Mutants
 from kyvsim.report.evidence_words import example_objects
 from kyvsim.report.style import counted, safe_line
 

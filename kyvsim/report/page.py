@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from kyvsim.model.ending import Ending, Verdict
+from kyvsim.model.result import Ending, Verdict
 from kyvsim.report.ending import ending_line
 from kyvsim.report.log_commands import log_safe
 from kyvsim.report.style import counted

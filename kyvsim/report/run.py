@@ -13,8 +13,8 @@ from kyvsim.report.summary import Row
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kyvsim.model.baseline import Baseline
     from kyvsim.model.explanation import ObjectExplanation
+    from kyvsim.model.result import Baseline
     from kyvsim.report.known_failures import Rest
     from kyvsim.report.reasons import Reason
 

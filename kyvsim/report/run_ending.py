@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from kyvsim.model.ending import Ending, Fact, Verdict
 from kyvsim.model.policy import SEVERITIES
+from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.run import Run
 from kyvsim.report.style import counted

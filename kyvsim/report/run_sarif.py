@@ -10,8 +10,7 @@ from types import MappingProxyType
 
 from kyvsim import __version__
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.ending import Verdict
-from kyvsim.model.result import EngineResponse
+from kyvsim.model.result import EngineResponse, Verdict
 from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
 from kyvsim.report.look import Look
 from kyvsim.report.run import Run

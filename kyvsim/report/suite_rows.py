@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.model.suite import Difference, RowOutcome, SuiteOutcome
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.mutants_text import holes_text

@@ -3,8 +3,14 @@
 from collections.abc import Iterator
 
 from kyvsim.kubernetes.objects import Json, ObjectKey
-from kyvsim.model.obstacle import Obstacle
-from kyvsim.model.simulation import Expectation, Hazard, Interleavings, Simulation, TimelineEvent
+from kyvsim.model.simulation import (
+    Expectation,
+    Hazard,
+    Interleavings,
+    Obstacle,
+    Simulation,
+    TimelineEvent,
+)
 from kyvsim.model.source import Location
 from kyvsim.report.endings import differences
 from kyvsim.report.explain_json import rule_json

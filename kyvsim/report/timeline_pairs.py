@@ -5,8 +5,7 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import NamedTuple
 
-from kyvsim.kubernetes.lasting import lasting
-from kyvsim.kubernetes.objects import Json, metadata, text_field
+from kyvsim.kubernetes.objects import Json, lasting, metadata, text_field
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.object_diff import Marked
 from kyvsim.report.timeline_chart import difference

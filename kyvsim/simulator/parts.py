@@ -6,11 +6,10 @@ from typing import NamedTuple
 from kyvsim.engine.compile import Model
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.exception import CelException, PolicyException
-from kyvsim.model.installation import CI, Installation
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.ports import SIMULATED, Budget, Meter
 from kyvsim.model.request import UserInfo
+from kyvsim.model.scenario import CI, Installation
 from kyvsim.simulator.inquirer import Inquirer
 from kyvsim.simulator.server import ApiServer, Client, Purpose, Store
 from kyvsim.simulator.server.metadata import Identities

@@ -7,10 +7,9 @@ from kyvsim.kubernetes.discovery import lies_in_namespace, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import SECOND, format_duration
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.installation import HELM
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import PolicyResponse
-from kyvsim.model.scenario import Scenario
+from kyvsim.model.scenario import HELM, Scenario
 from kyvsim.model.simulation import Cut, Simulation
 from kyvsim.model.source import Document
 from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP

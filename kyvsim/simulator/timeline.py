@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from kyvsim.kubernetes.objects import Json, ObjectKey
-from kyvsim.model.obstacle import Obstacle
-from kyvsim.model.simulation import TimelineEvent, Unevaluated
+from kyvsim.model.simulation import Obstacle, TimelineEvent, Unevaluated
 from kyvsim.simulator.time import VirtualClock
 
 OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})

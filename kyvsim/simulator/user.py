@@ -5,7 +5,6 @@ from types import MappingProxyType
 
 from kyvsim.kubernetes.discovery import lies_in_namespace, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
-from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.scenario import (
     OF_REQUESTS,
@@ -15,6 +14,7 @@ from kyvsim.model.scenario import (
     ScenarioStep,
     Verb,
 )
+from kyvsim.model.simulation import Reason
 from kyvsim.patch.json_patch import apply_json_patch
 from kyvsim.patch.merge_patch import merge_patch
 from kyvsim.patch.results import PatchError

@@ -17,14 +17,7 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import ClusterView, ContextData
 from kyvsim.model.request import AdmissionRequest, Operation, Payload, UserInfo
-from kyvsim.model.result import (
-    EngineResponse,
-    Phase,
-    PolicyResponse,
-    RuleResult,
-    RuleStatus,
-    Stage,
-)
+from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Document
 from kyvsim.model.values import Values
 

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import yaml
 
-from kyvsim.model import fault
+from kyvsim.model import ports
 
 _TRACES: list[str] = []
 
@@ -39,8 +39,8 @@ def _traced(error: Exception) -> str:
     return _TOLD(error)
 
 
-_TOLD = fault.fault_text
-fault.fault_text = _traced  # before anything imports it by name
+_TOLD = ports.fault_text
+ports.fault_text = _traced  # before anything imports it by name
 
 from kyvsim.cli.main import run as run_kyvsim  # noqa: E402 — see above
 

@@ -1,6 +1,6 @@
 """Ways to places in objects, as people write them."""
 
-from kyvsim.model.mention import Hole
+from kyvsim.model.policy import Hole
 
 
 def way_text(way):

@@ -26,8 +26,7 @@ from kyvsim.cel.values import (
     show_timestamp,
     type_name,
 )
-from kyvsim.kubernetes.go_json import JsonError, parse_json
-from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.go_text import JsonError, parse_json, to_json
 from kyvsim.kubernetes.x509 import CertificateError, decode_pem
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one

@@ -25,8 +25,7 @@ from kyvsim.cel.types import (
     struct,
 )
 from kyvsim.cel.values import Message
-from kyvsim.kubernetes.go_json import JsonError, json_kind, parse_json
-from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.go_text import JsonError, json_kind, parse_json, to_json
 from kyvsim.kubernetes.numbers import parse_float, parse_int, to_int64
 from kyvsim.kubernetes.objects import Json
 

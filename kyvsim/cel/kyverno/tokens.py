@@ -17,9 +17,14 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.messages import MessageTypes
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType, map_of, opaque, struct
 from kyvsim.cel.values import Message
-from kyvsim.kubernetes.go_base64 import Base64Error, decode_unpadded
-from kyvsim.kubernetes.go_json import JsonError, json_kind, parse_json
-from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.go_text import (
+    Base64Error,
+    JsonError,
+    decode_unpadded,
+    json_kind,
+    parse_json,
+    quote,
+)
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
 from kyvsim.kubernetes.numbers import parse_int
 from kyvsim.kubernetes.objects import Json

@@ -8,7 +8,7 @@ from kyvsim.cel.environment import Library, StructType, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import DYN, STRING, CelType, struct
 from kyvsim.cel.values import MadeList, MadeMap, UInt
-from kyvsim.kubernetes.formats import is_label, is_subdomain
+from kyvsim.kubernetes.labels import is_label, is_subdomain
 
 # What a user may do. Where nobody can be asked, nothing is allowed.
 #

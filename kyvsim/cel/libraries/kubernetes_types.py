@@ -11,10 +11,10 @@ from kyvsim.cel.errors import CelError
 from kyvsim.cel.types import CelType, struct
 from kyvsim.cel.values import NONE, Optional, TextList
 from kyvsim.kubernetes import quantities as kube
-from kyvsim.kubernetes.formats import CHECKS as NAME_CHECKS
-from kyvsim.kubernetes.formats import Check
 from kyvsim.kubernetes.go_time import TimeError, parse_time
 from kyvsim.kubernetes.go_url import GoUrl, UrlError, parse_request_uri, parse_url
+from kyvsim.kubernetes.labels import CHECKS as NAME_CHECKS
+from kyvsim.kubernetes.labels import Check
 from kyvsim.kubernetes.quantities import parse_quantity, quantity_problem
 from kyvsim.kubernetes.semver import Version, read_version
 

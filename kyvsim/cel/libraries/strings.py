@@ -9,7 +9,7 @@ from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.string_format import format_latest, format_text
 from kyvsim.cel.values import TextList, show_value
-from kyvsim.kubernetes.go_base64 import Base64Error, decode_padded, decode_unpadded
+from kyvsim.kubernetes.go_text import Base64Error, decode_padded, decode_unpadded
 
 # Functions on strings, counted in characters.
 #

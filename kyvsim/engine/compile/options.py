@@ -7,8 +7,7 @@ from kyvsim.jmespath import System
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
-from kyvsim.model.exception import CelException, PolicyException
-from kyvsim.model.policy import Binding, Policy, Rule
+from kyvsim.model.policy import Binding, CelException, Policy, PolicyException, Rule
 from kyvsim.model.probe import NO_PROBE, Follower, Listener, PolicyPlace, Probe
 from kyvsim.model.source import Document, Path
 

@@ -18,11 +18,15 @@ from kyvsim.jmespath.functions.record import (
     Example,
     Function,
 )
-from kyvsim.kubernetes import go_json
-from kyvsim.kubernetes.go_base64 import Base64Error, decode_padded
-from kyvsim.kubernetes.go_json import JsonError
+from kyvsim.kubernetes import go_text
 from kyvsim.kubernetes.go_random_text import Chance, make_random
-from kyvsim.kubernetes.go_text import clean_path, format_float
+from kyvsim.kubernetes.go_text import (
+    Base64Error,
+    JsonError,
+    clean_path,
+    decode_padded,
+    format_float,
+)
 from kyvsim.kubernetes.numbers import to_int64
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.regexes import RegexError, as_bytes, compile_regex, each_match, is_found
@@ -391,7 +395,7 @@ def base64_decode(text: str) -> str:
 def parse_json(text: str) -> Json:
     """Return the data that a JSON text holds; every number is a float."""
     try:
-        return go_json.parse_json(text)
+        return go_text.parse_json(text)
     except JsonError as error:
         raise QueryError(str(error)) from None
 

@@ -19,8 +19,7 @@ from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues
 from kyvsim.languages.expression_remark import expression_remark
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.exception import CelException
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import CelException, Policy
 from kyvsim.model.probe import PointKind, PolicyPlace, Probe, Seen
 from kyvsim.model.result import RuleStatus
 

@@ -6,8 +6,7 @@ from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.languages.mentioned import IMAGE_WAYS, Notebook
 from kyvsim.languages.mentioned_constraints import read_constraints
 from kyvsim.languages.mentioned_expressions import read_expressions
-from kyvsim.model.mention import About, Mention
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import About, Mention, Policy
 from kyvsim.model.ports import System
 
 

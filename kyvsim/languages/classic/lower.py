@@ -38,8 +38,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.model.exception import PolicyException
-from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.policy import Policy, PolicyException, Rule
 from kyvsim.model.probe import PointKind, PolicyPlace, Probe
 from kyvsim.model.result import Phase, Stage
 from kyvsim.model.source import Path

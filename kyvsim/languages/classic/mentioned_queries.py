@@ -8,7 +8,7 @@ from kyvsim.jmespath import QuerySyntaxError
 from kyvsim.jmespath.parse import Tree, parse
 from kyvsim.jmespath.variables import find_variables
 from kyvsim.languages.mentioned import NOTHING, Notebook, Reading, either, endings
-from kyvsim.model.mention import Hole
+from kyvsim.model.policy import Hole
 
 _WORD = "x"
 _ACCOUNT = frozenset({"serviceAccountName", "serviceAccountNamespace"})

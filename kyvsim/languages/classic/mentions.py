@@ -25,9 +25,7 @@ from kyvsim.languages.mentioned import (
 )
 from kyvsim.languages.mentioned_constraints import read_selector
 from kyvsim.languages.mentioned_expressions import read_expressions
-from kyvsim.model.exception import PolicyException
-from kyvsim.model.mention import About, Hole, Mention, Way
-from kyvsim.model.policy import Filter, Policy
+from kyvsim.model.policy import About, Filter, Hole, Mention, Policy, PolicyException, Way
 from kyvsim.model.ports import System
 
 _FILTERS = frozenset({"match", "exclude", "name"})

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from kyvsim.engine.match.criteria import filters
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.model.exception import PolicyException
-from kyvsim.model.policy import FailureAction, Filter, Policy, Rule
+from kyvsim.model.policy import FailureAction, Filter, Policy, PolicyException, Rule
 
 _SKIPPED = "skip generating ValidatingAdmissionPolicy"
 _NOT_CEL = f"{_SKIPPED} for non CEL rules."

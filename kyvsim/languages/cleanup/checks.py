@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kyvsim.engine.match.criteria import filters
+from kyvsim.kubernetes.cron import is_standard_schedule
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json
-from kyvsim.kubernetes.standard_cron import is_standard_schedule
 from kyvsim.languages.classic.checks.match_blocks import check_match_blocks, user_fields
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, texts
 from kyvsim.languages.classic.checks.variables import (

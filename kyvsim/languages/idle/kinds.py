@@ -24,8 +24,7 @@ from kyvsim.kubernetes.discovery import (
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
-from kyvsim.model.exception import PolicyException
-from kyvsim.model.policy import Filter, Policy
+from kyvsim.model.policy import Filter, Policy, PolicyException
 from kyvsim.model.source import Document, Path
 from kyvsim.schema.facts import CEL_GROUP
 from kyvsim.schema.kinds import kyverno_kinds

@@ -9,8 +9,7 @@ from kyvsim.kubernetes.objects import Json, contains_text
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.checks.variables import impossible_calls_in, unreadable_variables
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
-from kyvsim.model.exception import CelException, ExceptedRules, PolicyException
-from kyvsim.model.policy import Binding, Policy, Rule
+from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
 from kyvsim.model.source import Path
 from kyvsim.model.values import Values
 

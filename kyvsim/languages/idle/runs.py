@@ -19,8 +19,7 @@ from kyvsim.languages.idle.names import (
     names_of,
 )
 from kyvsim.model.diagnostic import Diagnostic, Fix, Severity, Way, change, listed
-from kyvsim.model.exception import CelException, PolicyException
-from kyvsim.model.policy import SEVERITIES, Binding, Policy, Rule
+from kyvsim.model.policy import SEVERITIES, Binding, CelException, Policy, PolicyException, Rule
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Location
 from kyvsim.model.values import Values

@@ -6,8 +6,7 @@ from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.languages.mentioned import Notebook
 from kyvsim.languages.mentioned_constraints import read_constraints
 from kyvsim.languages.mentioned_expressions import read_expressions
-from kyvsim.model.mention import Mention
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import Mention, Policy
 from kyvsim.model.ports import System
 
 

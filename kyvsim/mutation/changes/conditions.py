@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.kubernetes.objects import Json
-from kyvsim.kubernetes.trees import renamed, replaced, without
+from kyvsim.kubernetes.objects import Json, renamed, replaced, without
 from kyvsim.mutation.change import Change, Kind, Part, Site
 
 # `any` becomes `all`, and the other way round, around several filters or conditions.

@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.kubernetes.objects import Json
-from kyvsim.kubernetes.trees import replaced
+from kyvsim.kubernetes.objects import Json, replaced
 from kyvsim.mutation.change import Change, Kind, Part, Site
 from kyvsim.mutation.other_values import other_value
 

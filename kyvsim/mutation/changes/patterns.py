@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.engine.pattern.anchors import CONDITION, EQUALITY, GLOBAL, Anchor, parse_anchor
-from kyvsim.kubernetes.objects import Json
-from kyvsim.kubernetes.trees import renamed, replaced
+from kyvsim.kubernetes.objects import Json, renamed, replaced
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends, split_operator
 from kyvsim.mutation.change import Change, Kind, Part, Site
 from kyvsim.mutation.other_values import other_text, other_value

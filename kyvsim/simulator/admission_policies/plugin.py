@@ -12,8 +12,7 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
 from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy
-from kyvsim.model.obstacle import Reason
-from kyvsim.model.simulation import Unevaluated
+from kyvsim.model.simulation import Reason, Unevaluated
 from kyvsim.schema.kinds import native_schemas
 from kyvsim.simulator.admission_policies.bound import (
     API_VERSION,

@@ -13,11 +13,11 @@ from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.classic.rules.downstream import with_owner_labels
 from kyvsim.languages.classic.rules.generate import Wish, Wishes
-from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import GeneratePattern, Policy, Rule
 from kyvsim.model.ports import BudgetError
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.simulation import Obstacle, Reason
 from kyvsim.patch.merge_patch import merge_patch
 from kyvsim.simulator.background.ownership import LABEL, policy_labels, selected
 from kyvsim.simulator.background.triggers import TriggerError, live_trigger

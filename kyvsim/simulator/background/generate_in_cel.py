@@ -12,10 +12,10 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.cel.facts import generates, generating_facts
 from kyvsim.languages.cel.listed_triggers import listed_triggers
-from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.simulation import Obstacle, Reason
 from kyvsim.patch.merge_patch import merge_patch
 from kyvsim.simulator.background.ownership import LABEL, MANAGED, trigger_from_labels
 from kyvsim.simulator.background.triggers import TriggerError, live_trigger

@@ -8,10 +8,10 @@ from kyvsim.engine.policy import run_turn
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PatchedTarget, Phase, RuleResult, RuleStatus
+from kyvsim.model.simulation import Obstacle, Reason
 from kyvsim.simulator.background.triggers import TriggerError, created_trigger, find
 from kyvsim.simulator.background.update_requests import (
     Attempt,

@@ -20,10 +20,10 @@ from kyvsim.languages.cel.listed_targets import (
     written_part,
 )
 from kyvsim.languages.cel.listed_triggers import listed_triggers
-from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
+from kyvsim.model.simulation import Obstacle, Reason
 from kyvsim.patch.nodes import same
 from kyvsim.simulator.background.update_requests import (
     CEL_MUTATE,

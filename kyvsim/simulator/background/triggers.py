@@ -9,10 +9,10 @@ from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.labels import compile_selector
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus
+from kyvsim.model.simulation import Obstacle, Reason
 from kyvsim.simulator.background.ownership import LABEL
 from kyvsim.simulator.background.update_requests import (
     GENERATE,

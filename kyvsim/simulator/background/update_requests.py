@@ -8,8 +8,8 @@ from kyvsim.engine.policy import RuleInput
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import compile_selector
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
+from kyvsim.model.simulation import Obstacle, Reason
 from kyvsim.simulator.kyverno.configuration import NAMESPACE, settings_of
 from kyvsim.simulator.parts import Parts
 from kyvsim.simulator.server import ApiError, Purpose, Store

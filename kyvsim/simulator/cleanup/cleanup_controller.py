@@ -20,10 +20,9 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, tex
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import CLEANUP_POLICIES
 from kyvsim.languages.cel import resources_of
-from kyvsim.model.obstacle import Obstacle
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
-from kyvsim.model.simulation import Unevaluated
+from kyvsim.model.simulation import Obstacle, Unevaluated
 from kyvsim.simulator.kyverno.configuration import CLEANUP, Filtered, is_filtered
 from kyvsim.simulator.kyverno.events import cleaned_up
 from kyvsim.simulator.kyverno.installed import Kyverno

@@ -8,8 +8,7 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.kubernetes.lasting import lasting
-from kyvsim.kubernetes.objects import metadata, text_field
+from kyvsim.kubernetes.objects import lasting, metadata, text_field
 from kyvsim.model.simulation import Ending, Hazard, HazardLevel, Interleavings, Simulation
 from kyvsim.simulator.exploration.run import FOLLOWING, Causality, Choice, Directions, Played, Race
 from kyvsim.simulator.server.metadata import Identities

@@ -7,8 +7,7 @@ from types import MappingProxyType
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.classic.native_twin import NativeTwin
-from kyvsim.model.exception import CelException
-from kyvsim.model.policy import Policy
+from kyvsim.model.policy import CelException, Policy
 from kyvsim.simulator.kyverno.configuration import ADMISSION
 from kyvsim.simulator.kyverno.events import left_to_the_server
 from kyvsim.simulator.kyverno.installed import Kyverno

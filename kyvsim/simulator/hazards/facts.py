@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, metadata, text_field
-from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.simulation import Cut, TimelineEvent
+from kyvsim.model.simulation import Cut, Obstacle, Reason, TimelineEvent
 from kyvsim.model.source import Document, Location
 from kyvsim.simulator.kyverno.admission import Admission
 from kyvsim.simulator.kyverno.installed import Kyverno

@@ -10,10 +10,9 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS, Reference, references
 from kyvsim.languages import CLASSIC_POLICIES
 from kyvsim.languages.cel.facts import mutates
-from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
+from kyvsim.model.simulation import Hazard, HazardLevel, Obstacle, Reason, TimelineEvent
 from kyvsim.simulator.background.ownership import LABEL
 from kyvsim.simulator.hazards.facts import Facts, rules_of
 from kyvsim.simulator.kyverno.configuration import ADMISSION

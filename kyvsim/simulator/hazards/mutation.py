@@ -12,11 +12,10 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, tex
 from kyvsim.languages.cel.facts import mutates, mutating_facts
 from kyvsim.languages.cel.listed_targets import named_kinds
 from kyvsim.languages.classic.reading import reads_own_name
-from kyvsim.model.obstacle import Reason
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
-from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
+from kyvsim.model.simulation import Hazard, HazardLevel, Reason, TimelineEvent
 from kyvsim.simulator.admission_policies.plugin import changing_policies
 from kyvsim.simulator.hazards.facts import Facts, rules_of
 from kyvsim.simulator.kyverno.admission import Admission

@@ -8,9 +8,8 @@ from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.languages import language_of
 from kyvsim.languages.classic.checks.variables import user_dependencies
-from kyvsim.model.obstacle import Reason
 from kyvsim.model.policy import Policy
-from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent, Unevaluated
+from kyvsim.model.simulation import Hazard, HazardLevel, Reason, TimelineEvent, Unevaluated
 from kyvsim.schema.facts import CEL_GROUP
 from kyvsim.simulator.hazards.facts import Facts, rules_of
 from kyvsim.simulator.kyverno.cel_admission import not_done

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
-from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.request import Operation
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.simulation import Hazard, HazardLevel, TimelineEvent
+from kyvsim.model.simulation import Hazard, HazardLevel, Obstacle, Reason, TimelineEvent
 from kyvsim.simulator.hazards.facts import Facts, rules_of
 from kyvsim.simulator.kyverno.admission import Admission
 from kyvsim.simulator.kyverno.denial import enforces

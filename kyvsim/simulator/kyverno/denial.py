@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.model.obstacle import Reason
 from kyvsim.model.policy import Override, Policy, Rule
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.simulation import Reason
 from kyvsim.simulator.server import ApiError
 from kyvsim.yaml.block import folded_yaml
 

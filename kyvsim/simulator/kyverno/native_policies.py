@@ -7,8 +7,7 @@ from kyvsim.kubernetes.discovery import preferred_version
 from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.languages.cel.native_twin import wants_native_twin, why_no_native_twin
 from kyvsim.languages.classic import native_twin as classic
-from kyvsim.model.exception import PolicyException
-from kyvsim.model.policy import Filter, Policy
+from kyvsim.model.policy import Filter, Policy, PolicyException
 from kyvsim.simulator.kyverno.configuration import ADMISSION
 from kyvsim.simulator.parts import Parts
 from kyvsim.simulator.server import Store

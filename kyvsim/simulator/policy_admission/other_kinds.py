@@ -9,8 +9,7 @@ from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.languages.classic.checks.match_blocks import check_match_blocks, user_fields
 from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
 from kyvsim.languages.classic.checks.rule_types import exclusion_problems
-from kyvsim.model.exception import CelException, PolicyException
-from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
+from kyvsim.model.policy import CelException, Policy, PolicyException, PolicyFacts, Rule, RuleFacts
 from kyvsim.simulator.kyverno.configuration import CLEANUP
 from kyvsim.simulator.server import Store
 from kyvsim.simulator.server.authorizer import may

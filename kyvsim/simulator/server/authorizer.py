@@ -10,8 +10,8 @@ from kyvsim.engine.context.access_review import allows, allows_any, bound_to, ro
 from kyvsim.engine.context.access_review import review as review_access
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, text_field
-from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo
+from kyvsim.model.simulation import Reason
 from kyvsim.simulator.server import errors
 from kyvsim.simulator.server.request import ApiError, ApiRequest, Review, written
 from kyvsim.simulator.server.store import Store

@@ -5,7 +5,7 @@ Source of the texts: k8s.io/apimachinery pkg/api/errors.
 
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.obstacle import Reason
+from kyvsim.model.simulation import Reason
 from kyvsim.simulator.server.request import ApiError
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation
+from kyvsim.model.simulation import Reason
 from kyvsim.simulator.server import errors
 from kyvsim.simulator.server.metadata import is_terminating, with_metadata
 from kyvsim.simulator.server.request import ApiError, ApiRequest

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
 from kyvsim.kubernetes.objects import Json, ObjectKey
-from kyvsim.model.obstacle import Reason
 from kyvsim.model.request import Operation, UserInfo
+from kyvsim.model.simulation import Reason
 
 _WRITES = frozenset({Operation.CREATE, Operation.UPDATE})
 

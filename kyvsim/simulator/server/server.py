@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.numbers import with_whole_numbers
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
-from kyvsim.model.fault import fault_text
+from kyvsim.model.ports import fault_text
 from kyvsim.model.request import Operation
 from kyvsim.simulator.server import errors
 from kyvsim.simulator.server.defaults import with_defaults

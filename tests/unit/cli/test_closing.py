@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.cli import closing
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.ending import Ending, Fact
+from kyvsim.model.result import Ending, Fact
 from kyvsim.model.source import Location
 from kyvsim.report.look import Look
 

@@ -9,7 +9,7 @@ from kyvsim.equivalence.seeds import (
     with_template_metadata,
     wrapped,
 )
-from kyvsim.kubernetes.trees import found_at, replaced
+from kyvsim.kubernetes.objects import found_at, replaced
 from kyvsim.patch.merge_types import find_type
 
 POD = smallest(KindName("", "v1", "Pod"))

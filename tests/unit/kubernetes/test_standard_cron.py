@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.kubernetes.standard_cron import is_standard_schedule
+from kyvsim.kubernetes.cron import is_standard_schedule
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from kyvsim.api.inputs import ApplyInputs, read_inputs
 from kyvsim.api.system import own_system
 from kyvsim.languages import mentions_of
 from kyvsim.load.files import Source
-from kyvsim.model.mention import About
+from kyvsim.model.policy import About
 
 SYSTEM = own_system(datetime(2026, 1, 1, tzinfo=UTC))
 

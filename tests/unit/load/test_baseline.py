@@ -5,7 +5,7 @@ import pytest
 from kyvsim.api.inputs import read_one
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.load.baseline import load_baseline
-from kyvsim.model.baseline import Failure
+from kyvsim.model.result import Failure
 from kyvsim.report.known_failures import baseline_text
 
 HEAD = "apiVersion: kyvsim/v1\nkind: Baseline\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.model.ending import Ending, Fact, Verdict
+from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.report.page import ending_of, part
 
 ROOT = Path(__file__).parents[3]

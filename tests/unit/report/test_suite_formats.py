@@ -6,9 +6,8 @@ import pytest
 import yaml
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.mutants import Hole, Mutants
 from kyvsim.model.source import Location
-from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.model.suite import Difference, Hole, ManifestOutcome, Mutants, RowOutcome, SuiteOutcome
 from kyvsim.report.formats import ANNOTATIONS
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS
 from kyvsim.report.log_commands import log_safe

@@ -6,11 +6,12 @@ import re
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.obstacle import Obstacle, Reason
 from kyvsim.model.simulation import (
     Expectation,
     Hazard,
     HazardLevel,
+    Obstacle,
+    Reason,
     Simulation,
     TimelineEvent,
     Unevaluated,

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.installation import CI, HELM, Installation
+from kyvsim.model.scenario import CI, HELM, Installation
 from kyvsim.simulator.kyverno.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS
 from kyvsim.simulator.server.authorizer import may
 from kyvsim.simulator.server.client import ADMIN

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.obstacle import Reason
+from kyvsim.model.simulation import Reason
 from kyvsim.simulator.kyverno.configuration import BACKGROUND, CLEANUP
 from kyvsim.simulator.server import Purpose
 

@@ -15,7 +15,7 @@ from kyvsim.languages.classic.pod_security.privileges import DEFAULT_MASKS
 from kyvsim.languages.classic.pod_security.seccomp import PROFILES
 from kyvsim.languages.classic.pod_security.selinux import PARTS
 from kyvsim.languages.classic.pod_security.volumes import OTHERS
-from kyvsim.model.mention import Hole, Way
+from kyvsim.model.policy import Hole, Way
 
 _Places: TypeAlias = Mapping[str, tuple[Json, ...]]
 """Values by fields, with `[]` behind lists. What begins with `each.` is a field of containers."""

@@ -6,8 +6,7 @@ upstream: encoding/json (Go 1.26), and the types of k8s.io/apimachinery that rea
 from collections.abc import Collection, Iterator
 from operator import is_
 
-from kyvsim.kubernetes.go_json import json_kind
-from kyvsim.kubernetes.go_text import to_json
+from kyvsim.kubernetes.go_text import json_kind, to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.pod_security.go_types import (
     GoField,

@@ -31,10 +31,10 @@ from kyvsim.languages.classic.rules.loops import (
     compile_loop_preconditions,
 )
 from kyvsim.languages.classic.rules.shared import empty
-from kyvsim.model.obstacle import Reason
 from kyvsim.model.policy import GeneratePattern, Generation, RuleFacts
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT
 from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.simulation import Reason
 
 _Downstreams = Callable[[JSONContext], list[Json]]
 """Makes the objects of a pattern; raises `QueryError` or `GenerateError`."""

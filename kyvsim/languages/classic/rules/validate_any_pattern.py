@@ -20,7 +20,7 @@ from kyvsim.engine.compile.compiled import (
 from kyvsim.engine.pattern import FailureKind, PatternFailure, compile_any_pattern
 from kyvsim.engine.pattern.shape import alternative_shapes
 from kyvsim.jmespath import QueryError, compile_template
-from kyvsim.kubernetes.go_json import json_kind
+from kyvsim.kubernetes.go_text import json_kind
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.messages import (
     compile_alternatives_message,

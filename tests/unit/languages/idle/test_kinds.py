@@ -2,7 +2,7 @@ import pytest
 
 from kyvsim.languages.idle.kinds import known_kinds, unknown_kinds
 from kyvsim.model.diagnostic import strictly
-from kyvsim.model.exception import PolicyException
+from kyvsim.model.policy import PolicyException
 from kyvsim.model.source import Document, Location
 
 CRD = {

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey, labels, metadata
-from kyvsim.model.installation import HELM
+from kyvsim.model.scenario import HELM
 from kyvsim.simulator.background.background_controller import restart_background_controller
 from kyvsim.simulator.kyverno.configuration import BACKGROUND
 from kyvsim.simulator.server.client import ADMIN

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey, labels
-from kyvsim.model.obstacle import Reason
+from kyvsim.model.simulation import Reason
 from kyvsim.simulator.background.background_controller import restart_background_controller
 from kyvsim.simulator.kyverno.configuration import BACKGROUND
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.installation import Installation
+from kyvsim.model.scenario import Installation
 from kyvsim.simulator.server.client import ADMIN
 
 GROUP = "policies.kyverno.io"

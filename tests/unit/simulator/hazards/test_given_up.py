@@ -3,8 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.obstacle import Obstacle, Reason
-from kyvsim.model.simulation import HazardLevel, TimelineEvent
+from kyvsim.model.simulation import HazardLevel, Obstacle, Reason, TimelineEvent
 from kyvsim.simulator.hazards import find_hazards
 from kyvsim.simulator.hazards.facts import Facts
 

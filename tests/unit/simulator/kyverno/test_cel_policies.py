@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.installation import HELM
+from kyvsim.model.scenario import HELM
 from kyvsim.simulator.server.client import ADMIN
 
 GROUP = "policies.kyverno.io"
