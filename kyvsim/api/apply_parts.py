@@ -12,12 +12,11 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from kyvsim.api.apply import Compiled, explaining, has_baseline, judged, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
 from kyvsim.api.refused_objects import RefusedObjects
+from kyvsim.engine.cluster_views import UnaskedObjects
 from kyvsim.engine.compile import CompiledPolicy, PolicySet
-from kyvsim.engine.unasked_objects import UnaskedObjects
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds
 from kyvsim.kubernetes.objects import Json, metadata, text_field
-from kyvsim.load.block import Indivisible, load_block
-from kyvsim.load.cut_files import Block
+from kyvsim.load.blocks import Block, Indivisible, load_block
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import Refusal

@@ -22,8 +22,8 @@ from kyvsim.api.apply_parts import (
 from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
 from kyvsim.api.part_processes import told_by_processes
 from kyvsim.api.part_text import PartText
-from kyvsim.engine.unasked_objects import ALL_KINDS
-from kyvsim.load.cut_files import Block, cut_files, origins
+from kyvsim.engine.cluster_views import ALL_KINDS
+from kyvsim.load.blocks import Block, cut_files, origins
 from kyvsim.model.diagnostic import listed
 from kyvsim.model.result import Phase
 from kyvsim.report.run import Run, Teller, Told, Unparted

@@ -7,10 +7,9 @@ from kyvsim.api.apply import Compiled, compiled_for, explaining, responses_of
 from kyvsim.api.apply_parts import SHARED, AskedForOthers, alone
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of, read_inputs, shared_data_apart
 from kyvsim.api.refused_objects import RefusedObjects
+from kyvsim.engine.cluster_views import UnaskedObjects, WatchedObjects
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.given_objects import GivenObjects
-from kyvsim.engine.unasked_objects import UnaskedObjects
-from kyvsim.engine.watched_objects import WatchedObjects
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json
 from kyvsim.load.documents import AS_RESOURCES, parse_documents

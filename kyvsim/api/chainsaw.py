@@ -11,11 +11,16 @@ from kyvsim.api.simulation import readers
 from kyvsim.api.system import processors
 from kyvsim.chainsaw.runner import run_test
 from kyvsim.kubernetes.objects import Json
-from kyvsim.load.chainsaw import find_tests, named_files, read_tests
-from kyvsim.load.chainsaw_configuration import find_configuration, read_configuration
+from kyvsim.load.chainsaw import (
+    find_configuration,
+    find_tests,
+    named_files,
+    read_configuration,
+    read_tests,
+)
 from kyvsim.load.chainsaw_files import ReachableFiles, project_of
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.installation import load_installation
+from kyvsim.load.scenario import load_installation
 from kyvsim.model.chainsaw import (
     WITHOUT_CONFIGURATION,
     ChainsawConfiguration,

@@ -28,7 +28,7 @@ from kyvsim.model.policy import About, Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Location
-from kyvsim.patch.schema_types import type_finder
+from kyvsim.patch.structured_merge import type_finder
 from kyvsim.report.explain_words import decision, rule_name
 from kyvsim.report.json_text import whole_numbers
 from kyvsim.suite.coverage import Tally

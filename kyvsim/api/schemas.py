@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json
 from kyvsim.load.baseline import KIND, VERSION, baseline_schema
-from kyvsim.load.chainsaw_blocks import chainsaw_schemas
+from kyvsim.load.chainsaw import chainsaw_schemas
 from kyvsim.load.json_schema import json_schema
 from kyvsim.load.scenario import scenario_schemas
 from kyvsim.load.values import cli_schemas
 from kyvsim.model.diagnostic import likely, listed
-from kyvsim.schema.facts import written_names, written_schema
-from kyvsim.schema.kinds import native_schemas
+from kyvsim.schema.kinds import native_schemas, written_names, written_schema
 from kyvsim.schema.node import Node
 
 _OF_THE_COMMAND_LINE = "cli.kyverno.io/v1alpha1"

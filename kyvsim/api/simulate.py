@@ -21,13 +21,13 @@ from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.files import Source
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.installation import load_installation
 from kyvsim.load.json_schema import json_schema
 from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies
 from kyvsim.load.resources import EXCEPTIONS, POLICIES, load_objects, sorted_out, unreviewed
 from kyvsim.load.scenario import (
     SCENARIO,
     is_scenario,
+    load_installation,
     load_scenario,
     scenario_schemas,
 )

@@ -10,7 +10,7 @@ from kyvsim.load.policy import load_exceptions, load_policies
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import CelException, Policy, PolicyException, PolicyReaders
 from kyvsim.model.source import Document, Location
-from kyvsim.schema.facts import RULES_GROUP
+from kyvsim.schema.kinds import RULES_GROUP
 from kyvsim.simulator.kyverno.policies import CEL_KINDS
 from kyvsim.simulator.parts import Readers
 

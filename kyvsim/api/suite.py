@@ -13,8 +13,8 @@ from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.suite_reasons import telling
 from kyvsim.api.system import processors
+from kyvsim.load.files import stamp
 from kyvsim.load.folders import USUAL, Walking
-from kyvsim.load.stamps import stamp
 from kyvsim.load.suite_manifest import find_manifests, read_manifests, what_is_there
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, without_left_out
 from kyvsim.model.probe import Coverage

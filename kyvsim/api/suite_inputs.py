@@ -21,6 +21,7 @@ from kyvsim.languages import (
 )
 from kyvsim.languages.idle.runs import Given, idle_references, of_run
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
+from kyvsim.load.files import stamp
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.policy import load_bindings, load_exceptions, load_policies
 from kyvsim.load.resources import (
@@ -32,7 +33,6 @@ from kyvsim.load.resources import (
     sorted_out,
     unreviewed,
 )
-from kyvsim.load.stamps import stamp
 from kyvsim.load.structure import check, diagnostics
 from kyvsim.load.values import (
     cli_schemas,

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from kyvsim.api.suite import SuiteRun, find_files, run_files, suite_outcome
-from kyvsim.load.stamps import stamp
+from kyvsim.load.files import stamp
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.suite import ManifestOutcome, SuiteOutcome
 

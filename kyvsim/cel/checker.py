@@ -37,8 +37,7 @@ from kyvsim.cel.values import runtime_type
 # The types of an expression's parts; faults that show without evaluating it.
 #
 # Source of the rules: upstream cel-go checker/checker.go. Loops are checked as what upstream
-# expands
-# them to, so that messages name the same operators and places.
+# expands them to, so that messages name the same operators and places.
 
 TYPE_NAMES = MappingProxyType(
     {

@@ -56,8 +56,7 @@ from kyvsim.kubernetes.regexes import RegexError
 # Optional values that a variable, a map or a list holds: fields are looked for in none of them.
 #
 # Source of the rules: upstream cel-go interpreter/attributes.go `applyQualifiers`, which looks
-# into an optional only
-# where a chain of fields and elements begins with it
+# into an optional only where a chain of fields and elements begins with it
 
 
 def is_held_optional(node: Node, checked: Checked) -> bool:

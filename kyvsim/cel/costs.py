@@ -24,11 +24,9 @@ from kyvsim.cel.nodes import (
 # What calls cost, where it is not one step: it grows with what they are given and make.
 #
 # Source of the figures: upstream cel-go interpreter/runtimecost.go and ext/lists.go, sets.go,
-# math.go
-# (version 3 of the lists), k8s.io/apiserver pkg/cel/library/cost.go. Where upstream counts one
-# step
-# although much is made, nothing longer than `MAX_SIZE` is made: upstream would ask for the
-# memory.
+# math.go (version 3 of the lists), k8s.io/apiserver pkg/cel/library/cost.go. Where upstream
+# counts one step although much is made, nothing longer than `MAX_SIZE` is made: upstream would
+# ask for the memory.
 
 MAX_SIZE = 10_000_000
 """The characters of a text, or elements of a list, that an expression may make at once."""
@@ -319,12 +317,11 @@ def weights(name: str, *, resolved: bool) -> tuple[_Before | None, _After | None
 # How many steps the parts of an expression take, as far as that is known before they run.
 #
 # Terms of `&&` and `||`, the ends of `?:`, rounds of loops and calls whose cost grows with what
-# they
-# are given are not sure to be evaluated, or not known: they pay when they are.
+# they are given are not sure to be evaluated, or not known: they pay when they are.
 #
 # Source of the rules: upstream cel-go interpreter/runtimecost.go `Observe`,
-# interpreter/planner.go (what is a constant,
-# and what one attribute with its fields), parser/macro.go (what loops stand for)
+# interpreter/planner.go (what is a constant, and what one attribute with its fields),
+# parser/macro.go (what loops stand for)
 
 CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"}

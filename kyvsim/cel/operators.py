@@ -24,8 +24,7 @@ from kyvsim.cel.values import (
 # When two values are equal, and whether one is among others.
 #
 # Source of the rules: upstream cel-go common/types (Equal, Contains): numbers compare across
-# their
-# types, everything else is equal only to its own kind.
+# their types, everything else is equal only to its own kind.
 
 NUMBERS = frozenset({int, float, UInt})
 

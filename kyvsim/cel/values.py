@@ -13,8 +13,7 @@ from kyvsim.kubernetes.quantities import format_duration
 # Values of expressions that Python has no type for, and what type a value is of.
 #
 # `int` is CEL's int, `float` its double; `str`, `bytes`, `bool`, `None`, `list` and `dict` are
-# what
-# they look like. Libraries add classes with a `cel_type`.
+# what they look like. Libraries add classes with a `cel_type`.
 
 
 class UInt(int):

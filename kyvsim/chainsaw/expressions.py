@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from kyvsim.chainsaw.ending import HardError, UnsupportedError
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System
-from kyvsim.jmespath.bound import bound_queries
 from kyvsim.jmespath.functions.record import ANY, ARRAY, NUMBER, STRING, Function
 from kyvsim.jmespath.functions.texts import parse_json
+from kyvsim.jmespath.query import bound_queries
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.ports import BudgetError

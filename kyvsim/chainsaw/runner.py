@@ -16,7 +16,7 @@ from kyvsim.chainsaw.standing import deleted_too_soon
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
 from kyvsim.model.source import Location
-from kyvsim.patch.merge_patch import merge_patch
+from kyvsim.patch.json_patch import merge_patch
 from kyvsim.simulator.cluster import Cluster
 
 _LONGEST_REASON = 4_000

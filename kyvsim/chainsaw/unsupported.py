@@ -10,7 +10,7 @@ from kyvsim.kubernetes.discovery import is_builtin, is_mature, served_versions, 
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
-from kyvsim.schema.facts import CEL_GROUP
+from kyvsim.schema.kinds import CEL_GROUP
 from kyvsim.simulator.kyverno.cel_admission import not_done
 from kyvsim.simulator.kyverno.policies import CEL_KINDS
 from kyvsim.simulator.server import ApiRequest, ApiResponse, Store

@@ -394,7 +394,7 @@ def unchanged_of(
     ref = options["changed"]
     if ref is None:
         return None
-    from kyvsim.load.changed import ChangesError, changes_since
+    from kyvsim.load.programs import ChangesError, changes_since
 
     try:
         found = changes_since(ref)
@@ -444,7 +444,7 @@ def rendered(options: Mapping[str, Any], ctx: click.Context) -> tuple[Source, ..
         raise click.UsageError("--helm-values goes with --helm", ctx)
     if not is_rendered(options):
         return ()
-    from kyvsim.load.rendered import RenderError, rendered_chart, rendered_kustomization
+    from kyvsim.load.programs import RenderError, rendered_chart, rendered_kustomization
 
     try:
         charts = [rendered_chart(chart, options["helm_values"]) for chart in options["helm"]]

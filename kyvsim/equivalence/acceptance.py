@@ -11,7 +11,7 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.model.policy import Hole, Way
 from kyvsim.patch.merge_types import NUMERIC, UNTYPED, FindType, Type, find_type, resolve
-from kyvsim.patch.typed_values import misfits
+from kyvsim.patch.structured_merge import misfits
 from kyvsim.simulator.server.typed import as_typed
 
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]*")

@@ -6,7 +6,7 @@ Rules are told the roles of who asks, policies in CEL list the bindings.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from kyvsim.engine.context.access_review import bound_to, roles_given
+from kyvsim.engine.context.cluster_api import bound_to, roles_given
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.equivalence.seeds import NAMESPACE
 from kyvsim.kubernetes.objects import Json

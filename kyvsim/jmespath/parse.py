@@ -18,9 +18,9 @@ from kyvsim.kubernetes.objects import Json
 
 # Text → tokens.
 #
-# upstream: kyverno/go-jmespath `lexer.go`. Differences to the Python lexer: a literal in backticks
-# must be JSON, only a quote can be escaped in a raw string, a lone `=` or `-` is a token (that no
-# expression can hold).
+# upstream: kyverno/go-jmespath `lexer.go`. Differences to the Python lexer: a literal in
+# backticks must be JSON, only a quote can be escaped in a raw string, a lone `=` or `-` is a
+# token (that no expression can hold).
 
 
 Token: TypeAlias = dict[str, Any]
@@ -130,9 +130,9 @@ def json_value(text: str, expression: str, start: int) -> Json:
 # Text → syntax tree, as strict, as lenient and as wordy as upstream's parser.
 #
 # upstream: kyverno/go-jmespath `parser.go`, a parser by the precedence of operators. What others
-# read otherwise: `[:::]` is a slice, a slice after an index is a projection, more than a field can
-# name a function, and a broken index at the start of an expression or a call of nothing fails only
-# when it is evaluated.
+# read otherwise: `[:::]` is a slice, a slice after an index is a projection, more than a field
+# can name a function, and a broken index at the start of an expression or a call of nothing fails
+# only when it is evaluated.
 
 
 Tree: TypeAlias = dict[str, Any]

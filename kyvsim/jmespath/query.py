@@ -1,11 +1,13 @@
 """Expressions as values: their text, the names they may read, and the closure that evaluates."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.jmespath.closures import Missing, Run
 from kyvsim.jmespath.errors import NotFoundError, QuerySyntaxError
+from kyvsim.jmespath.functions.record import Function
 from kyvsim.jmespath.functions.table import function_named, functions
 from kyvsim.jmespath.lower import Surroundings, lower
 from kyvsim.jmespath.parse import Tree, parse
@@ -15,9 +17,9 @@ from kyvsim.model.ports import System
 
 # Which context entries a query may read: decided by its text, as upstream decides it.
 #
-# upstream: pkg/engine/context/deferred.go. An entry `x` is loaded before a query in whose text `x`
-# stands at a word's start (no dot, letter or digit before it) and ends at a word's end. So `a.x`
-# does not load `x`, and the raw string `'x'` does.
+# upstream: pkg/engine/context/deferred.go. An entry `x` is loaded before a query in whose text
+# `x` stands at a word's start (no dot, letter or digit before it) and ends at a word's end. So
+# `a.x` does not load `x`, and the raw string `'x'` does.
 
 
 _RUN: Final = re.compile(r"[0-9A-Za-z_-]+")
@@ -144,3 +146,32 @@ def _hearing(hear: Hear) -> Callable[[Tree, Run], Run]:
         return hear(span, run) if span and tree["type"] not in _PLAIN else run
 
     return heard
+
+
+# Expressions with bindings: `$name` at any depth, and a missing field is null.
+
+_CACHED = 256
+
+
+def bound_queries(
+    system: System, functions: Mapping[str, Function]
+) -> Callable[[str, Json, Mapping[str, Json]], Json]:
+    """Return what evaluates an expression on plain data with bindings.
+
+    `functions` are known besides Kyverno's, and win over them. It raises `QueryError`, as
+    `QuerySyntaxError` where the text is no expression; every number should be a float.
+    """
+
+    def named(name: str) -> Function | None:
+        return functions.get(name) or function_named(name)
+
+    def evaluate(text: str, data: Json, bindings: Mapping[str, Json]) -> Json:
+        found = lower(_parsed(text), Surroundings(named, system, bindings))(data)
+        return None if found.__class__ is Missing else found
+
+    return evaluate
+
+
+@lru_cache(maxsize=_CACHED)
+def _parsed(text: str) -> Tree:
+    return parse(text, bindings=True)

@@ -214,7 +214,7 @@ def clean_path(path: str) -> str:
 # upstream: Go's encoding/json.
 
 
-_LONE = re.compile("[\ud800-\udfff]")
+_LONE = "[\ud800-\udfff]"
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _KINDS = MappingProxyType(
     {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
@@ -248,7 +248,7 @@ def json_kind(value: Json) -> str:
 def _with_characters(value: Json) -> Json:
     """Replace halves of surrogate pairs: Go has no text that holds one."""
     if value.__class__ is str:
-        return _LONE.sub("\ufffd", value)
+        return re.sub(_LONE, "\ufffd", value)
     if value.__class__ is list:
         return [_with_characters(item) for item in value]
     if value.__class__ is dict:

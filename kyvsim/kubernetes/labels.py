@@ -12,8 +12,7 @@ from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 # Formats of names and labels, such as DNS labels, and what is wrong with a text that is none.
 #
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/format.go; the messages are those
-# of
-# k8s.io/apimachinery pkg/api/validate/content and pkg/util/validation.
+# of k8s.io/apimachinery pkg/api/validate/content and pkg/util/validation.
 
 Check = Callable[[str], list[str]]
 

@@ -238,8 +238,8 @@ def _selector_problems(kind: str, spec: Json, template: Json) -> Iterator[str]:
 
 # What an API server refuses in definitions of custom resources, as far as others rely on it.
 #
-# An API server also wants schemas and a version to store; nothing here hangs on these.
-# Source of the rules: k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation.
+# An API server also wants schemas and a version to store; nothing here hangs on these. Source of
+# the rules: k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation.
 
 
 _NEEDED = ("group", "scope")
@@ -345,8 +345,8 @@ def _value_at(data: Json, path: tuple[str, ...]) -> Json:
 
 # What an API server misses in kinds other than Pods and the workloads that make them.
 #
-# Only fields without which no request succeeds, of kinds that repositories often have. A part that
-# is absent as a whole is not looked into. upstream: k8s.io/kubernetes pkg/apis/*/validation.
+# Only fields without which no request succeeds, of kinds that repositories often have. A part
+# that is absent as a whole is not looked into. upstream: k8s.io/kubernetes pkg/apis/*/validation.
 
 
 class _Field(NamedTuple):

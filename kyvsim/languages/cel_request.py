@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from kyvsim.cel.kubernetes import authorizer_values
 from kyvsim.cel.libraries.admission import Answer, Asked, Authorizer, ResourceCheck
-from kyvsim.engine.context.access_review import can_review, review
+from kyvsim.engine.context.cluster_api import can_review, review
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
 from kyvsim.model.ports import ClusterView, Outside

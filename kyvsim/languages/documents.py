@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import is_namespaced, preferred_version, split_api_version
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
 from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
 from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
 from kyvsim.model.source import Document
-from kyvsim.schema.facts import CEL_GROUP, is_deprecated
-from kyvsim.schema.kinds import kyverno_kinds
+from kyvsim.schema.kinds import CEL_GROUP, is_deprecated, kyverno_kinds
 
 
 def deprecated_versions(documents: Iterable[Document]) -> Iterator[Diagnostic]:

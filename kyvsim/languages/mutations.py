@@ -27,12 +27,11 @@ from kyvsim.cel.values import (
 )
 from kyvsim.kubernetes.go_text import json_kind, quote, to_json
 from kyvsim.kubernetes.objects import Json
-from kyvsim.patch.go_values import Foreign
 from kyvsim.patch.json_patch import Operation, apply_operations
 from kyvsim.patch.json_pointer import KUBERNETES, parse_pointer
 from kyvsim.patch.merge_types import FindType
-from kyvsim.patch.results import FailedTestError, PatchError
-from kyvsim.patch.structured_merge import apply_structured_merge
+from kyvsim.patch.nodes import FailedTestError, PatchError
+from kyvsim.patch.structured_merge import Foreign, apply_structured_merge
 
 _TOO_LARGE = 2**53
 """From here on JSON has no number for an int, and upstream makes it a text."""

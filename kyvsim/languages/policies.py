@@ -12,7 +12,7 @@ from kyvsim.engine.compile import (
     PolicySet,
     index_policies,
 )
-from kyvsim.engine.compile.options import uncompiled
+from kyvsim.engine.compile.compiled import uncompiled
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.model.diagnostic import Diagnostic
@@ -20,8 +20,7 @@ from kyvsim.model.policy import About, Mention, Policy, PolicyException, PolicyR
 from kyvsim.model.ports import BudgetError, System, fault_text
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document
-from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
-from kyvsim.schema.kinds import NATIVE_GROUP
+from kyvsim.schema.kinds import CEL_GROUP, NATIVE_GROUP, RULES_GROUP
 
 
 class PolicyKinds(NamedTuple):

@@ -1,41 +1,262 @@
-"""Chainsaw tests and step templates: found in folders, read strictly into the model.
-
-Codes: KV060 a path without chainsaw tests, KV061 a document that is no test that can be used,
-KV062 a test that would pass without a look, KV066 a step template that is not read.
-Source of the shapes: chainsaw's `chainsaw.kyverno.io/v1alpha1` Test and StepTemplate.
-"""
+"""Chainsaw tests, step templates and configurations: found in folders, read strictly."""
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path as FilePath
+from types import MappingProxyType
+from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, metadata, text_field
-from kyvsim.load.chainsaw_blocks import (
-    STEP_TEMPLATE,
-    TEST,
-    Reading,
-    UnusableError,
-    bindings_in,
-    foreign_in,
-    foreign_language,
-    operations_in,
-    reading_of,
-    seconds,
-    timeouts_in,
-)
+from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.load.chainsaw_files import is_inside, place_of, project_of, resolved
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.folders import USUAL, Walking, is_manifest_name
 from kyvsim.load.policy import sniff
+from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.load.suite_manifest import find_manifests
 from kyvsim.model.chainsaw import (
     WITHOUT_CONFIGURATION,
+    ChainsawBinding,
     ChainsawConfiguration,
+    ChainsawOperation,
     ChainsawStep,
     ChainsawTest,
     UnreachableError,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
+from kyvsim.schema.node import Node
+
+# What tests, step templates and configurations of chainsaw are made of: operations and bindings.
+#
+# The shapes are in `schemas/chainsaw.json`; what is read here has been checked against them.
+# Source of the shapes: chainsaw's reference, `chainsaw.kyverno.io` v1alpha1 and v1alpha2.
+
+GROUP = "chainsaw.kyverno.io/"
+TEST = f"{GROUP}v1alpha1/Test"
+STEP_TEMPLATE = f"{GROUP}v1alpha1/StepTemplate"
+_TIMEOUTS = MappingProxyType(
+    {
+        "apply": "apply",
+        "assert": "check",
+        "cleanup": "cleanup",
+        "delete": "delete",
+        "error": "error",
+        "exec": "exec",
+    }
+)
+_ABOUT_OPERATIONS = frozenset({"description", "continueOnError", "compiler"})
+_USUAL_LANGUAGE = "jp"
+
+
+class UnusableError(Exception):
+    """A document that cannot be used, with what is wrong with it."""
+
+    def __init__(self, *problems: Diagnostic) -> None:
+        super().__init__("; ".join(map(str, problems)))
+        self.problems = problems
+
+
+class Reading(NamedTuple):
+    """A document whose shape is right, and its data without what is null."""
+
+    document: Document
+    data: Json
+
+    def problem(self, code: str, message: str, path: Path) -> UnusableError:
+        """Return what is wrong at a place of the document."""
+        place = self.document.locate(path)
+        return UnusableError(Diagnostic(code, Severity.ERROR, message, place))
+
+
+@cache
+def chainsaw_schemas() -> Mapping[str, Node]:
+    """Return the schemas of chainsaw's kinds, by apiVersion/kind; read on first use."""
+    return load_schemas("chainsaw.json")
+
+
+def reading_of(document: Document) -> Reading:
+    """Return a document of a known kind, ready to be read; raise UnusableError where it is not."""
+    data, problems = check(chainsaw_schemas()[sniff(document.data)], document.data)
+    if problems:
+        raise UnusableError(*diagnostics(document, problems))
+    return Reading(document, data)
+
+
+def operations_in(
+    reading: Reading, data: Mapping[str, Json], path: Path, foreign: str = ""
+) -> tuple[ChainsawOperation, ...]:
+    """Return the operations of the block that `path` ends with.
+
+    `foreign` says what is not simulated of all that stands here.
+    """
+    entries = data.get(str(path[-1]), ())
+    return tuple(
+        _operation(reading, one, (*path, place), foreign) for place, one in enumerate(entries)
+    )
+
+
+def _operation(
+    reading: Reading, data: Mapping[str, Json], path: Path, foreign: str
+) -> ChainsawOperation:
+    name = next(name for name in data if name not in _ABOUT_OPERATIONS)
+    spec = data[name]
+    return ChainsawOperation(
+        name,
+        spec,
+        reading.document.locate((*path, name)),
+        bindings_in(spec),
+        continues=data.get("continueOnError") is True,
+        foreign=foreign or foreign_in(data) or foreign_in(spec),
+    )
+
+
+def bindings_in(data: Mapping[str, Json]) -> tuple[ChainsawBinding, ...]:
+    """Return the bindings that a block sets."""
+    return tuple(
+        ChainsawBinding(one["name"], one.get("value"), one.get("compiler", ""))
+        for one in data.get("bindings", ())
+    )
+
+
+def foreign_in(data: Mapping[str, Json]) -> str:
+    """Return what a block wants that no simulated cluster has, "" for nothing."""
+    if data.get("cluster"):
+        return f"the cluster `{data['cluster']}`, which is another one"
+    return foreign_language(text_field(data, "compiler"))
+
+
+def foreign_language(name: str) -> str:
+    """Return that expressions of a language are not evaluated, "" where they are."""
+    if name in {"", _USUAL_LANGUAGE}:
+        return ""
+    return f"expressions of the language `{name}`"
+
+
+def timeouts_in(data: Mapping[str, Json]) -> dict[str, float]:
+    """Return the timeouts that a block sets, in seconds, by field of `Timeouts`."""
+    given = data.get("timeouts", {})
+    return {_TIMEOUTS[name]: seconds(text) for name, text in given.items()}
+
+
+def seconds(text: str) -> float:
+    """Return the seconds of a duration whose form has been checked."""
+    return (parse_duration(text) or 0) / SECOND
+
+
+# Chainsaw's Configuration (`.chainsaw.yaml`): found, and read into the model.
+#
+# Codes: KV063 a configuration that cannot be used, KV064 a field of a configuration that is not
+# read. Source of the shapes: chainsaw's `chainsaw.kyverno.io` Configuration, v1alpha1 and
+# v1alpha2.
+
+USUAL_NAME = ".chainsaw.yaml"
+_EARLIER = f"{GROUP}v1alpha1/Configuration"
+_KINDS = (_EARLIER, f"{GROUP}v1alpha2/Configuration")
+_CHOOSING = ("includeTestRegex", "excludeTestRegex")
+
+
+def find_configuration(path: str) -> str:
+    """Return the configuration that counts for the tests of a path, "" where there is none.
+
+    It is that of the working folder, as for chainsaw; else the nearest one in or above the path.
+    """
+    if os.path.isfile(USUAL_NAME):
+        return USUAL_NAME
+    start = FilePath(path).resolve()
+    for folder in (start, *start.parents):
+        if (folder / USUAL_NAME).is_file():
+            return os.path.relpath(folder / USUAL_NAME)
+    return ""
+
+
+def read_configuration(file: str) -> tuple[ChainsawConfiguration | None, tuple[Diagnostic, ...]]:
+    """Return what a configuration says, None where it cannot be used, and what is to be told."""
+    documents, remarks = read_documents((file,), None, STRICT)
+    if any(one.severity is Severity.ERROR for one in remarks):
+        return None, remarks
+    if len(documents) != 1:
+        text = f"one Configuration is wanted here, these are {len(documents)} documents"
+        return None, (*remarks, Diagnostic("KV063", Severity.ERROR, text, Location(file)))
+    try:
+        return _load(documents[0])
+    except UnusableError as error:
+        return None, (*remarks, *error.problems)
+
+
+def _load(document: Document) -> tuple[ChainsawConfiguration, tuple[Diagnostic, ...]]:
+    kind = sniff(document.data)
+    if kind not in _KINDS:
+        text = f"a chainsaw Configuration is wanted here, this is `{kind}`"
+        place = document.locate(("kind",))
+        raise UnusableError(Diagnostic("KV063", Severity.ERROR, text, place))
+    reading = reading_of(document)
+    spec = reading.data["spec"]
+    found = _earlier(reading, spec) if kind == _EARLIER else _later(reading, spec)
+    timeouts = WITHOUT_CONFIGURATION.timeouts._replace(**timeouts_in(spec))
+    return found._replace(timeouts=timeouts), tuple(_unread(reading))
+
+
+def _earlier(reading: Reading, spec: Mapping[str, Json]) -> ChainsawConfiguration:
+    language = foreign_language(text_field(spec, "namespaceTemplateCompiler"))
+    return ChainsawConfiguration(
+        template=spec.get("template", True),
+        namespace=text_field(spec, "namespace"),
+        namespace_template=spec.get("namespaceTemplate"),
+        catch=operations_in(reading, spec, ("spec", "catch")),
+        propagation=spec.get("deletionPropagationPolicy", "Background"),
+        keeps=spec.get("skipDelete", False),
+        delay=seconds(spec.get("delayBeforeCleanup", "0")),
+        grace_period=_grace(spec),
+        test_file=text_field(spec, "testFile"),
+        foreign=foreign_in(spec) or (language if "namespaceTemplate" in spec else ""),
+    )
+
+
+def _later(reading: Reading, spec: Mapping[str, Json]) -> ChainsawConfiguration:
+    namespace, templating = spec.get("namespace", {}), spec.get("templating", {})
+    cleanup, error = spec.get("cleanup", {}), spec.get("error", {})
+    language = foreign_language(text_field(namespace, "compiler"))
+    return ChainsawConfiguration(
+        template=templating.get("enabled", True),
+        namespace=text_field(namespace, "name"),
+        namespace_template=namespace.get("template"),
+        catch=operations_in(reading, error, ("spec", "error", "catch")),
+        propagation=spec.get("deletion", {}).get("propagation", "Background"),
+        keeps=cleanup.get("skipDelete", False),
+        delay=seconds(cleanup.get("delayBeforeCleanup", "0")),
+        grace_period=_grace(spec.get("execution", {})),
+        test_file=text_field(spec.get("discovery"), "testFile"),
+        foreign=foreign_in(templating) or (language if "template" in namespace else ""),
+    )
+
+
+def _grace(data: Mapping[str, Json]) -> float | None:
+    text = data.get("forceTerminationGracePeriod")
+    return None if text is None else seconds(text)
+
+
+def _unread(reading: Reading) -> Iterator[Diagnostic]:
+    """Yield a warning for each field that would choose other tests than those that run here."""
+    spec = reading.data["spec"]
+    holders: tuple[tuple[Path, Json], ...] = (
+        (("spec",), spec),
+        (("spec", "discovery"), spec.get("discovery", {})),
+    )
+    for path, holder in holders:
+        for name in _CHOOSING:
+            if holder.get(name):
+                text = f"`{name}` is not read: all tests of the folders given run"
+                place = reading.document.locate((*path, name))
+                yield Diagnostic("KV064", Severity.WARNING, text, place)
+
+
+# Chainsaw tests and step templates: found in folders, read strictly into the model.
+#
+# Codes: KV060 a path without chainsaw tests, KV061 a document that is no test that can be used,
+# KV062 a test that would pass without a look, KV066 a step template that is not read. Source of
+# the shapes: chainsaw's `chainsaw.kyverno.io/v1alpha1` Test and StepTemplate.
 
 _BLOCKS = ("try", "catch", "finally", "cleanup")
 

@@ -1,8 +1,4 @@
-"""Paths, folders, globs and standard input to texts, in a stable order.
-
-Codes: KV001 path missing, KV002 no YAML file there, KV004 no regular file, KV005 not UTF-8,
-KV065 more than is read.
-"""
+"""Paths, folders, globs and standard input to texts, in a stable order; their fingerprints."""
 
 import codecs
 import errno
@@ -14,9 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.load.folders import (
+    IGNORE_FILE,
     TOO_MUCH,
     USUAL,
     Walking,
+    folders_above,
     is_folder,
     is_manifest_name,
     left_aside,
@@ -25,7 +23,12 @@ from kyvsim.load.folders import (
     walk,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, nearest
-from kyvsim.model.source import Location
+from kyvsim.model.source import Location, Mark, Stamp
+
+# Paths, folders, globs and standard input to texts, in a stable order.
+#
+# Codes: KV001 path missing, KV002 no YAML file there, KV004 no regular file, KV005 not UTF-8,
+# KV065 more than is read.
 
 # Paths that are no file: patterns, and words on what is missing.
 #
@@ -345,3 +348,49 @@ def _archive(name: str, data: bytes) -> str:
     if data.startswith(_ZIP):
         return "the file is a zip archive: unpack it and pass the files"
     return "the text is compressed with gzip: unpack it (`gunzip`) and pass what it holds"
+
+
+# What lies at a path before it is read, so that a later look tells whether it has changed.
+
+
+def stamp(path: str, walking: Walking = USUAL) -> Stamp:
+    """Return what is found at a path now: the files that reading it would open.
+
+    A folder and a pattern stand for their files, as in files.py, and for the ignore files that
+    decide which they are. What is missing, or can't be looked at, has no marks.
+    """
+    return Stamp(path, tuple(_marks(path, walking)))
+
+
+def _marks(path: str, walking: Walking) -> Iterator[Mark]:
+    try:
+        state = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        yield from _marks_of_pattern(path, walking)
+        return
+    except (OSError, ValueError):
+        return
+    if not stat.S_ISDIR(state.st_mode):
+        yield Mark(path, state.st_mtime_ns, state.st_size, state.st_ino, state.st_mode)
+        return
+    # A folder's own time tells of files that are not read, such as an editor's.
+    yield Mark(path, 0, 0, 0, state.st_mode)
+    for file in (*_ignore_files(path, walking), *walk(path, walking)):
+        if isinstance(file, str):
+            yield from _marks(file, walking)
+
+
+def _ignore_files(folder: str, walking: Walking) -> Iterator[str]:
+    if walking.ignore_files:
+        yield from (os.path.join(above, IGNORE_FILE) for above in folders_above(folder))
+        found = walk(folder, walking, IGNORE_FILE)
+        yield from (file for file in found if isinstance(file, str))
+
+
+def _ignore(path: str, error: OSError) -> None:
+    """Do nothing: who reads the files is told."""
+
+
+def _marks_of_pattern(path: str, walking: Walking) -> Iterator[Mark]:
+    for found in find(path, _ignore):
+        yield from _marks(found, walking)

@@ -22,20 +22,23 @@ from kyvsim.model.policy import (
 )
 from kyvsim.model.ports import fault_text
 from kyvsim.model.source import Document
-from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP, is_written, written_schema
 from kyvsim.schema.kinds import (
     NATIVE_GROUP,
+    POLICY_GROUPS,
+    RULES_GROUP,
+    is_written,
     kyverno_kinds,
     native_kinds,
     native_schemas,
     served_names,
+    written_schema,
 )
 from kyvsim.schema.node import Node
 
 # Policies from documents: recognised, checked for shape, with defaults filled in.
 #
-# Codes: KV010 a document that cannot be a policy, KV011 a kind that no policy and no exception has,
-# KV019 an exception among policies, KV227 a namespace of a kind that has none.
+# Codes: KV010 a document that cannot be a policy, KV011 a kind that no policy and no exception
+# has, KV019 an exception among policies, KV227 a namespace of a kind that has none.
 
 
 def load_policies(

@@ -8,8 +8,7 @@ from difflib import SequenceMatcher
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.source import Document, Location, Path
-from kyvsim.schema.facts import POLICY_GROUPS, RULES_GROUP
-from kyvsim.schema.kinds import NATIVE_GROUP, native_kinds, policy_names
+from kyvsim.schema.kinds import NATIVE_GROUP, POLICY_GROUPS, RULES_GROUP, native_kinds, policy_names
 from kyvsim.yaml.document import YamlError
 
 # What a document is that is not what was wanted, and texts that are no YAML yet.

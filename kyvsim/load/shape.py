@@ -8,7 +8,7 @@ from kyvsim.load.policy import sniff
 from kyvsim.load.structure import Problem, check, diagnostics, not_one_of, show_path
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document
-from kyvsim.schema.facts import is_written, written_schema
+from kyvsim.schema.kinds import is_written, written_schema
 from kyvsim.schema.node import Node
 from kyvsim.schema.rules import BrokenRule, broken_rules
 

@@ -14,8 +14,7 @@ from kyvsim.kubernetes.package_data import read_table
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.source import Document, Path
 from kyvsim.schema.findings import Finding, duplicates, findings_as_written
-from kyvsim.schema.node import TYPE_NAMES, Node, schemas_of
-from kyvsim.schema.shape import completed
+from kyvsim.schema.node import TYPE_NAMES, Node, completed, schemas_of
 
 
 class Problem(NamedTuple):

@@ -13,7 +13,7 @@ from kyvsim.migrate.matching import namespaces_test
 from kyvsim.migrate.queries import Scope
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.model.migration import Condition
-from kyvsim.schema.facts import CEL_GROUP, written_schema
+from kyvsim.schema.kinds import CEL_GROUP, written_schema
 from kyvsim.schema.node import Node
 
 # Failure actions for some namespaces → rules with one action each, and where they have it.

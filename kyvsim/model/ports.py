@@ -12,11 +12,11 @@ from kyvsim.model.values import NO_MOCKS, Mocks
 
 # How much evaluation may do: a budget of steps for a rule, for a resource and for a run.
 #
-# A step is an element that is looked at or made, or eight characters of a text. What an expression
-# does to few elements, or to a short text, is not counted: there are as many of those as a policy
-# writes. What grows is counted before it is made, so that the budget bounds memory as well as time.
-# An expression in CEL has besides the cost limit of the API server; what it took is counted when it
-# has ended, so that a chain of variables is bounded, too.
+# A step is an element that is looked at or made, or eight characters of a text. What an
+# expression does to few elements, or to a short text, is not counted: there are as many of those
+# as a policy writes. What grows is counted before it is made, so that the budget bounds memory as
+# well as time. An expression in CEL has besides the cost limit of the API server; what it took is
+# counted when it has ended, so that a chain of variables is bounded, too.
 
 
 FEW = 16
@@ -258,8 +258,7 @@ class Outside(NamedTuple):
 # What is said of a fault that nobody foresaw: one bad thing never costs the rest.
 #
 # Where something of a user's is worked on (a policy, a rule, an object) a fault becomes that
-# thing's
-# error, with these words, and the run goes on. Nothing with a fault counts as passed.
+# thing's error, with these words, and the run goes on. Nothing with a fault counts as passed.
 
 
 def fault_text(error: Exception) -> str:

@@ -1,9 +1,4 @@
-"""JSON patches (RFC 6902) with negative indices, by the rules of Kyverno or of the API server.
-
-upstream: `pkg/engine/mutate/patch/{patchesUtils,patchJSON6902}.go`,
-github.com/evanphx/json-patch/v5 with SupportNegativeIndices, AllowMissingPathOnRemove and
-EnsurePathExistsOnAdd; gopkg.in/evanphx/json-patch.v4.
-"""
+"""JSON patches (RFC 6902) by the rules of Kyverno or the API server; merge patches (RFC 7386)."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -30,10 +25,15 @@ from kyvsim.patch.json_pointer import (
     with_container,
     with_value,
 )
-from kyvsim.patch.nodes import same
-from kyvsim.patch.results import FailedTestError, PatchError
+from kyvsim.patch.nodes import FailedTestError, PatchError, same
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
+
+# JSON patches (RFC 6902) with negative indices, by the rules of Kyverno or of the API server.
+#
+# Source of the rules: upstream `pkg/engine/mutate/patch/{patchesUtils,patchJSON6902}.go`,
+# github.com/evanphx/json-patch/v5 with SupportNegativeIndices, AllowMissingPathOnRemove and
+# EnsurePathExistsOnAdd; gopkg.in/evanphx/json-patch.v4.
 
 # The operations of a JSON patch, read from its text and taken apart.
 #
@@ -472,3 +472,18 @@ _APPLY: Mapping[str, Callable[[Document, Operation], Document]] = MappingProxyTy
         "copy": _copy,
     }
 )
+
+# JSON merge patches (RFC 7386).
+
+
+def merge_patch(target: Json, patch: Json) -> Json:
+    """Return `target` changed by a merge patch: mappings are merged, None takes a field out."""
+    if patch.__class__ is not dict:
+        return patch
+    merged = dict(target) if target.__class__ is dict else {}
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = merge_patch(merged.get(name), value)
+    return merged

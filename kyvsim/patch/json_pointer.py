@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import MAX_DEPTH, Json
 from kyvsim.model.ports import Meter
-from kyvsim.patch.results import PatchError
+from kyvsim.patch.nodes import PatchError
 
 # JSON pointers and the places they name in a document.
 #

@@ -26,6 +26,7 @@ from kyvsim.patch.nodes import (
     CONDITIONS,
     DECIDING,
     GLOBAL,
+    PatchError,
     anchors_of,
     field_of,
     has_anchors,
@@ -35,7 +36,6 @@ from kyvsim.patch.nodes import (
     texts_at,
     wrong_kind,
 )
-from kyvsim.patch.results import PatchError
 
 CompileCondition: TypeAlias = Callable[[Json], Callable[[Json], bool]]
 """Returns what tells whether a value satisfies the pattern of a condition."""

@@ -24,6 +24,7 @@ from kyvsim.patch.nodes import (
     ADDITION,
     CONDITION,
     GLOBAL,
+    PatchError,
     anchors_of,
     field_of,
     has_anchors,
@@ -42,7 +43,6 @@ from kyvsim.patch.preprocess_anchors import (
     compile_preprocess,
     may_double,
 )
-from kyvsim.patch.results import PatchError
 
 # The directive `$patch` in maps and lists of a strategic merge patch.
 #
@@ -345,7 +345,8 @@ def _typed(*sources: Json) -> Field | None:
 # A merge looks at each element of the lists that it names, so that a loop over the elements of a
 # list takes the square of their number. Where a patch names one element, it is merged into an
 # object that has only this element and another one in the list; the result shows what became of
-# both. Every patch or result that is not as simple as that is left to a merge of the whole object.
+# both. Every patch or result that is not as simple as that is left to a merge of the whole
+# object.
 
 
 _Path = tuple[str, ...]

@@ -1,20 +1,391 @@
-"""Structured merges: a patch laid over an object by the types of its fields.
-
-Maps merge by field, lists with keys by the elements' names, sets by value; what is atomic is
-replaced as a whole, and refused unless that is wanted.
-
-Source of the rules: upstream sigs.k8s.io/structured-merge-diff/v6 typed/merge.go,
-k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go.
-"""
+"""Structured merges: a patch laid over an object by types out of OpenAPI schemas."""
 
 from collections import deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
 
+from kyvsim.kubernetes.discovery import KindTable, split_api_version
+from kyvsim.kubernetes.go_text import quote, sprint
 from kyvsim.kubernetes.numbers import with_whole_numbers
 from kyvsim.kubernetes.objects import Json
-from kyvsim.patch.merge_types import FindType, ListType, NoTypesError, Type, TypeRef, resolve
-from kyvsim.patch.results import PatchError
-from kyvsim.patch.typed_values import Misfit, element_name, misfits
+from kyvsim.patch.merge_types import (
+    BOOLEAN,
+    NUMERIC,
+    STRING,
+    UNTYPED,
+    FindType,
+    ListType,
+    MapType,
+    NoTypesError,
+    Type,
+    TypeRef,
+    find_type,
+    metadata_type,
+    read_type,
+    resolve,
+)
+from kyvsim.patch.nodes import PatchError
+
+# Values as Go prints them, among them some that no document holds.
+#
+# What expressions put into a patch is a document's value only where it is one of JSON's: a null,
+# a duration or a list inside a list that was written in an expression is something else, which
+# every type refuses with its text.
+
+
+class Foreign(NamedTuple):
+    """A value of a type that documents have not."""
+
+    go_type: str
+    shown: str
+    """As `%v` prints it."""
+    literal: str
+    """As `%#v` prints it."""
+
+    def __str__(self) -> str:
+        """Return it as `%v` prints it."""
+        return self.shown
+
+
+def go_type(value: Json) -> str:
+    """Return the name of a value's type, as `%T` prints it."""
+    if isinstance(value, Foreign):
+        return value.go_type
+    names = {dict: "map[string]interface {}", list: "[]interface {}", float: "float64"}
+    names |= {str: "string", bool: "bool", int: "int64", type(None): "<nil>"}
+    return names[value.__class__]
+
+
+def literal(value: Json) -> str:
+    """Return a value as `%#v` prints it."""
+    if isinstance(value, Foreign):
+        return value.literal
+    if value.__class__ is str:
+        return quote(value)
+    if value.__class__ is dict:
+        inner = ", ".join(f"{quote(key)}:{literal(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{inner}}}"
+    if value.__class__ is list:
+        return f"[]interface {{}}{{{', '.join(map(literal, value))}}}"
+    return "interface {}(nil)" if value is None else sprint(value)
+
+
+# Whether a value fits a type of structured merges, and what names the elements of its lists.
+#
+# Source of the rules: upstream sigs.k8s.io/structured-merge-diff/v6 typed/validate.go,
+# typed/helpers.go; the messages are its.
+
+_SCALARS = frozenset({str, bool, int, float})
+_NUMBERS = frozenset({int, float})
+
+
+class Misfit(NamedTuple):
+    """What is wrong, and where."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        """Return both in one line."""
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+    def below(self, part: str) -> "Misfit":
+        """Return it with a further part in front of the path."""
+        return Misfit(part + self.path, self.message)
+
+
+class NamelessError(ValueError):
+    """An element that a list with names cannot have."""
+
+
+def misfits(ref: TypeRef, value: Json, *, duplicates: bool = False) -> list[Misfit]:
+    """Return what of a value does not fit a type; `duplicates` lets elements have one name."""
+    kind = resolve(ref)
+    found = value.__class__
+    if found in _SCALARS and kind.scalar:
+        return [] if found in _FITTING[kind.scalar] else _in_scalar(kind.scalar, value)
+    if kind.mapping is not None and (found is dict or not (found is list and kind.sequence)):
+        return list(_in_map(kind.mapping, value, duplicates=duplicates))
+    if kind.sequence is not None and (found is list or not kind.scalar):
+        return list(_in_list(kind.sequence, value, duplicates=duplicates))
+    return _in_scalar(kind.scalar, value)
+
+
+def _in_map(kind: MapType, value: Json, *, duplicates: bool) -> Iterator[Misfit]:
+    if value is None:
+        return
+    if value.__class__ is not dict:
+        yield Misfit("", f"expected map, got &{{{sprint(value)}}}")
+        return
+    for name, field in value.items():
+        ref = kind.fields.get(name, kind.others)
+        if ref is None:
+            yield Misfit(f".{name}", "field not declared in schema")
+            return
+        for one in misfits(ref, field, duplicates=duplicates):
+            yield one.below(f".{name}")
+
+
+def _in_list(kind: ListType, value: Json, *, duplicates: bool) -> Iterator[Misfit]:
+    if value is None:
+        return
+    if value.__class__ is not list:
+        yield Misfit("", f"expected list, got &{{{sprint(value)}}}")
+        return
+    met: set[Hashable] = set()
+    for index, element in enumerate(value):
+        if kind.keys is not None:
+            try:
+                name = element_name(kind, element)
+            except NamelessError as error:
+                yield Misfit("", f"element {index}: {error}")
+                return
+            if name in met and not duplicates:
+                yield Misfit("", f"duplicate entries for key {_shown_name(kind, element)}")
+            met.add(name)
+        for one in misfits(kind.element, element, duplicates=duplicates):
+            part = f"[{index}]" if kind.keys is None else _shown_name(kind, element)
+            yield one.below(part)
+
+
+def _in_scalar(scalar: str, value: Json) -> list[Misfit]:
+    if value is None or value.__class__ in _FITTING[scalar]:
+        return []
+    return [Misfit("", _WORDING[scalar](value))]
+
+
+_FITTING: Mapping[str, frozenset[type]] = MappingProxyType(
+    {
+        NUMERIC: _NUMBERS,
+        STRING: frozenset({str}),
+        BOOLEAN: frozenset({bool}),
+        UNTYPED: _SCALARS,
+    }
+)
+_WORDING: Mapping[str, Callable[[Json], str]] = MappingProxyType(
+    {
+        NUMERIC: lambda value: f"expected numeric (int or float), got {go_type(value)}",
+        STRING: lambda value: (
+            f"expected string, got &value.valueUnstructured{{Value:{literal(value)}}}"
+        ),
+        BOOLEAN: lambda value: f"expected boolean, got &{{{sprint(value)}}}",
+        UNTYPED: lambda value: f"expected any scalar, got &{{{sprint(value)}}}",
+    }
+)
+
+
+def element_name(kind: ListType, element: Json) -> Hashable:
+    """Return what tells an element of a set, or of a list with keys, from the others.
+
+    Raises NamelessError.
+    """
+    if kind.keys:
+        return tuple((key, _identity(one)) for key, one in _keys(kind, element))
+    if element.__class__ is dict:
+        raise NamelessError("associative list without keys has an element that's a map type")
+    if element.__class__ is list:
+        raise NamelessError("not supported: associative list with lists as elements")
+    if element is None:
+        raise NamelessError("associative list without keys has an element that's an explicit null")
+    return _identity(element)
+
+
+def _keys(kind: ListType, element: Json) -> list[tuple[str, Json]]:
+    if element is None:
+        raise NamelessError("associative list with keys may not have a null element")
+    if element.__class__ is not dict:
+        raise NamelessError("associative list with keys may not have non-map elements")
+    found = []
+    for key in kind.keys or ():
+        if key in element:
+            found.append((key, element[key]))
+        elif kind.defaults.get(key) is not None:
+            found.append((key, kind.defaults[key]))
+    if not found:
+        names = " ".join(map(quote, kind.keys or ()))
+        raise NamelessError(
+            f"associative list with keys has an element that omits all key fields [{names}] "
+            "(and doesn't have default values for any key fields)"
+        )
+    return found
+
+
+def _shown_name(kind: ListType, element: Json) -> str:
+    if not kind.keys:
+        return f"[={_key_text(element)}]"
+    parts = sorted(_keys(kind, element), key=lambda part: part[0])
+    return f"[{','.join(f'{key}={_key_text(one)}' for key, one in parts)}]"
+
+
+def _identity(value: Json) -> Hashable:
+    """Return something that is equal for values that are one as names."""
+    if value.__class__ in {dict, list} or isinstance(value, Foreign):
+        return literal(value)
+    return (value.__class__ in _NUMBERS, value.__class__ is bool, value)
+
+
+def _key_text(value: Json) -> str:
+    """Return a value as the names of elements show it."""
+    if value is None:
+        return "null"
+    if value.__class__ is str:
+        return quote(value)
+    if value.__class__ is list:
+        return f"[{','.join(map(_key_text, value))}]"
+    if value.__class__ is dict:
+        return "".join(f"{key}={_key_text(one)}" for key, one in value.items())
+    return "{{undefined}}" if isinstance(value, Foreign) else sprint(value)
+
+
+# The types that structured merges see in an OpenAPI schema, written in the short way.
+#
+# Source of the rules: upstream k8s.io/kube-openapi pkg/schemaconv (openapi.go, smd.go).
+
+_EXTENSION = "x-kubernetes-"
+_HEAD: Mapping[str, Json] = MappingProxyType({"apiVersion": "s", "kind": "s"})
+_UNTYPED_FORMATS_END = frozenset({"", "byte"})
+
+
+class Definitions(NamedTuple):
+    """What references of a document stand for, by their names."""
+
+    schema: Callable[[str], Mapping[str, Json]]
+    type: Callable[[str], Json]
+    """Gives the type in the short way."""
+
+
+def type_finder(kinds: KindTable) -> FindType:
+    """Return what finds the types of Kubernetes' kinds, and of custom ones with given schemas."""
+    served = {
+        (group, version): {kind for one, kind in kinds if one == group}
+        for (group, _), facts in kinds.items()
+        for version in facts.schemas
+    }
+
+    @lru_cache(maxsize=256)
+    def find(api_version: str, kind: str) -> Type | None:
+        group, version = split_api_version(api_version)
+        try:
+            return find_type(api_version, kind)
+        except NoTypesError:
+            if (group, version) not in served:
+                raise
+        facts = kinds.get((group, kind))
+        schema = facts.schemas.get(version) if facts else None
+        return None if schema is None else resolve(read_type(_custom(schema.words)))
+
+    return find
+
+
+def _custom(schema: Mapping[str, Json]) -> Json:
+    """Return the type of a whole custom object, which has metadata as every object has."""
+    found = short_type(schema, _NO_DEFINITIONS)
+    if found.__class__ is not dict:
+        return found
+    fields = {**found.get("p", {}), **_HEAD, "metadata": metadata_type()}
+    return {**found, "p": fields}
+
+
+def short_type(
+    schema: Mapping[str, Json], named: Definitions, *, open_fields: bool = False
+) -> Json:
+    """Return the type of a schema.
+
+    `open_fields` says whether a schema around it keeps fields that nobody declares. How types are
+    written: `read_type` of merge_types.py.
+    """
+    name = _reference(schema)
+    if name:
+        return named.type(name)
+    open_fields = open_fields or schema.get(f"{_EXTENSION}preserve-unknown-fields") is True
+    kind = schema.get("type") or ""
+    if kind == "object":
+        return _map(schema, named, open_fields=open_fields)
+    if kind == "array":
+        return _list(schema, named, open_fields=open_fields)
+    if kind in {"integer", "number"}:
+        return "n"
+    if kind == "boolean":
+        return "b"
+    if kind == "string":
+        return "s" if (schema.get("format") or "") in _UNTYPED_FORMATS_END else "u"
+    return "+"
+
+
+def _reference(schema: Mapping[str, Json]) -> str:
+    parts: list[Json] = schema.get("allOf") or []
+    inner = parts[0] if len(parts) == 1 else {}
+    text = schema.get("$ref") or inner.get("$ref") or ""
+    return str(text).rpartition("/")[2]
+
+
+def _map(schema: Mapping[str, Json], named: Definitions, *, open_fields: bool) -> dict[str, Json]:
+    properties = schema.get("properties") or {}
+    found: dict[str, Json] = {}
+    if properties:
+        found["p"] = {
+            name: short_type(one, named, open_fields=open_fields)
+            for name, one in sorted(properties.items())
+        }
+    others = schema.get("additionalProperties")
+    if others.__class__ is dict:
+        found["e"] = short_type(others, named, open_fields=open_fields)
+    elif others is True or (others is None and (open_fields or not properties)):
+        found["e"] = "+"
+    if schema.get(f"{_EXTENSION}map-type") == "atomic":
+        found["x"] = 1
+    return found if "e" in found else {"p": {}, **found}
+
+
+def _list(schema: Mapping[str, Json], named: Definitions, *, open_fields: bool) -> dict[str, Json]:
+    element: Mapping[str, Json] = schema.get("items") or {}
+    way = short_type(element, named, open_fields=open_fields) if element else "*"
+    letter, keys = _relation(schema)
+    found: dict[str, Json] = {letter: way}
+    if letter == "m":
+        found["k"] = keys
+        name = _reference(element)
+        fields = (named.schema(name) if name else element).get("properties") or {}
+        defaults = {
+            key: fields[key]["default"]
+            for key in keys
+            if key in fields and fields[key].get("default") is not None
+        }
+        if defaults:
+            found["d"] = defaults
+    return found
+
+
+def _relation(schema: Mapping[str, Json]) -> tuple[str, list[str]]:
+    """Return how a list merges: `a` as a whole, `s` as a set, `m` by keys."""
+    written = schema.get(f"{_EXTENSION}list-type")
+    if written == "map":
+        return "m", list(schema.get(f"{_EXTENSION}list-map-keys") or ())
+    if written is not None:
+        return ("s" if written == "set" else "a"), []
+    strategy = str(schema.get(f"{_EXTENSION}patch-strategy") or "").partition(",")[0]
+    if strategy != "merge":
+        return "a", []
+    key = schema.get(f"{_EXTENSION}patch-merge-key")
+    return ("m", [key]) if key else ("s", [])
+
+
+def _nowhere(name: str) -> Json:
+    raise LookupError(name)
+
+
+_NO_DEFINITIONS = Definitions(_nowhere, _nowhere)
+"""Schemas of custom resources refer to nothing."""
+
+# Structured merges: a patch laid over an object by the types of its fields.
+#
+# Maps merge by field, lists with keys by the elements' names, sets by value; what is atomic is
+# replaced as a whole, and refused unless that is wanted.
+#
+# Source of the rules: upstream sigs.k8s.io/structured-merge-diff/v6 typed/merge.go,
+# k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go.
 
 
 def apply_structured_merge(

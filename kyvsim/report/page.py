@@ -23,9 +23,9 @@ from kyvsim.report.style import counted
 
 # The one frame of all pages for a browser, and the templates that fill it.
 #
-# A page is one file that asks nobody for anything. Its Content-Security-Policy forbids all but our
-# own style and script that stand in it, by their hashes, so that nothing acts in a page that came
-# from a file of others. Jinja escapes whatever a template shows; characters that control a
+# A page is one file that asks nobody for anything. Its Content-Security-Policy forbids all but
+# our own style and script that stand in it, by their hashes, so that nothing acts in a page that
+# came from a file of others. Jinja escapes whatever a template shows; characters that control a
 # terminal or turn the direction of text are shown as visible escapes before that.
 
 

@@ -12,7 +12,7 @@ from kyvsim.model.result import PolicyResponse
 from kyvsim.model.scenario import HELM, Scenario
 from kyvsim.model.simulation import Cut, Simulation
 from kyvsim.model.source import Document
-from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
+from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.cluster import Cluster, open_cluster
 from kyvsim.simulator.expectations import Expectations
 from kyvsim.simulator.hazards import find_hazards

@@ -15,9 +15,8 @@ from kyvsim.model.scenario import (
     Verb,
 )
 from kyvsim.model.simulation import Reason
-from kyvsim.patch.json_patch import apply_json_patch
-from kyvsim.patch.merge_patch import merge_patch
-from kyvsim.patch.results import PatchError
+from kyvsim.patch.json_patch import apply_json_patch, merge_patch
+from kyvsim.patch.nodes import PatchError
 from kyvsim.simulator.controllers import RESTARTS
 from kyvsim.simulator.expectations import Expectations, Settled, told
 from kyvsim.simulator.kyverno.installed import Kyverno

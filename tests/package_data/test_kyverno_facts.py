@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kyvsim.schema.facts import KYVERNO
+from kyvsim.schema.kinds import KYVERNO
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,7 @@ from kyvsim.cel.types import CelType, opaque
 # Objects of the cluster.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/resource. In a namespaced policy
-# the
-# functions take no namespace and look into that of the policy.
+# the functions take no namespace and look into that of the policy.
 
 _RESOURCES_TYPE = opaque("resource.Context")
 _RESOURCE = opaque("schema.GroupVersionResource")
@@ -180,8 +179,7 @@ GLOBAL_CONTEXT = Library(
 # Objects that a policy makes.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/generator. In a namespaced policy
-# the
-# function takes no namespace.
+# the function takes no namespace.
 
 _GENERATOR_TYPE = opaque("generator.Context")
 

@@ -27,19 +27,15 @@ from kyvsim.cel.values import (
     type_name,
 )
 from kyvsim.kubernetes.go_text import JsonError, parse_json, to_json
-from kyvsim.kubernetes.x509 import CertificateError, decode_pem
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
 # Values as JSON texts and back.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/json, over Go's encoding/json:
-# keys
-# are sorted, a whole double has no point, and a null is the number of its enum, 0. What is inside
-# a
-# list or map that an expression made is converted first, which maps do not survive; what was
-# given,
-# such as `object`, is written as it is.
+# keys are sorted, a whole double has no point, and a null is the number of its enum, 0. What is
+# inside a list or map that an expression made is converted first, which maps do not survive; what
+# was given, such as `object`, is written as it is.
 
 _JSON_TYPE = opaque("json.Json")
 
@@ -274,8 +270,7 @@ GZIP = Library(
 # Certificates taken apart.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/x509, which gives a certificate by
-# a
-# struct of its own with fewer fields, and a signing request whole.
+# a struct of its own with fewer fields, and a signing request whole.
 
 _FIELDS = frozenset(
     """
@@ -292,6 +287,8 @@ _FIELDS = frozenset(
 
 
 def _decode(text: str) -> Any:
+    from kyvsim.kubernetes.x509 import CertificateError, decode_pem
+
     try:
         found = decode_pem(text)
     except CertificateError as error:

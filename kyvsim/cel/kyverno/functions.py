@@ -19,8 +19,7 @@ from kyvsim.model.ports import Clock, Entropy, Meter
 # Digests of texts, in hexadecimal.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/hash, whose library also declares
-# the
-# constant `mylib_version`.
+# the constant `mylib_version`.
 
 _DIGESTS: tuple[tuple[str, Callable[..., Any]], ...] = (
     ("sha1", hashlib.sha1),
@@ -109,8 +108,7 @@ def _truncate(value: Timestamp, step: Duration) -> Timestamp:
 # Random texts.
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/random; without a pattern there
-# are
-# eight digits and small letters.
+# are eight digits and small letters.
 
 _ANY = "[0-9a-z]{8}"
 

@@ -13,8 +13,8 @@ from kyvsim.kubernetes.go_url import UrlError, parse_url
 #
 # Source of the rules: upstream kyverno/sdk extensions/cel/libs/image over go-containerregistry's
 # `name` package in its lenient reading: the registry of Docker by its long name, `library/`
-# before a
-# name of one part, the tag `latest`; of a reference with tag and digest only the digest counts.
+# before a name of one part, the tag `latest`; of a reference with tag and digest only the digest
+# counts.
 
 _IMAGES_TYPE = opaque("kyverno.image")
 _DOCKER = "index.docker.io"
@@ -174,8 +174,7 @@ IMAGE_DATA = Library(
 # Signatures and attestations of images.
 #
 # Source of the rules: upstream pkg/cel/libs/imageverify. Nothing is fetched here: an image that
-# the
-# policy does not take has no valid signatures; of any other an error says that it cannot be
+# the policy does not take has no valid signatures; of any other an error says that it cannot be
 # known.
 
 

@@ -13,8 +13,7 @@ from kyvsim.kubernetes.labels import is_label, is_subdomain
 # What a user may do. Where nobody can be asked, nothing is allowed.
 #
 # Source of the rules: upstream k8s.io/apiserver pkg/cel/library/authz.go; what is answered
-# without
-# roles is what Kyverno's command line answers, pkg/engine/internal/authorizer.go.
+# without roles is what Kyverno's command line answers, pkg/engine/internal/authorizer.go.
 
 AUTHORIZER = struct("kubernetes.authorization.Authorizer")
 PATH_CHECK = struct("kubernetes.authorization.PathCheck")

@@ -13,7 +13,7 @@ from kyvsim.chainsaw.streams import STDOUT, Printed, Result
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.objects import Json, annotations, metadata, object_key
 from kyvsim.model.request import Operation
-from kyvsim.patch.merge_patch import merge_patch
+from kyvsim.patch.json_patch import merge_patch
 from kyvsim.simulator.server import ApiRequest
 
 _LAST = "kubectl.kubernetes.io/last-applied-configuration"

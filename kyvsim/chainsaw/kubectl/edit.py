@@ -14,9 +14,8 @@ from kyvsim.chainsaw.kubectl.selecting import chosen
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.request import Operation
-from kyvsim.patch.json_patch import apply_json_patch
-from kyvsim.patch.merge_patch import merge_patch
-from kyvsim.patch.results import PatchError
+from kyvsim.patch.json_patch import apply_json_patch, merge_patch
+from kyvsim.patch.nodes import PatchError
 from kyvsim.patch.strategic_merge import apply_strategic_merge
 from kyvsim.simulator.server import ApiRequest, ApiResponse, errors
 from kyvsim.simulator.server.subresources import scale_request

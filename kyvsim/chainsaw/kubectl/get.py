@@ -11,7 +11,7 @@ from kyvsim.chainsaw.kubectl.tables import print_table
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.simulator.server import errors
-from kyvsim.yaml.block import folded_yaml
+from kyvsim.yaml.text import folded_yaml
 
 
 def run(call: Call) -> Result:

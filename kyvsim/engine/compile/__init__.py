@@ -1,7 +1,12 @@
 """Compiled policies, of whatever language: what the engine runs, and the index by kind."""
 
-from kyvsim.engine.compile.compiled import CompiledPolicy, CompiledRule, Properties
-from kyvsim.engine.compile.options import CompileOptions, Model
+from kyvsim.engine.compile.compiled import (
+    CompiledPolicy,
+    CompiledRule,
+    CompileOptions,
+    Model,
+    Properties,
+)
 from kyvsim.engine.compile.policy_set import (
     KindTurns,
     OpenTurn,

@@ -1,6 +1,11 @@
 """The JSON context that expressions are evaluated in, and what fills it."""
 
-from kyvsim.engine.context.json_context import SKIPPED, EntryLoader, JSONContext, with_variables
-from kyvsim.engine.context.request import request_context
+from kyvsim.engine.context.json_context import (
+    SKIPPED,
+    EntryLoader,
+    JSONContext,
+    request_context,
+    with_variables,
+)
 
 __all__ = ["SKIPPED", "EntryLoader", "JSONContext", "request_context", "with_variables"]

@@ -14,8 +14,7 @@ from kyvsim.cel.kyverno.cluster import GlobalContextAccess, ResourceAccess
 from kyvsim.cel.kyverno.encodings import JsonCodec, YamlCodec
 from kyvsim.cel.kyverno.http import HttpAccess
 from kyvsim.cel.kyverno.images import ImageDataAccess
-from kyvsim.engine.context.access_review import allows
-from kyvsim.engine.context.blocked_addresses import blocked
+from kyvsim.engine.context.cluster_api import allows, blocked
 from kyvsim.engine.context.global_data import given_data, global_data
 from kyvsim.engine.context.json_context import SKIPPED
 from kyvsim.jmespath import QueryError, System

@@ -7,8 +7,13 @@ from kyvsim.engine.match.block import (
     compile_rule_match,
     matches_by_kind,
 )
-from kyvsim.engine.match.criteria import KindIndexEntry, kinds_of_block
-from kyvsim.engine.match.facts import MatchFacts, facts_after_change, match_facts
+from kyvsim.engine.match.criteria import (
+    KindIndexEntry,
+    MatchFacts,
+    facts_after_change,
+    kinds_of_block,
+    match_facts,
+)
 
 __all__ = [
     "KindIndexEntry",

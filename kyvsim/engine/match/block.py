@@ -5,13 +5,13 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from kyvsim.engine.match.criteria import (
+    MatchFacts,
     names_users,
     resource_criteria,
     resource_fields,
     user_criteria,
     user_fields,
 )
-from kyvsim.engine.match.facts import MatchFacts
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import Meter

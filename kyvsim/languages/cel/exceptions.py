@@ -12,8 +12,13 @@ from typing import NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.cel.kyverno.environments import KINDS, kyverno_environment
-from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, MatchedException, Outcome
-from kyvsim.engine.compile.options import CompileOptions
+from kyvsim.engine.compile.compiled import (
+    CompiledBody,
+    CompileOptions,
+    Evaluation,
+    MatchedException,
+    Outcome,
+)
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError, all_hold
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.languages.cel.values import RequestValues

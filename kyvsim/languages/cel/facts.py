@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import FailureAction, Policy, PolicyFacts, RuleFacts
 from kyvsim.model.request import PayloadMode
-from kyvsim.schema.facts import CEL_GROUP
+from kyvsim.schema.kinds import CEL_GROUP
 
 _API_VERSION = f"{CEL_GROUP}/v1beta1"
 """The one that Kyverno itself reads and speaks of."""

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from kyvsim.cel import CelError
 from kyvsim.cel.kyverno.images import unanswered
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
-from kyvsim.engine.context.json_context import SKIPPED
-from kyvsim.engine.context.request import ImageError, load_images
+from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.expressions import EvaluationError
 from kyvsim.languages.cel.image_validating_policy import (

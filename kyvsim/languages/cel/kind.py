@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.engine.compile.compiled import CompiledBody, Outcome
+from kyvsim.engine.compile.compiled import CompiledBody, CompileOptions, Outcome
 from kyvsim.engine.compile.followed import APPLIED, Ends
-from kyvsim.engine.compile.options import CompileOptions
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.expressions import Compiler

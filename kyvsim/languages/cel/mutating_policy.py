@@ -43,7 +43,7 @@ from kyvsim.languages.constraints import are_plain
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
 from kyvsim.model.result import PatchedTarget, Stage
 from kyvsim.patch.nodes import same
-from kyvsim.patch.schema_types import type_finder
+from kyvsim.patch.structured_merge import type_finder
 
 _SPEC = ("spec",)
 _FIELDS = MappingProxyType({"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"})

@@ -8,7 +8,7 @@ upstream: pkg/cel/policies/vpol/engine/engine.go
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.written import VALIDATING, Written, reads_field
 from kyvsim.model.diagnostic import Diagnostic
 

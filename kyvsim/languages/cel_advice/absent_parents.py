@@ -6,7 +6,7 @@ upstream: github.com/evanphx/json-patch patch.go; an object without the parent e
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.matched_kinds import matched_kinds
 from kyvsim.languages.cel_advice.patch_paths import UNKNOWN, PatchStep, steps_of
 from kyvsim.languages.cel_advice.written import MUTATING, Expression, Written

@@ -5,7 +5,7 @@ upstream: gopkg.in/evanphx/json-patch.v4 patch.go, which sets an entry of a map 
 
 from collections.abc import Iterator
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel_advice.absent_parents import steps_without_parent
 from kyvsim.languages.cel_advice.patch_paths import UNKNOWN, steps_of

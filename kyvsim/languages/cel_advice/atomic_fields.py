@@ -6,7 +6,7 @@ upstream: k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.matched_kinds import changed_types, is_atomic
 from kyvsim.languages.cel_advice.set_fields import set_fields
 from kyvsim.languages.cel_advice.written import Written

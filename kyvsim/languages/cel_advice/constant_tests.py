@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.nodes import Call
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.written import VALIDATING, Expression, Written
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic

@@ -6,7 +6,7 @@ upstream: cmd/cli/kubectl-kyverno/resource reads objects with float64 for all nu
 from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Call, Literal, Node
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.written import VALIDATING, Written, selected
 from kyvsim.model.diagnostic import Diagnostic
 

@@ -5,7 +5,7 @@ upstream: sigs.k8s.io/structured-merge-diff/v6 typed/validate.go
 
 from collections.abc import Iterator
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.matched_kinds import changed_types
 from kyvsim.languages.cel_advice.set_fields import set_fields
 from kyvsim.languages.cel_advice.written import Written

@@ -6,7 +6,7 @@ upstream: pkg/cel/policies/vpol/engine/engine.go resolves it for requests with a
 from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Select
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import lies_in_namespace
 from kyvsim.languages.cel_advice.matched_kinds import matched_kinds
 from kyvsim.languages.cel_advice.written import MUTATING, VALIDATING, Written, reads_field

@@ -5,7 +5,7 @@ Only slips are told: what newer versions of Kubernetes may have is left alone.
 
 from collections.abc import Iterator, Sequence
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.matched_kinds import (
     changed_types,
     element_of,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Select
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.written import MUTATING, VALIDATING, Written, is_name
 from kyvsim.model.diagnostic import Diagnostic
 

@@ -6,7 +6,7 @@ The Pods themselves are not named either, so what such a controller makes is nev
 from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Select
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.written import VALIDATING, Written
 from kyvsim.model.diagnostic import Diagnostic
 

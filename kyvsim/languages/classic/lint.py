@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.engine.compile.options import CompileOptions, uncompiled
+from kyvsim.engine.compile.compiled import CompileOptions, uncompiled
 from kyvsim.jmespath import QuerySyntaxError
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.advice import ADVICE

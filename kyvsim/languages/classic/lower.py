@@ -8,15 +8,16 @@ from kyvsim.engine.compile.compiled import (
     CompiledConditions,
     CompiledException,
     CompiledRule,
+    CompileOptions,
     Exclusion,
     FindExceptions,
+    Model,
     Proofs,
     Properties,
     index_exceptions,
     skipped,
 )
 from kyvsim.engine.compile.followed import followed_exception, followed_rule
-from kyvsim.engine.compile.options import CompileOptions, Model
 from kyvsim.engine.conditions import (
     ConditionsResult,
     compile_conditions,

@@ -4,9 +4,15 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TypeAlias
 
-from kyvsim.engine.compile.compiled import CompiledPolicy, CompiledRule, Derivation, DerivedForms
+from kyvsim.engine.compile.compiled import (
+    CompiledPolicy,
+    CompiledRule,
+    CompileOptions,
+    Derivation,
+    DerivedForms,
+    uncompiled,
+)
 from kyvsim.engine.compile.followed import compile_tell, told_by
-from kyvsim.engine.compile.options import CompileOptions, uncompiled
 from kyvsim.jmespath import QuerySyntaxError
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
 from kyvsim.languages.classic.autogen import CRON_JOB, POD_CONTROLLERS, ComputedRules, compute_rules

@@ -10,17 +10,18 @@ from kyvsim.engine.compile.compiled import (
     CompiledBody,
     CompiledPolicy,
     CompiledRule,
+    CompileOptions,
     Evaluation,
     Outcome,
     failed,
     passed,
+    uncompiled,
 )
 from kyvsim.engine.compile.followed import APPLIED, compile_tell, followed_rule, told_by
-from kyvsim.engine.compile.options import CompileOptions, uncompiled
 from kyvsim.engine.conditions import ConditionError, compile_exception_conditions
 from kyvsim.engine.context import EntryLoader, JSONContext
+from kyvsim.engine.context.json_context import load_images
 from kyvsim.engine.context.loaders import compile_entries
-from kyvsim.engine.context.request import load_images
 from kyvsim.engine.match import MatchFacts, Predicate, compile_exception_match
 from kyvsim.engine.match.block import followed_block
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System

@@ -12,7 +12,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.match.criteria import filters
 from kyvsim.kubernetes.discovery import (
     crd_kinds,
@@ -26,8 +26,7 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.policy import Filter, Policy, PolicyException
 from kyvsim.model.source import Document, Path
-from kyvsim.schema.facts import CEL_GROUP
-from kyvsim.schema.kinds import kyverno_kinds
+from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
 
 _NEAR = 0.85
 """How alike two names must be for one to be a slip of the other."""

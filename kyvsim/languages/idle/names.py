@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.match.criteria import kinds_of_block
 from kyvsim.kubernetes.objects import Json, contains_text
 from kyvsim.kubernetes.wildcard import matches
@@ -109,8 +109,8 @@ def _named_by(
 
 # Bindings of Kubernetes' admission policies that lead to nothing, and policies that none is for.
 #
-# Outside of a cluster a policy counts without a binding, in a cluster it does nothing.
-# upstream: k8s.io/kubernetes pkg/apis/admissionregistration/validation/validation.go
+# Outside of a cluster a policy counts without a binding, in a cluster it does nothing. upstream:
+# k8s.io/kubernetes pkg/apis/admissionregistration/validation/validation.go
 
 
 def idle_bindings(bindings: Iterable[Binding], policies: Iterable[Policy]) -> Iterator[Diagnostic]:

@@ -7,7 +7,7 @@ Kubernetes' own kinds are known, and those of the definitions that are given.
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.pattern.anchors import parse_anchor
 from kyvsim.kubernetes.discovery import KindTable, every_kind, parse_kind_selector
 from kyvsim.kubernetes.objects import Json
@@ -16,7 +16,7 @@ from kyvsim.model.diagnostic import Diagnostic, nearest
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, resolve
-from kyvsim.patch.schema_types import type_finder
+from kyvsim.patch.structured_merge import type_finder
 
 _OPEN = frozenset("*?{$")
 """What keys have that are no plain names."""

@@ -7,14 +7,14 @@ object whose kind leads to the name by Kubernetes' guess. What has a wildcard is
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import crd_kinds, plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.idle.kinds import NAME_IT, known_kinds
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
 from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.source import Document, Path
-from kyvsim.schema.facts import CEL_GROUP
+from kyvsim.schema.kinds import CEL_GROUP
 
 _NEAR = 0.8
 """How alike two names must be for one to be a slip of the other."""

@@ -6,7 +6,7 @@ Part of it concerns policies beside what is given, and `lint` tells it too; the 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
 from kyvsim.languages.idle.kinds import known_kinds, unknown_kinds
@@ -64,7 +64,8 @@ def _listed(names: tuple[str, ...] | list[str]) -> str:
 
 # What is to be said of a run besides its verdicts: where it may be green without a look.
 #
-# Part of it concerns policies beside what is given, and `lint` tells it too; the rest needs a run.
+# Part of it concerns policies beside what is given, and `lint` tells it too; the rest needs a
+# run.
 
 
 class Given(NamedTuple):

@@ -30,7 +30,7 @@ from kyvsim.languages.native.expressions import (
 )
 from kyvsim.languages.native.validating_admission_policy import audit_annotations
 from kyvsim.model.source import Path
-from kyvsim.patch.schema_types import type_finder
+from kyvsim.patch.structured_merge import type_finder
 from kyvsim.simulator.admission_policies.bound import Asked, Invocation
 
 # What expressions of admission policies see, in the order of their environment.

@@ -18,7 +18,7 @@ from kyvsim.model.ports import BudgetError
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.simulation import Obstacle, Reason
-from kyvsim.patch.merge_patch import merge_patch
+from kyvsim.patch.json_patch import merge_patch
 from kyvsim.simulator.background.ownership import LABEL, policy_labels, selected
 from kyvsim.simulator.background.triggers import TriggerError, live_trigger
 from kyvsim.simulator.background.update_requests import (
@@ -49,8 +49,7 @@ from kyvsim.simulator.server.metadata import with_metadata
 # Generated objects: written as rules want them, found again, and deleted.
 #
 # Source of the rules: upstream pkg/background/generate (generator.go, data.go, clone.go,
-# cleanup.go,
-# source.go).
+# cleanup.go, source.go).
 
 _SOURCE = f"{LABEL}clone-source"
 

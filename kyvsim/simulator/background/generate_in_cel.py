@@ -16,7 +16,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.simulation import Obstacle, Reason
-from kyvsim.patch.merge_patch import merge_patch
+from kyvsim.patch.json_patch import merge_patch
 from kyvsim.simulator.background.ownership import LABEL, MANAGED, trigger_from_labels
 from kyvsim.simulator.background.triggers import TriggerError, live_trigger
 from kyvsim.simulator.background.update_requests import (

@@ -49,8 +49,7 @@ from kyvsim.simulator.server.metadata import with_metadata
 # written.
 #
 # A target that cannot be evaluated is left as it is, and nobody is told: no report, no event, and
-# the
-# UpdateRequest counts as done.
+# the UpdateRequest counts as done.
 #
 # Source of the rules and texts: upstream pkg/background/mpol/processor.go,
 # pkg/cel/policies/mpol/engine.

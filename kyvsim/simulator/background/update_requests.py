@@ -177,8 +177,8 @@ def _parent(fields: Json, store: Store) -> tuple[str, str, str]:
 # UpdateRequests: what is to be done later, written down for the background controller.
 #
 # Source of the rules: upstream api/kyverno/v2/update_request_types.go,
-# pkg/webhooks/updaterequest,
-# pkg/policy/updaterequest.go, pkg/utils/generator, pkg/background/common/labels.go.
+# pkg/webhooks/updaterequest, pkg/policy/updaterequest.go, pkg/utils/generator,
+# pkg/background/common/labels.go.
 
 KIND = ("kyverno.io/v2", "UpdateRequest")
 GENERATE, MUTATE = "generate", "mutate"

@@ -45,14 +45,12 @@ def _generated_names(simulation: Simulation) -> dict[str, str]:
 # The orders of steps that are worth trying.
 #
 # Dynamic partial-order reduction (Flanagan and Godefroid, 2005; Abdulla and others, 2014): where
-# two
-# steps of a run touch the same things and neither follows from the other, the later one is tried
-# before the earlier one, together with what it needs. Orders that differ only where nobody could
-# tell are tried once. Steps fall into stories that share nothing: in a run whose order was
-# changed in
-# one story the others are left as they are, for their orders are tried by themselves. Of stories
-# that each end otherwise in some order, these are tried together. Runs with the fewest changes of
-# order come first, and among them races of a sort that was seldom tried.
+# two steps of a run touch the same things and neither follows from the other, the later one is
+# tried before the earlier one, together with what it needs. Orders that differ only where nobody
+# could tell are tried once. Steps fall into stories that share nothing: in a run whose order was
+# changed in one story the others are left as they are, for their orders are tried by themselves.
+# Of stories that each end otherwise in some order, these are tried together. Runs with the fewest
+# changes of order come first, and among them races of a sort that was seldom tried.
 
 Player: TypeAlias = Callable[[Directions, Callable[[int], Iterable[Directions]]], Played]
 """Plays everything anew in an order, and may ask for those that are likely to come next."""

@@ -18,8 +18,7 @@ from kyvsim.simulator.server import Change
 # A policy → the admission policy of Kubernetes that does the same, and its binding.
 #
 # Source of the rules: upstream pkg/admissionpolicy/builder.go. Of what validates the failure
-# policy
-# is not copied, of a MutatingPolicy no selector and no exclusion, as there.
+# policy is not copied, of a MutatingPolicy no selector and no exclusion, as there.
 
 _OWNER = "policies.kyverno.io/v1beta1"
 _EXCLUDED = "reports.kyverno.io/disabled"
@@ -121,8 +120,7 @@ def _without_exceptions(validation: Json) -> Json:
 # Keeps the admission policies that are made of Kyverno's.
 #
 # They are made anew when the policy, an exception for it, or they themselves change; with the
-# policy
-# they go by their owner references.
+# policy they go by their owner references.
 #
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator.
 

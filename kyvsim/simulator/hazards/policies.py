@@ -10,7 +10,7 @@ from kyvsim.languages import language_of
 from kyvsim.languages.classic.checks.variables import user_dependencies
 from kyvsim.model.policy import Policy
 from kyvsim.model.simulation import Hazard, HazardLevel, Reason, TimelineEvent, Unevaluated
-from kyvsim.schema.facts import CEL_GROUP
+from kyvsim.schema.kinds import CEL_GROUP
 from kyvsim.simulator.hazards.facts import Facts, rules_of
 from kyvsim.simulator.kyverno.cel_admission import not_done
 from kyvsim.simulator.kyverno.policies import CEL_KINDS, POLICY_KINDS

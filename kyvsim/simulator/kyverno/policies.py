@@ -21,7 +21,7 @@ from kyvsim.languages.cel.webhook_facts import WebhookFacts
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.generate import Wishes, compile_wishes
 from kyvsim.model.policy import CelException, Policy, PolicyException
-from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
+from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.kyverno.native_policies import is_left_to_the_server, may_be_left
 from kyvsim.simulator.latency import NOTICE
 from kyvsim.simulator.parts import Parts

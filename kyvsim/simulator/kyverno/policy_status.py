@@ -5,7 +5,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.engine.context.access_review import allows
+from kyvsim.engine.context.cluster_api import allows
 from kyvsim.kubernetes.discovery import kind_of_plural
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.languages.cel import resources_of

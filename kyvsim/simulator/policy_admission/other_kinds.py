@@ -18,8 +18,7 @@ from kyvsim.simulator.server.served_kinds import kind_key
 # PolicyExceptions of both groups: what is refused.
 #
 # Source of the rules: upstream api/kyverno/v2/policy_exception_types.go,
-# pkg/validation/exception;
-# kyverno/api api/policies.kyverno.io/v1beta1/policy_exception.go.
+# pkg/validation/exception; kyverno/api api/policies.kyverno.io/v1beta1/policy_exception.go.
 
 DISABLED = "PolicyException resources would not be processed until it is enabled."
 NO_NAMESPACE = "The exceptionNamespace flag is not set"

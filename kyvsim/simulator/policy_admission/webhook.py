@@ -12,7 +12,7 @@ from kyvsim.jmespath import System
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cleanup.checks import cleanup_problems
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.schema.facts import CEL_GROUP, RULES_GROUP
+from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.kyverno.denial import denial
 from kyvsim.simulator.kyverno.policies import CEL_KINDS
 from kyvsim.simulator.parts import Parts, Settings

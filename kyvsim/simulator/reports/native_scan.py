@@ -10,7 +10,7 @@ Source of the rules: upstream pkg/admissionpolicy (validate.go, mutate.go, utils
 from collections.abc import Iterator, Sequence
 
 from kyvsim.engine.compile import Turn
-from kyvsim.engine.context.access_review import allows
+from kyvsim.engine.context.cluster_api import allows
 from kyvsim.engine.match import match_facts
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.world import World

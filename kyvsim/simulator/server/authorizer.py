@@ -6,8 +6,8 @@ from itertools import product
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.engine.context.access_review import allows, allows_any, bound_to, roles_given
-from kyvsim.engine.context.access_review import review as review_access
+from kyvsim.engine.context.cluster_api import allows, allows_any, bound_to, roles_given
+from kyvsim.engine.context.cluster_api import review as review_access
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, text_field
 from kyvsim.model.request import Operation, UserInfo
@@ -123,8 +123,7 @@ def _bound_roles(
 # Who may give rights: nobody gives more than they have, unless roles let them.
 #
 # Source of the rules: k8s.io/kubernetes pkg/registry/rbac (escalation_check.go,
-# validation/rule.go,
-# the policybased storages of roles and bindings).
+# validation/rule.go, the policybased storages of roles and bindings).
 
 _GROUP = "rbac.authorization.k8s.io"
 _ESCALATION_RBAC = f"{_GROUP}/v1"

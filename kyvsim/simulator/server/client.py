@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.request import Operation, UserInfo
-from kyvsim.patch.merge_patch import merge_patch
+from kyvsim.patch.json_patch import merge_patch
 from kyvsim.simulator.server import errors
 from kyvsim.simulator.server.request import ApiRequest, ApiResponse, Purpose
 from kyvsim.simulator.server.server import ApiServer

@@ -2,10 +2,8 @@
 
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
-from kyvsim.schema.facts import kyverno_schema
-from kyvsim.schema.kinds import given_schema
-from kyvsim.schema.node import Node
-from kyvsim.schema.shape import stored
+from kyvsim.schema.kinds import given_schema, kyverno_schema
+from kyvsim.schema.node import Node, stored
 from kyvsim.simulator.server import errors
 from kyvsim.simulator.server.request import ApiError, Review
 from kyvsim.simulator.server.store import Store

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.load import rendered
+from kyvsim.load import programs
 
 POLICY = """apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -591,8 +591,8 @@ def test_what_cannot_be_rendered_is_one_message(kyvsim, program, arguments, scri
 def test_a_program_without_end_is_ended_with_what_it_began(
     folder, kyvsim, program, monkeypatch, script, told
 ):
-    monkeypatch.setattr(rendered, "_SECONDS", 1)
-    monkeypatch.setattr(rendered, "_LARGEST", 1 << 12)
+    monkeypatch.setattr(programs, "_SECONDS", 1)
+    monkeypatch.setattr(programs, "_LARGEST", 1 << 12)
     program("helm", script)
     status, _, err = kyvsim("apply", "pol", "-r", "man", "--helm", "web")
     assert (status, f"error: helm template web: {told}" in err) == (2, True)

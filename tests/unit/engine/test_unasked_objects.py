@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.engine.unasked_objects import ALL_KINDS, UnaskedObjects
+from kyvsim.engine.cluster_views import ALL_KINDS, UnaskedObjects
 
 
 def named(kind, name, **metadata):

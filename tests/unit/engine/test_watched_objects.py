@@ -2,8 +2,8 @@
 
 import pytest
 
+from kyvsim.engine.cluster_views import WatchedObjects
 from kyvsim.engine.given_objects import GivenObjects
-from kyvsim.engine.watched_objects import WatchedObjects
 
 SHOP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"a": "b"}}}
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kyvsim.load.chainsaw import read_tests
-from kyvsim.load.chainsaw_configuration import find_configuration, read_configuration
+from kyvsim.load.chainsaw import find_configuration, read_configuration, read_tests
 
 HEAD = "apiVersion: chainsaw.kyverno.io/{}\nkind: Configuration\nmetadata: {{name: c}}\nspec:\n"
 TEST = "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: it}\nspec:\n"

@@ -5,9 +5,8 @@ import os
 import pytest
 
 from kyvsim.kubernetes.discovery import crd_kinds
-from kyvsim.load import cut_files as load_cut_files
-from kyvsim.load.block import Indivisible, load_block
-from kyvsim.load.cut_files import cut_files, origins, source_of
+from kyvsim.load import blocks as blocks_module
+from kyvsim.load.blocks import Indivisible, cut_files, load_block, origins, source_of
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic
@@ -103,7 +102,7 @@ def test_bytes_that_are_no_text_take_the_whole(file, data):
 
 def test_a_document_that_is_too_large_is_no_block(file, monkeypatch):
     file.write_text(text(3) + "---\n" + POD.replace("NAME", "x" * 2000))
-    monkeypatch.setattr(load_cut_files, "LARGEST", 1000)
+    monkeypatch.setattr(blocks_module, "LARGEST", 1000)
     with pytest.raises(OSError, match="larger than 512 MiB: split it"):
         blocks(file)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.load.installation import load_installation
+from kyvsim.load.scenario import load_installation
 
 
 @pytest.fixture

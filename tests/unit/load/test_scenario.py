@@ -7,12 +7,7 @@ import yaml
 
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.json_schema import json_schema
-from kyvsim.load.scenario import (
-    SCENARIO,
-    is_scenario,
-    load_scenario,
-    scenario_schemas,
-)
+from kyvsim.load.scenario import SCENARIO, is_scenario, load_scenario, scenario_schemas
 from kyvsim.model.scenario import Demand, Verb
 
 ROOT = Path(__file__).parents[3]

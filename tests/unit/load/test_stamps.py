@@ -2,8 +2,8 @@ import os
 
 import pytest
 
+from kyvsim.load.files import stamp
 from kyvsim.load.folders import Walking
-from kyvsim.load.stamps import stamp
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.load import suite_manifest as loader
+from kyvsim.load import suite_manifest
 from kyvsim.model.request import PayloadMode
 
 HEAD = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\n"
@@ -11,7 +11,7 @@ def read(tmp_path):
     def read_text(text):
         file = tmp_path / "kyverno-test.yaml"
         file.write_text(text)
-        manifests, remarks = loader.read_manifests(str(file))
+        manifests, remarks = suite_manifest.read_manifests(str(file))
         return manifests, [(one.code, one.location.line, one.message) for one in remarks]
 
     return read_text
@@ -124,15 +124,15 @@ def test_manifests_are_found_in_order_hidden_folders_too(tmp_path):
         (tmp_path / name / "kyverno-test.yaml").write_text(HEAD)
     (tmp_path / "c" / "other.yaml").write_text(HEAD)
     (tmp_path / "d").symlink_to(tmp_path / "b")
-    found, remarks = loader.find_manifests(str(tmp_path), "kyverno-test.yaml")
+    found, remarks = suite_manifest.find_manifests(str(tmp_path), "kyverno-test.yaml")
     names = [name.removeprefix(f"{tmp_path}/") for name in found]
     assert names == [f"{one}/kyverno-test.yaml" for one in ("a/.hidden", "a", "b", "c")]
     assert remarks == ()
     other = str(tmp_path / "c" / "other.yaml")
-    assert loader.find_manifests(other, "kyverno-test.yaml") == ((other,), ())
+    assert suite_manifest.find_manifests(other, "kyverno-test.yaml") == ((other,), ())
 
 
 @pytest.mark.parametrize("path", ["nowhere", "https://example.com/tests"])
 def test_a_path_that_leads_nowhere_is_an_error(path):
-    found, (remark,) = loader.find_manifests(path, "kyverno-test.yaml")
+    found, (remark,) = suite_manifest.find_manifests(path, "kyverno-test.yaml")
     assert (found, remark.code, remark.severity) == ((), "KV041", "error")

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from kyvsim.engine.pattern import compile_pattern
-from kyvsim.patch.results import PatchError, read_back
+from kyvsim.patch.nodes import PatchError, read_back
 from kyvsim.patch.strategic_merge import (
     ElementMerges,
     apply_strategic_merge,

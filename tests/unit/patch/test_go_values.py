@@ -1,4 +1,4 @@
-from kyvsim.patch.go_values import literal
+from kyvsim.patch.structured_merge import literal
 
 
 def test_values_are_printed_as_go_prints_their_types():

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.patch.json_patch import prepare_operations, read_patch_text
-from kyvsim.patch.results import PatchError
+from kyvsim.patch.nodes import PatchError
 
 
 def operations_of(text):

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.model.ports import BudgetError
 from kyvsim.patch.json_patch import apply_json_patch, compile_json_patch
-from kyvsim.patch.results import PatchError
+from kyvsim.patch.nodes import PatchError
 
 
 def document():

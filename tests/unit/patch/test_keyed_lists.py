@@ -3,8 +3,7 @@ from itertools import product
 import pytest
 
 from kyvsim.patch.keyed_lists import Joined, _merge_untidy, merge_keyed
-from kyvsim.patch.nodes import ABSENT
-from kyvsim.patch.results import PatchError
+from kyvsim.patch.nodes import ABSENT, PatchError
 
 
 def join(dest, origin):

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.patch.json_patch import Operation, apply_operations
 from kyvsim.patch.json_pointer import KUBERNETES, parse_pointer
-from kyvsim.patch.results import FailedTestError, PatchError
+from kyvsim.patch.nodes import FailedTestError, PatchError
 
 DOCUMENT = {"spec": {"words": ["one", "two"], "nil": None, "": {"x": 1}}}
 

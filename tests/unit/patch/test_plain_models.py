@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kyvsim.patch.json_patch import apply_json_patch
-from kyvsim.patch.results import PatchError
+from kyvsim.patch.nodes import PatchError
 from kyvsim.patch.strategic_merge import apply_strategic_merge
 
 KEYS = st.sampled_from(["a", "b", "c/d", "e~f"])

@@ -4,9 +4,8 @@ from functools import partial
 
 import pytest
 
-from kyvsim.patch.nodes import has_anchors, modifier
+from kyvsim.patch.nodes import PatchError, has_anchors, modifier
 from kyvsim.patch.preprocess_anchors import ConditionsFailed, compile_preprocess
-from kyvsim.patch.results import PatchError
 
 
 def matches(pattern, value):

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.patch.results import UnreadableObjectError, read_back
+from kyvsim.patch.nodes import UnreadableObjectError, read_back
 
 
 def test_what_is_no_object():

@@ -2,7 +2,7 @@ import copy
 
 import pytest
 
-from kyvsim.patch.results import PatchError
+from kyvsim.patch.nodes import PatchError
 from kyvsim.patch.strategic_merge import apply_strategic_merge
 
 

@@ -5,10 +5,8 @@ import copy
 import pytest
 
 from kyvsim.kubernetes.discovery import NO_KINDS, crd_kinds
-from kyvsim.patch.go_values import Foreign
-from kyvsim.patch.results import PatchError
-from kyvsim.patch.schema_types import type_finder
-from kyvsim.patch.structured_merge import apply_structured_merge
+from kyvsim.patch.nodes import PatchError
+from kyvsim.patch.structured_merge import Foreign, apply_structured_merge, type_finder
 
 FIND = type_finder(NO_KINDS)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.schema.facts import (
+from kyvsim.schema.kinds import (
     has_status_apart,
     is_deprecated,
     is_written,

@@ -2,9 +2,9 @@ import pytest
 
 from kyvsim.kubernetes.discovery import crd_kinds, kind_of_plural, kinds_named, preferred_version
 from kyvsim.languages import READERS
-from kyvsim.schema.facts import POLICY_GROUPS
 from kyvsim.schema.kinds import (
     NATIVE_GROUP,
+    POLICY_GROUPS,
     given_schema,
     kyverno_kinds,
     native_kinds,

@@ -1,7 +1,6 @@
 import pytest
 
-from kyvsim.schema.node import NamedSchemas
-from kyvsim.schema.shape import completed, stored
+from kyvsim.schema.node import NamedSchemas, completed, stored
 
 TEXT = {"type": "string"}
 WITH_DEFAULT = {"type": "object", "properties": {"a": {**TEXT, "default": "d"}}}

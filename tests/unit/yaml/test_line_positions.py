@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kyvsim.yaml.lines import read_plain
-from kyvsim.yaml.positions import plain_position, position_by_events
-from kyvsim.yaml.text import split_chunks
+from kyvsim.yaml.text import plain_position, position_by_events, split_chunks
 
 ROOT = Path(__file__).parents[3]
 

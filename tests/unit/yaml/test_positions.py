@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.yaml import positions as yaml_positions
+from kyvsim.yaml import text as text_module
 from kyvsim.yaml.text import find_position
 
 LONG = f"# {'x' * (1 << 20)}\n"
@@ -46,7 +46,7 @@ def test_positions(path, place, monkeypatch):
     assert find_position(TEXT, path) == place
     assert find_position(TEXT + LONG, path) == place
     for size in (1, 20, 60):
-        monkeypatch.setattr(yaml_positions, "_FINE", size)
+        monkeypatch.setattr(text_module, "_FINE", size)
         assert find_position(f"{TEXT}# parts of {size} by themselves\n", path) == place
 
 
@@ -71,11 +71,11 @@ def test_asking_for_every_item_of_a_long_list_reads_the_text_a_few_times(monkeyp
     text = "kind: List\nitems:\n" + item * count
     read = []
 
-    def parse(part, *, parse=yaml_positions.parse_events):
+    def parse(part, *, parse=text_module.parse_events):
         read.append(len(part))
         return parse(part)
 
-    monkeypatch.setattr(yaml_positions, "parse_events", parse)
+    monkeypatch.setattr(text_module, "parse_events", parse)
     length = item.count("\n")
     for index in range(count):
         line = 3 + index * length

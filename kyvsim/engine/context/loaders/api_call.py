@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping
 from posixpath import normpath
 from typing import NamedTuple
 
-from kyvsim.engine.context.access_review import can_review, review
 from kyvsim.engine.context.cluster_api import (
     CallError,
     NoRightError,
     NotThereError,
     answer_get,
+    can_review,
     parse_path,
+    review,
 )
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.jmespath import (

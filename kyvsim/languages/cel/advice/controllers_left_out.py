@@ -7,7 +7,7 @@ upstream: pkg/cel/autogen
 from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Select, dotted_name
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic

@@ -6,7 +6,7 @@ upstream: pkg/cel/autogen
 
 from collections.abc import Iterator
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.written import Written, selected
 from kyvsim.model.diagnostic import Diagnostic
 

@@ -8,7 +8,7 @@ upstream: pkg/cel/autogen
 from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Call, Literal, Node, Select
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.written import Written, is_name
 from kyvsim.model.diagnostic import Diagnostic
 

@@ -5,7 +5,7 @@ upstream: pkg/cel/policies/dpol/compiler/policy.go
 
 from collections.abc import Iterator
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
 

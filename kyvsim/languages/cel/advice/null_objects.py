@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from kyvsim.cel.nodes import Call, Literal, Node
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.written import Written, is_name
 from kyvsim.model.diagnostic import Diagnostic
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from kyvsim.cel.nodes import Ident, Node, Select, children
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic
 

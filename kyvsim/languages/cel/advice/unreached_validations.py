@@ -6,7 +6,7 @@ upstream: pkg/cel/policies/vpol/compiler/policy.go
 from collections.abc import Iterator
 from itertools import pairwise
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.cel_advice.constant_tests import constant_value
 from kyvsim.languages.cel_advice.written import Written
 from kyvsim.model.diagnostic import Diagnostic

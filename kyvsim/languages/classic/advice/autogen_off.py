@@ -7,7 +7,7 @@ Rules for controllers are derived for all rules of a policy or for none. The ann
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules, hindrance
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule

@@ -12,7 +12,7 @@ say nothing.
 import re
 from collections.abc import Iterator
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.conditions import operators
 from kyvsim.engine.conditions.operators import Operator, duration_of
 from kyvsim.jmespath.errors import QuerySyntaxError

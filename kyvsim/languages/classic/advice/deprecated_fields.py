@@ -6,7 +6,7 @@ now (KV105) is not told here. upstream: api/kyverno/v1, the comments `Deprecated
 
 from collections.abc import Iterator
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.moved_fields import successor_of
 from kyvsim.model.diagnostic import Diagnostic, Fix

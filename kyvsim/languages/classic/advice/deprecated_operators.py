@@ -6,7 +6,7 @@ upstream: pkg/engine/variables/operator/utils.go, api/kyverno/v1/common_types.go
 import re
 from collections.abc import Iterator
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.engine.conditions import operators
 from kyvsim.engine.conditions.operators import Operator
 from kyvsim.kubernetes.objects import Json

@@ -6,7 +6,7 @@ upstream: kyverno/go-jmespath `functions.go`, CallFunction
 
 from collections.abc import Iterator
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.classic.checks.variables import impossible_calls_in
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy

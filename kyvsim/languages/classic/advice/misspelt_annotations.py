@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.languages.classic.autogen import ANNOTATION
 from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
 from kyvsim.model.policy import Policy

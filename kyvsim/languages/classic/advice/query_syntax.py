@@ -6,7 +6,7 @@ Those of a rule's own context entries and of variables `{{ }}` are read, and ref
 
 from collections.abc import Iterator
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.checks.refusal import is_query, texts
 from kyvsim.languages.classic.checks.variables import syntax_problem

@@ -7,7 +7,7 @@ a rule that computes names (a variable inside a variable) nothing can be said.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from kyvsim.engine.compile.options import warn
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.languages.classic.checks.refusal import is_free, is_query, nodes, texts
 from kyvsim.model.diagnostic import Diagnostic

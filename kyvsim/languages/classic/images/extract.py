@@ -6,8 +6,7 @@ upstream: pkg/utils/api/image.go
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.engine.context.json_context import SKIPPED
-from kyvsim.engine.context.request import ImageError, load_images
+from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.jmespath import Query, QueryError, System, compile_query
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, text_field

@@ -14,7 +14,7 @@ from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher, fil
 from kyvsim.languages.classic.rules.shared import NOTHING_CHANGED, empty, nested
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
-from kyvsim.patch.results import PatchError, UnreadableObjectError
+from kyvsim.patch.nodes import PatchError, UnreadableObjectError
 
 
 def mutated(obj: Json) -> Outcome:

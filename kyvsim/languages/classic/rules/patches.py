@@ -9,7 +9,7 @@ from kyvsim.engine.pattern import compile_pattern, compile_scalar
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import Meter
 from kyvsim.patch.json_patch import compile_json_patch
-from kyvsim.patch.results import PatchError, read_back
+from kyvsim.patch.nodes import PatchError, read_back
 from kyvsim.patch.strategic_merge import compile_strategic_merge
 
 Patcher: TypeAlias = Callable[[Json], Json]

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.engine.context.access_review import can_review, review
+from kyvsim.engine.context.cluster_api import can_review, review
 from kyvsim.engine.given_objects import GivenObjects
 
 RBAC = "rbac.authorization.k8s.io/v1"

@@ -1,7 +1,14 @@
 import pytest
 
-from kyvsim.engine.context.cluster_api import ApiPath, CallError, answer_get, list_of, parse_path
-from kyvsim.engine.context.list_options import OptionsError, parse_options
+from kyvsim.engine.context.cluster_api import (
+    ApiPath,
+    CallError,
+    OptionsError,
+    answer_get,
+    list_of,
+    parse_options,
+    parse_path,
+)
 from kyvsim.engine.given_objects import GivenObjects
 
 PATHS = [

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.engine.context import SKIPPED
-from kyvsim.engine.context.request import load_images
+from kyvsim.engine.context.json_context import load_images
 from kyvsim.jmespath import QueryError
 
 SPEC = {"containers": [{"name": "a", "image": "nginx:1"}]}

@@ -3,7 +3,7 @@ from copy import deepcopy
 
 import pytest
 
-from kyvsim.engine.context import json_context as variables_module
+from kyvsim.engine.context import json_context
 from kyvsim.engine.context.json_context import split_name, with_variables
 
 
@@ -66,13 +66,13 @@ def test_maps_are_copied_once_for_all_variables_below_them(monkeypatch):
     """The work is that of the data and of the variables, not of one times the other."""
     merged = []
     data = {"cm": {"data": {f"old{number}": 1 for number in range(100)}}}
-    put = variables_module._put  # noqa: SLF001 — what is counted
+    put = json_context._put  # noqa: SLF001 — what is counted
 
     def counted(fields, copied, parts, value):
         put(fields, copied, parts, value)
         merged.append(fields["cm"]["data"])
 
-    monkeypatch.setattr(variables_module, "_put", counted)
+    monkeypatch.setattr(json_context, "_put", counted)
     with_variables(data, {f"cm.data.k{number}": 1 for number in range(50)})
     assert len({id(one) for one in merged}) == 1
     assert len(data["cm"]["data"]) == 100

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.engine.compile.options import CompileOptions
+from kyvsim.engine.compile.compiled import CompileOptions
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.world import World

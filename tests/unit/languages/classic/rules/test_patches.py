@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.languages.classic.rules.patches import compile_patcher, filled_patcher
-from kyvsim.patch.results import PatchError
+from kyvsim.patch.nodes import PatchError
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"n": 2.0}}
 
