@@ -42,7 +42,16 @@ from kyvsim.cli.options import (
 )
 from kyvsim.cli.output_files import ObjectFiles
 from kyvsim.cli.overwriting import reader_of
-from kyvsim.cli.parameters import Effect, PathType, bad_value, option, safe_option
+from kyvsim.cli.parameters import (
+    EVALUATION,
+    OUTPUT,
+    STATUS,
+    Effect,
+    PathType,
+    bad_value,
+    option,
+    safe_option,
+)
 from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_files
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
@@ -61,7 +70,7 @@ _FORMAT_NAMES = frozenset({*FORMATS, "yml", "wide", "name"})
 """What nobody calls a file for changed objects."""
 
 
-_HELP = """Apply policies to resources and show what they do.
+_HELP = """Evaluate policies on resources and show the results.
 
 POLICY is a file, a folder or - for standard input.
 
@@ -97,67 +106,79 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     effect=Effect.WRITES_OBJECTS,
     default="",
     type=PathType(is_written=True),
-    help="File (.yaml) or folder for changed objects. No format: that is --output-format here.",
+    group=OUTPUT,
+    help="Write mutated and generated resources to this file (.yaml) or folder. Not a "
+    "format: see --output-format.",
 )
 @formats_option(FORMATS, short=False)
 @safe_option(
     "-p",
     "--policy-report",
     is_flag=True,
+    group=OUTPUT,
     help="Print a policy report (openreports.io).",
 )
-@safe_option("-t", "--table", is_flag=True, help="Print the results as a table.")
+@safe_option("-t", "--table", is_flag=True, group=OUTPUT, help="Print the results as a table.")
 @safe_option(
     "--detailed-results",
     is_flag=True,
-    help="Show passed and skipped rules too.",
+    group=OUTPUT,
+    help="Also show passed and skipped rules.",
 )
 @safe_option(
     "--explain",
     is_flag=True,
-    help="Show how each rule came to its verdict, as `explain` does; in html too.",
+    group=OUTPUT,
+    help="Explain each result step by step, as `kyvsim explain` does.",
 )
 @safe_option(
     "--diff",
     is_flag=True,
-    help="Show all that changed in objects, line by line.",
+    group=OUTPUT,
+    help="Show mutations as a line-by-line diff.",
 )
 @safe_option(
     "--show",
     type=click.Choice(tuple(one.value for one in Show)),
     metavar="[changes|all|objects]",
-    help="How much the view shows: what failed and changed, told once where it is alike "
-    "(changes), of each object (all), or objects as a whole (objects).",
+    group=OUTPUT,
+    help="Detail: `changes` groups identical findings, `all` lists every object, `objects` "
+    "prints full objects.",
 )
 @safe_option(
     "-i",
     "--stdin",
     is_flag=True,
-    help="Print only the mutated resources, to pipe into kubectl.",
+    group=OUTPUT,
+    help="Print only the mutated resources, for piping into kubectl.",
 )
 @safe_option(
     "--generate-exceptions",
     is_flag=True,
-    help="Print PolicyExceptions by which what failed would pass.",
+    group=OUTPUT,
+    help="Print PolicyExceptions that would exempt every failure.",
 )
 @safe_option(
     "--generated-exception-ttl",
     default=_LIFETIME,
     callback=_lifetime,
     metavar="DURATION",
-    help="How long Kyverno is to keep them, such as 168h; 0 for ever.",
+    group=OUTPUT,
+    help="Lifetime of the generated exceptions, such as 168h (0: unlimited).",
 )
 @safe_option(
     "--check-idempotent",
     is_flag=True,
-    help="Run the mutate rules twice; what changes again counts as a failure.",
+    group=EVALUATION,
+    help="Run mutate rules twice and fail if the second run changes anything.",
 )
 @safe_option(
     "--baseline",
     default="",
     type=PathType(),
     metavar="FILE",
-    help="Failures that are known: only new ones fail.",
+    group=STATUS,
+    help="Ignore the known failures listed in this baseline; only new ones fail.",
 )
 @option(
     "--write-baseline",
@@ -165,7 +186,9 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
     default="",
     type=PathType(is_written=True),
     metavar="FILE",
-    help="Write the failures as a baseline; with --baseline what is left of that.",
+    group=STATUS,
+    help="Write current failures to a baseline; with --baseline, drop entries that no longer"
+    " occur.",
 )
 @strict_option
 @fail_on_option
@@ -176,13 +199,15 @@ def _lifetime(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @safe_option(
     "--audit-warn",
     is_flag=True,
-    help="Count failures of Audit policies as warnings.",
+    group=STATUS,
+    help="Report failures of Audit policies as warnings.",
 )
 @warn_status_option
 @safe_option(
     "--warn-no-pass",
     is_flag=True,
-    help="Exit with --warn-exit-code when nothing passed.",
+    group=STATUS,
+    help="Exit with --warn-exit-code if no rule passed.",
 )
 @refused_options
 @click.pass_context

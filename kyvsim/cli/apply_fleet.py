@@ -154,7 +154,7 @@ def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
         text = "the partial reports hold no rows of passed and skipped rules"
         raise FleetError(f"--detailed-results: {text}: run `apply` with it")
     format_ = FORMATS[shown]
-    colours = format_.for_people and shows_colours(unwanted=options["remove_color"])
+    colours = format_.for_people and shows_colours()
     look = Look(
         colours=colours,
         detailed=options["detailed_results"],
@@ -184,5 +184,5 @@ def counts_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
         return show_run(
             run, options, lambda one: document(one, groups, by), View(for_people=False, media=JSON)
         )
-    paint = painter(colours=shows_colours(unwanted=options["remove_color"]))
+    paint = painter(colours=shows_colours())
     return show_run(run, options, lambda one: table(one, groups, by, paint), View(for_people=True))

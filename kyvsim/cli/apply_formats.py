@@ -134,7 +134,7 @@ def look_of(chosen: Chosen, options: Mapping[str, Any]) -> Look:
     plain = _plain_look(options)
     if not is_for_people(chosen):
         return plain
-    colours = shows_colours(unwanted=options["remove_color"])
+    colours = shows_colours()
     return plain._replace(colours=colours, width=shown_width(sys.stdout))
 
 

@@ -23,7 +23,7 @@ from kyvsim.cli.command import Group
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.jp import read_lines, read_text
 from kyvsim.cli.options import time_option
-from kyvsim.cli.parameters import argument, offering, safe_option
+from kyvsim.cli.parameters import EVALUATION, INPUT, argument, offering, safe_option
 from kyvsim.cli.streams import say, write_out
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.model.diagnostic import Severity, likely
@@ -33,7 +33,7 @@ from kyvsim.report.style import safe_text
 
 @click.group(cls=Group)
 def cel() -> None:
-    """Work with CEL expressions as Kyverno's policy kinds use them."""
+    """Check and evaluate CEL expressions with Kyverno's libraries."""
 
 
 command = cel
@@ -45,11 +45,14 @@ _kind = safe_option(
     default=EXPRESSION_KINDS[0],
     show_default=True,
     metavar="KIND",
-    help="The policy kind whose names the expression may use: Validating-, Mutating-, Generating-, "
-    "Deleting- or ImageValidatingPolicy, one of these with Namespaced before it, Validating- or "
-    "MutatingAdmissionPolicy; HTTP or Envoy for a ValidatingPolicy of that mode.",
+    group=INPUT,
+    help="Policy kind that defines the available variables and functions, such as "
+    "ValidatingPolicy, NamespacedMutatingPolicy or ValidatingAdmissionPolicy; HTTP or "
+    "Envoy for a ValidatingPolicy of that mode.",
 )
-_expressions = safe_option("-e", "--expression", multiple=True, help="An expression.")
+_expressions = safe_option(
+    "-e", "--expression", multiple=True, group=INPUT, help="Expression. Repeatable."
+)
 _arguments = argument("arguments", metavar="[EXPRESSION]...", nargs=-1)
 
 
@@ -58,7 +61,7 @@ _arguments = argument("arguments", metavar="[EXPRESSION]...", nargs=-1)
 @_kind
 @_arguments
 def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) -> int:
-    """Compile expressions and show their types, or what is wrong with them and where."""
+    """Compile expressions and show their types or errors."""
     session = open_cel(CelInputs(kind))
     status = OK
     for text in _texts(arguments, expression):
@@ -77,22 +80,33 @@ def check(arguments: tuple[str, ...], expression: tuple[str, ...], kind: str) ->
     "-r",
     "--resource",
     default="",
-    help="The file of `object`, or a request; - for standard input.",
+    group=INPUT,
+    help="File with `object` or a request; - for standard input.",
 )
-@safe_option("--name", default="", help="Which of its objects: [KIND/][NAMESPACE/]NAME.")
-@safe_option("--context-file", default="", help="Objects and image data to read.")
+@safe_option(
+    "--name",
+    default="",
+    metavar="[KIND/][NAMESPACE/]NAME",
+    group=INPUT,
+    help="Object in that file.",
+)
+@safe_option("--context-file", default="", group=INPUT, help="Objects and image data for lookups.")
 @safe_option(
     "--namespace",
     default="default",
     show_default=True,
+    metavar="NAME",
+    group=INPUT,
     help="Namespace of the policy.",
 )
 @safe_option(
     "--now",
     callback=time_option,
-    help="The current time (RFC 3339); the machine's by default.",
+    metavar="TIME",
+    group=EVALUATION,
+    help="Current time, in RFC 3339 format [default: system time].",
 )
-@safe_option("--batch", help='Read lines {"expr"} from a file (-: standard input).')
+@safe_option("--batch", group=INPUT, help='Read lines {"expr"} from a file (-: standard input).')
 @_arguments
 def evaluate(arguments: tuple[str, ...], expression: tuple[str, ...], **options: Any) -> int:
     """Evaluate expressions on an object and show their types and values.
@@ -180,7 +194,7 @@ def _batch(lines: Iterable[str], session: CelSession) -> Iterator[str]:
     shell_complete=offering(lambda _: dict(signatures(EXPRESSION_KINDS[0]))),
 )
 def functions(names: tuple[str, ...], kind: str) -> int:
-    """Show the variables and functions that a policy kind knows."""
+    """Show the variables and functions of a policy kind."""
     known = dict(signatures(kind))
     unknown = [name for name in names if name not in known]
     if not names:

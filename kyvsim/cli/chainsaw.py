@@ -9,7 +9,7 @@ from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.command import Command
 from kyvsim.cli.options import colour_option, jobs_option
 from kyvsim.cli.overwriting import refuse_named
-from kyvsim.cli.parameters import PathType, argument, safe_option
+from kyvsim.cli.parameters import EVALUATION, INPUT, OUTPUT, PathType, argument, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -17,10 +17,10 @@ from kyvsim.report.chainsaw_run import chainsaw_ending
 from kyvsim.report.formats import CHAINSAW_FORMATS as FORMATS
 from kyvsim.report.suite_rows import Sight
 
-_HELP = """Run chainsaw tests on a simulated cluster, a fresh one for each.
+_HELP = """Run chainsaw tests on a simulated cluster.
 
-DIR is a folder, searched with its sub-folders, or a test file. Nothing sleeps: time is simulated.
-What cannot be simulated is told as unsupported and never counts as passed.
+DIR is a folder, searched recursively, or a test file. Each test gets a new cluster. Time is
+virtual. Steps that cannot be simulated are reported as unsupported and never count as passed.
 
 \b
     kyvsim chainsaw tests/
@@ -42,8 +42,9 @@ What cannot be simulated is told as unsupported and never counts as passed.
     "--test-file",
     default="",
     metavar="NAME",
-    help="What test files are called, looked for in each DIR itself only; "
-    "without it: chainsaw-test.yaml in and below each DIR.",
+    group=INPUT,
+    help="File name of the tests, searched for directly in each DIR [default: "
+    "chainsaw-test.yaml, in and below each DIR].",
 )
 @safe_option(
     "--config",
@@ -51,8 +52,9 @@ What cannot be simulated is told as unsupported and never counts as passed.
     default="",
     type=PathType(),
     metavar="FILE",
-    help="A chainsaw Configuration; without it: .chainsaw.yaml of the working folder, "
-    "else the nearest one in or above each DIR.",
+    group=INPUT,
+    help="Chainsaw Configuration [default: .chainsaw.yaml in the working folder, or the "
+    "nearest in or above each DIR].",
 )
 @safe_option(
     "--install",
@@ -60,15 +62,17 @@ What cannot be simulated is told as unsupported and never counts as passed.
     type=PathType(words=("helm", "ci")),
     default="ci",
     show_default=True,
-    help="How Kyverno is installed: by its Helm chart with its own values (helm), as for its "
-    "end-to-end tests (ci), or with the values in FILE.",
+    group=EVALUATION,
+    help="Kyverno installation: `helm` (chart defaults), `ci` (as in its end-to-end tests) "
+    "or a values FILE.",
 )
 @formats_option(FORMATS)
-@safe_option("--fail-only", is_flag=True, help="Show failed tests only.")
+@safe_option("--fail-only", is_flag=True, group=OUTPUT, help="Show only failed tests.")
 @safe_option(
     "--timeline",
     is_flag=True,
-    help="Show what happened in each cluster, and when.",
+    group=OUTPUT,
+    help="Show the events of each cluster over time.",
 )
 @walking_options
 @colour_option
@@ -96,7 +100,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         (path, FORMATS[name].media, FORMATS[name].write(report, sight))
         for name, path in chosen.files
     )
-    coloured = sight._replace(colours=shows_colours(unwanted=options["remove_color"]))
+    coloured = sight._replace(colours=shows_colours())
     write_out(FORMATS[chosen.shown].write(report, coloured), FORMATS[chosen.shown].media)
     say_left_out(report.left_out, options)
     ending = chainsaw_ending(report)

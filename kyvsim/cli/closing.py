@@ -54,7 +54,7 @@ def close(ending: Ending, *, on_stdout: bool, closing: ClosingLook | None = None
 def _remark_lines(remarks: Iterable[Diagnostic]) -> Iterator[str]:
     """Yield the lines of remarks; a file that has changed or gone since has none of its own."""
     width = shown_width(sys.stderr)
-    sheet = sheet_of(Look(colours=shows_colours(unwanted=False, on=sys.stderr), width=width))
+    sheet = sheet_of(Look(colours=shows_colours(sys.stderr), width=width))
     for file, some in itertools.groupby(remarks, key=_file_of):
         lines = _lines_of(file)
         for one in some:

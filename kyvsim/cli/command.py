@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kyvsim.cli.commands import CONFIG_HELP
-from kyvsim.cli.parameters import SWITCHED_OFF, Option, PathType, is_flag
+from kyvsim.cli.parameters import SECTIONS, SWITCHED_OFF, Option, PathType, is_flag
 from kyvsim.cli.settings import CONFIG, NoConfig
 
 _TRUE = frozenset({"true", "t", "1"})
@@ -48,6 +48,20 @@ class Command(click.Command):
                 )
             )
         self.params.append(NoConfig(reads_settings=reads_settings))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in their sections."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                sections.setdefault(getattr(parameter, "group", ""), []).append(record)
+        for title in (*SECTIONS, ""):
+            if title in sections:
+                with formatter.section(
+                    title or ("Other options" if len(sections) > 1 else "Options")
+                ):
+                    formatter.write_dl(sections[title])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments, which may be spelled as in Go."""

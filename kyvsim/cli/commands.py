@@ -13,35 +13,36 @@ from kyvsim.model.diagnostic import nearest
 COMMAND_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "Evaluate policies": {
-            "apply": "Apply policies to resources and show what they do.",
-            "explain": "Show how policies come to what they say of resources, step by step.",
-            "diff": "Show what two sets of policies say otherwise of the same resources.",
-            "simulate": "Play policies on a simulated cluster and show what happens, and when.",
-            "report": "Show what partial reports of spread runs make up.",
+            "apply": "Evaluate policies on resources and show the results.",
+            "explain": "Explain step by step why each rule passed, failed or was skipped.",
+            "diff": "Compare the results of two policy sets on the same resources.",
+            "simulate": "Run policies on a simulated cluster and show what happens over time.",
+            "report": "Merge or summarize reports of distributed runs.",
         },
         "Test policies": {
-            "test": "Run tests of policies: manifests that say what policies are expected to do.",
+            "test": "Run policy tests (kyverno-test.yaml).",
             "chainsaw": "Run chainsaw tests on a simulated cluster.",
-            "examples": "Make small manifests that pass and fail each rule, to begin tests with.",
+            "examples": "Generate small manifests that pass and fail each rule.",
         },
         "Check and convert policies": {
-            "lint": "Check policies without resources and show all that is wrong with them.",
-            "rule": "Show what the code of a remark means, with a bad and a good example.",
-            "equal": "Compare two sets of policies by cases made of what they mention.",
-            "migrate": "Convert policies with rules to policies in CEL.",
+            "lint": "Check policies for errors, without resources.",
+            "rule": "Explain a diagnostic code, with examples.",
+            "equal": "Test whether two policy sets behave the same, using generated cases.",
+            "migrate": "Convert ClusterPolicies to CEL policies.",
         },
         "Expressions": {
-            "jp": "Work with JMESPath expressions as policies use them.",
-            "cel": "Work with CEL expressions as Kyverno's policy kinds use them.",
+            "jp": "Parse and evaluate JMESPath expressions with Kyverno's functions.",
+            "cel": "Check and evaluate CEL expressions with Kyverno's libraries.",
         },
         "Editors and browsers": {
-            "lsp": "Speak the Language Server Protocol, for editors.",
-            "playground": "Serve a local web page for trying policies out.",
-            "schema": "Print the JSON Schema of a kind of file, for editors.",
+            "lsp": "Start the language server for editors.",
+            "playground": "Start a local web playground.",
+            "schema": "Print the JSON Schema of a resource kind.",
         },
         "This program": {
-            "completion": "Print the script by which a shell completes words.",
-            "config": "Show what a configuration and variables set, and from where.",
+            "help": "Show the help of a command.",
+            "completion": "Print a shell completion script.",
+            "config": "Show effective settings and where each comes from.",
             "man": "Print the manual page.",
             "version": "Show the version.",
         },
@@ -52,11 +53,11 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
     {name: text for group in COMMAND_GROUPS.values() for name, text in group.items()}
 )
 """Commands and what they do."""
-PURPOSE = "Evaluate Kyverno policies offline: verdicts, mutated and generated resources."
+PURPOSE = "Evaluate Kyverno policies offline: results, mutated and generated resources."
 PREFIX = "KYVSIM"
 """How variables begin that set parameters, or name a configuration."""
-CONFIG_HELP = "Read settings from this file instead of a discovered .kyvsim.yaml."
-NO_CONFIG_HELP = "Do not read a configuration file."
+CONFIG_HELP = "Read settings from FILE instead of a discovered .kyvsim.yaml."
+NO_CONFIG_HELP = "Ignore configuration files."
 COMPLETION = "_KYVSIM_COMPLETE"
 """The variable by which a shell asks click how a word may go on."""
 _ELSEWHERE: Mapping[str, str] = MappingProxyType({"test": "suite"})

@@ -11,7 +11,7 @@ from kyvsim.cli.parameters import argument
 from kyvsim.cli.streams import write_out
 
 _SHELLS = ("bash", "zsh", "fish")
-_HELP = """Print the script by which a shell completes commands, options and files.
+_HELP = """Print a shell completion script.
 
 \b
     kyvsim completion bash > ~/.local/share/bash-completion/completions/kyvsim

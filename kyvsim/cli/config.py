@@ -12,6 +12,7 @@ from kyvsim.cli.command import Command
 from kyvsim.cli.commands import COMMANDS
 from kyvsim.cli.exit_status import OK, UNUSABLE
 from kyvsim.cli.parameters import (
+    OUTPUT,
     Settable,
     argument,
     is_flag,
@@ -34,12 +35,12 @@ from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import safe_line
 
-_HELP = """Show what is set for commands outside of their lines, and where.
+_HELP = """Show effective settings and where each comes from.
 
-COMMAND is the name of a command; without it all are shown. Settings are those of .kyvsim.yaml or of
-[tool.kyvsim] in pyproject.toml, in this folder or above it, and of variables such as
-KYVSIM_APPLY_STRICT and KYVSIM_STRICT. A file that --config or KYVSIM_CONFIG names may set all of
-them; one that is discovered decides neither what runs nor what is written outside of its folder.
+Without COMMAND, the settings of all commands are shown. They come from .kyvsim.yaml, from
+[tool.kyvsim] in pyproject.toml, in this folder or a parent folder, and from environment variables
+such as KYVSIM_APPLY_STRICT and KYVSIM_STRICT. A file named by --config or KYVSIM_CONFIG may set any
+option; a discovered file may not start programs or write outside of its folder.
 
 \b
     kyvsim config
@@ -61,7 +62,7 @@ class _Held(NamedTuple):
     "config",
     cls=Command,
     help=_HELP,
-    epilog="Exit status: 0, or 2 where something is set that cannot be meant.",
+    epilog="Exit status: 0 on success, 2 if a setting is invalid.",
 )
 @argument(
     "words",
@@ -69,16 +70,19 @@ class _Held(NamedTuple):
     metavar="[COMMAND]...",
     shell_complete=offering(lambda ctx: (" ".join(words_of(one)) for one in command_contexts(ctx))),
 )
-@safe_option("--all", "every", is_flag=True, help="Show what is not set, too.")
+@safe_option(
+    "--all", "every", is_flag=True, group=OUTPUT, help="Also show options that are not set."
+)
 @safe_option(
     "-o",
     "--output-format",
     type=click.Choice(("text", "json")),
     default="text",
     show_default=True,
-    help="How it is printed.",
+    group=OUTPUT,
+    help="Output format.",
 )
-@safe_option("--schema", is_flag=True, help="Print the JSON Schema of configurations.")
+@safe_option("--schema", is_flag=True, group=OUTPUT, help="Print the JSON Schema of .kyvsim.yaml.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim config` and return its exit status."""

@@ -12,7 +12,7 @@ from kyvsim.cli.closing import close, say_remarks
 from kyvsim.cli.command import Command
 from kyvsim.cli.input_options import check_inputs, input_options_of, inputs_of, stdin_for
 from kyvsim.cli.options import colour_option, refused_options, split_at_commas, strict_option
-from kyvsim.cli.parameters import safe_option
+from kyvsim.cli.parameters import OUTPUT, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out
@@ -22,10 +22,10 @@ from kyvsim.report.formats import DIFF_FORMATS as FORMATS
 from kyvsim.report.look import Look
 from kyvsim.report.progress import waiting
 
-_HELP = """Show what two sets of policies say otherwise of the same resources.
+_HELP = """Compare the results of two policy sets on the same resources.
 
-OLD and NEW are files or folders of policies, several with commas between them. With one set alone,
-NEW is the same with what is supposed (--as, --operation and their like), OLD is without.
+OLD and NEW are files or folders of policies, separated by commas if there are several. Without NEW,
+the same policies are evaluated again with the request options (--as, --operation, ...) applied.
 
 \b
     kyvsim diff policies/ ../main/policies/ --resource manifests/
@@ -39,19 +39,21 @@ NEW is the same with what is supposed (--as, --operation and their like), OLD is
     cls=Command,
     go_spelling=True,
     help=_HELP,
-    epilog="Exit status: 0 nothing differs, 1 something does, 2 some input could not be used.",
+    epilog="Exit status: 0 no differences, 1 some results differ, 2 some input could not be used.",
 )
 @input_options_of("OLD NEW")
 @formats_option(FORMATS)
 @safe_option(
     "--messages",
     is_flag=True,
-    help="Count other words of the same verdict as a difference, too.",
+    group=OUTPUT,
+    help="Also report results whose message changed.",
 )
 @safe_option(
     "--detailed-results",
     is_flag=True,
-    help="Show verdicts without a fault one by one, too.",
+    group=OUTPUT,
+    help="Also list results that are not failures one by one.",
 )
 @strict_option
 @colour_option
@@ -86,7 +88,7 @@ def _written(
     name: str, found: Comparison, options: Mapping[str, Any], *, is_shown: bool = False
 ) -> Iterator[str]:
     format_ = FORMATS[name]
-    colours = is_shown and format_.for_people and shows_colours(unwanted=options["remove_color"])
+    colours = is_shown and format_.for_people and shows_colours()
     look = Look(colours=colours, detailed=options["detailed_results"])
     yield from format_.write(found, look)
     if format_.for_people and not is_shown:

@@ -14,7 +14,17 @@ from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_tests
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option, time_option
 from kyvsim.cli.overwriting import reader_of
-from kyvsim.cli.parameters import Effect, PathType, argument, option, safe_option
+from kyvsim.cli.parameters import (
+    EVALUATION,
+    INPUT,
+    OUTPUT,
+    REQUEST,
+    Effect,
+    PathType,
+    argument,
+    option,
+    safe_option,
+)
 from kyvsim.cli.report_files import (
     Chosen,
     ReportFiles,
@@ -28,11 +38,11 @@ from kyvsim.report.equality import Equality
 from kyvsim.report.formats import EQUAL_FORMATS as FORMATS
 from kyvsim.report.progress import waiting
 
-_HELP = """Compare two sets of policies by cases made of what they mention.
+_HELP = """Test whether two policy sets behave the same, using generated cases.
 
-OLD and NEW are files or folders, or - for standard input: say, a ClusterPolicy and the
-ValidatingPolicy that is to take its place. Objects and requests are made of what either of them
-looks at, and of the manifests that are given; both answer all of them.
+OLD and NEW are files, folders or - for standard input, such as a ClusterPolicy and the
+ValidatingPolicy that replaces it. Objects and requests are derived from the fields that either of
+them reads and from the manifests given; both policy sets are evaluated on all of them.
 
 \b
     kyvsim equal require-labels.yaml require-labels-vpol.yaml
@@ -56,7 +66,8 @@ _SECONDS = 8
     "--resource",
     "--resources",
     effect=Effect.NONE,
-    help="Manifests to try, too, as they are and changed.",
+    group=INPUT,
+    help="Manifests to derive cases from. Repeatable.",
     paths=True,
 )
 @list_option(
@@ -64,7 +75,8 @@ _SECONDS = 8
     "--exception",
     "--exceptions",
     effect=Effect.NONE,
-    help="Policy exceptions, of either group.",
+    group=INPUT,
+    help="PolicyExceptions for either policy set. Repeatable.",
     paths=True,
 )
 @safe_option(
@@ -72,40 +84,48 @@ _SECONDS = 8
     "--values-file",
     default="",
     type=PathType(),
-    help="Values for the policies' variables.",
+    group=INPUT,
+    help="Values file for variables in policies.",
 )
 @safe_option(
     "-u",
     "--userinfo",
     default="",
     type=PathType(),
-    help="File that says who sends the requests.",
+    group=REQUEST,
+    help="File with the requesting user's identity.",
 )
 @safe_option(
     "--context-file",
     default="",
     type=PathType(),
-    help="Context data for CEL policies.",
+    group=INPUT,
+    help="Data for context lookups of CEL policies.",
 )
 @list_option(
     "--crd-paths",
     "--crd-path",
     effect=Effect.NONE,
-    help="Definitions of custom resources.",
+    group=INPUT,
+    help="CustomResourceDefinitions. Repeatable.",
     paths=True,
 )
-@seconds_option(_SECONDS, "Stop making cases after this time: what is left is not covered.")
+@seconds_option(_SECONDS, "Time limit in seconds; what is left is reported as not covered.")
 @safe_option(
     "--max-cases",
     type=click.IntRange(1),
     default=_CASES,
     show_default=True,
-    help="Stop after so many cases, too.",
+    metavar="N",
+    group=EVALUATION,
+    help="Maximum number of cases.",
 )
 @safe_option(
     "--now",
     callback=time_option,
-    help="The current time (RFC 3339) for policies; the machine's by default.",
+    metavar="TIME",
+    group=EVALUATION,
+    help="Current time for policies, in RFC 3339 format [default: system time].",
 )
 @formats_option(FORMATS)
 @option(
@@ -114,13 +134,15 @@ _SECONDS = 8
     default="",
     metavar="DIR",
     type=PathType(is_written=True),
-    help="Write the cases that matter, with a kyverno-test.yaml for either side.",
+    group=OUTPUT,
+    help="Write the decisive cases to this folder, with a kyverno-test.yaml for each policy set.",
 )
 @option(
     "--force",
     effect=Effect.OVERWRITES,
     is_flag=True,
-    help="Write into a folder that holds files already.",
+    group=OUTPUT,
+    help="Write into a folder that is not empty.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:

@@ -14,7 +14,7 @@ from kyvsim.cli.command import Command
 from kyvsim.cli.golden_files import check_folder, write_in
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.overwriting import reader_of
-from kyvsim.cli.parameters import Effect, PathType, argument, option
+from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option
 from kyvsim.cli.streams import is_terminal, say, stdin_of, write_out
 from kyvsim.model.evidence import Examples
 from kyvsim.report.examples_yaml import examples_ending, missing_text, stream, targets_stream
@@ -22,11 +22,11 @@ from kyvsim.report.log_commands import YAML
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import safe_line
 
-_HELP = """Make the smallest manifests that pass and fail each rule of policies.
+_HELP = """Generate small manifests that pass and fail each rule.
 
-POLICY is a file, a folder or - for standard input. Objects are made of what the policies look at,
-as kyvsim equal makes them; a comment above each says which rule does what. With -o they are written
-with a kyverno-test.yaml that says what the policies do with all of them.
+POLICY is a file, a folder or - for standard input. The manifests are derived from the fields that
+the policies read; a comment above each one gives the results of the rules. With -o they are written
+to a folder, together with a kyverno-test.yaml.
 
 \b
     kyvsim examples require-labels.yaml
@@ -52,29 +52,33 @@ _MANIFEST = "kyverno-test.yaml"
     effect=Effect.WRITES_NEW,
     metavar="DIR",
     type=PathType(is_written=True),
-    help="Write the manifests there, with a test; they are not shown then.",
+    group=OUTPUT,
+    help="Write the manifests and a test to this folder instead of printing them.",
 )
 @list_option(
     "-r",
     "--resource",
     "--resources",
     effect=Effect.NONE,
-    help="Manifests to begin with, too.",
+    group=INPUT,
+    help="Manifests to start from. Repeatable.",
     paths=True,
 )
 @list_option(
     "--crd-paths",
     "--crd-path",
     effect=Effect.NONE,
-    help="Definitions of custom resources.",
+    group=INPUT,
+    help="CustomResourceDefinitions. Repeatable.",
     paths=True,
 )
-@seconds_option(_SECONDS, "Stop making cases of a policy after this time.")
+@seconds_option(_SECONDS, "Time limit per policy, in seconds.")
 @option(
     "--force",
     effect=Effect.OVERWRITES,
     is_flag=True,
-    help="Write into a folder that holds files already.",
+    group=OUTPUT,
+    help="Write into a folder that is not empty.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:

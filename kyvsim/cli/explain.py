@@ -17,14 +17,14 @@ from kyvsim.cli.input_options import (
     with_manifests_named,
 )
 from kyvsim.cli.options import colour_option, refused_options
-from kyvsim.cli.parameters import safe_option
+from kyvsim.cli.parameters import INPUT, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
-from kyvsim.cli.streams import write_out
+from kyvsim.cli.streams import shows_colours, write_out
 from kyvsim.cli.walking import say_left_out
 from kyvsim.model.diagnostic import Severity
 from kyvsim.report.formats import EXPLAIN_FORMATS as FORMATS
 
-_HELP = """Show how policies come to what they say of resources, step by step.
+_HELP = """Explain step by step why each rule passed, failed or was skipped.
 
 POLICY is a file, a folder or - for standard input.
 
@@ -40,17 +40,21 @@ POLICY is a file, a folder or - for standard input.
     cls=Command,
     go_spelling=True,
     help=_HELP,
-    epilog="Exit status: 0 it is explained, 2 some input could not be used.",
+    epilog="Exit status: 0 on success, 2 some input could not be used.",
 )
 @safe_option(
     "--rule",
     default="",
-    help="Only this rule: its name, POLICY/RULE, or a policy.",
+    metavar="NAME",
+    group=INPUT,
+    help="Explain only this rule: RULE, POLICY/RULE or POLICY.",
 )
 @safe_option(
     "--object",
     default="",
-    help="Only this object: NAME, KIND/NAME, NAMESPACE/KIND/NAME.",
+    metavar="NAME",
+    group=INPUT,
+    help="Explain only this object: NAME, KIND/NAME or NAMESPACE/KIND/NAME.",
 )
 @formats_option(FORMATS)
 @input_options
@@ -73,8 +77,10 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     say_left_out(found.run.left_out, options)
     with report_files(chosen, FORMATS) as files:
         objects = tuple(found.objects) if chosen.files else found.objects
-        write_out(written(chosen.shown, objects, options), FORMATS[chosen.shown].media)
-        files.fill(written(name, objects, options) for name, _ in chosen.files)
+        write_out(
+            written(chosen.shown, objects, colours=shows_colours()), FORMATS[chosen.shown].media
+        )
+        files.fill(written(name, objects, colours=False) for name, _ in chosen.files)
     # The explanation shows that no rule matched, not that policies were given as resources.
     later = tuple(one for one in found.run.last_remarks() if one.severity is Severity.ERROR)
     say_remarks(later)

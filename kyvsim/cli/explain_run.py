@@ -45,12 +45,10 @@ def opened(inputs: ApplyInputs, asked: Wanted, stdin: bytes | None) -> Explainin
         return open_explanation(inputs, asked, stdin)
 
 
-def written(
-    name: str, objects: Iterable[ObjectExplanation], options: Mapping[str, Any]
-) -> Iterator[str]:
+def written(name: str, objects: Iterable[ObjectExplanation], *, colours: bool) -> Iterator[str]:
     """Yield explanations of objects as a format writes them, a piece at a time."""
     page = Page(
-        shows_colours(unwanted=options["remove_color"]),
+        colours,
         max(_LEAST_WIDTH, min(shutil.get_terminal_size().columns, _MOST_WIDTH)),
     )
     pieces: Iterator[str] = EXPLAIN_FORMATS[name].write(objects, page)
@@ -71,7 +69,7 @@ def explain_applied(
     inputs, stdin = given
     with report_files(chosen, FORMATS) as reports:
         run = explained_run(opened(inputs, Wanted(), stdin))
-        view = _view(run, options) if chosen.shown == _TEXT else None
+        view = _view(run) if chosen.shown == _TEXT else None
         return show_run(
             run,
             options,
@@ -81,12 +79,12 @@ def explain_applied(
         )
 
 
-def _view(run: Run, options: Mapping[str, Any]) -> Writing:
+def _view(run: Run) -> Writing:
     """Return the explanation in place of the view for people."""
 
     def row(response: EngineResponse) -> str:
         found = run.explained(response)
-        return "".join(written(_TEXT, [found], options)) if found else ""
+        return "".join(written(_TEXT, [found], colours=shows_colours())) if found else ""
 
     return Writing(head=lambda: (), row=row, tail=lambda _: ())
 

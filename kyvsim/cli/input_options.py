@@ -12,6 +12,9 @@ from kyvsim.api.inputs import AS_GIVEN, WhatIf
 from kyvsim.cli.options import budget_of, budget_option, list_option, refuse_urls, time_option
 from kyvsim.cli.overwriting import is_among, paths_of, read_path
 from kyvsim.cli.parameters import (
+    EVALUATION,
+    INPUT,
+    REQUEST,
     Decorator,
     Effect,
     PathType,
@@ -36,8 +39,9 @@ changed_option = option(
     is_flag=False,
     flag_value="HEAD",
     metavar="[REF]",
-    help="Look only at files that git says are otherwise than where this branch left REF (HEAD); "
-    "other resources count as being there already.",
+    group=INPUT,
+    help="Evaluate only files changed since the merge base with REF [default: HEAD]; other "
+    "files are used for lookups only.",
 )
 
 
@@ -63,24 +67,29 @@ what_if_options = combined(
         "as_user",
         default="",
         metavar="USER",
-        help="Who sends the requests, by name.",
+        group=REQUEST,
+        help="User that sends the requests.",
     ),
     safe_option(
         "--as-group",
         multiple=True,
         metavar="GROUP",
-        help="A group of that user; may repeat.",
+        group=REQUEST,
+        help="Group of the --as user. Repeatable.",
     ),
     safe_option(
         "--operation",
         type=click.Choice(_OPERATIONS),
-        help="What is done to the resources.  [default: CREATE, or UPDATE of an --old-resource]",
+        group=REQUEST,
+        help="Operation of the requests [default: CREATE, or UPDATE with --old-resource].",
     ),
     list_option(
         "--old-resource",
         "--old-resources",
         effect=Effect.NONE,
-        help="The resources as they were before: those of the same name are updated.",
+        group=REQUEST,
+        help="Resources before an update; resources of the same name are evaluated as UPDATE"
+        " requests. Repeatable.",
         paths=True,
     ),
     safe_option(
@@ -88,13 +97,16 @@ what_if_options = combined(
         multiple=True,
         callback=_labels,
         metavar="NAMESPACE:KEY=VALUE",
-        help="The labels of a namespace, whatever else says some; may repeat.",
+        group=REQUEST,
+        help="Labels to assume for a namespace; overrides every other source. Repeatable.",
     ),
     list_option(
         "--without-exception",
         "--without-exceptions",
         effect=Effect.NONE,
-        help="Policy exceptions that do not count: NAME or NAMESPACE/NAME, * for all.",
+        metavar="[NAMESPACE/]NAME",
+        group=REQUEST,
+        help="Ignore this PolicyException (* for all). Repeatable.",
     ),
 )
 """Adds the options that suppose something of requests."""
@@ -104,14 +116,23 @@ rendering_options = combined(
     list_option(
         "--helm",
         effect=Effect.RUNS,
-        help="Helm charts, rendered by `helm template`, as resources.",
+        group=INPUT,
+        help="Render this Helm chart with `helm template` and evaluate the output. Repeatable.",
         paths=True,
     ),
-    list_option("--helm-values", effect=Effect.NONE, help="Values for these charts.", paths=True),
+    list_option(
+        "--helm-values",
+        effect=Effect.NONE,
+        group=INPUT,
+        help="Values file for --helm. Repeatable.",
+        paths=True,
+    ),
     list_option(
         "--kustomize",
         effect=Effect.RUNS,
-        help="Kustomizations, rendered by `kustomize build` or `kubectl kustomize`, as resources.",
+        group=INPUT,
+        help="Render this kustomization with `kustomize build` or `kubectl kustomize` and "
+        "evaluate the output. Repeatable.",
         paths=True,
     ),
 )
@@ -139,7 +160,8 @@ _OPTIONS = combined(
         "--resources",
         effect=Effect.NONE,
         shared=True,
-        help="Resource files, folders or - for stdin.",
+        group=INPUT,
+        help="Resources to evaluate: files, folders or - for standard input. Repeatable.",
         paths=True,
     ),
     list_option(
@@ -147,7 +169,8 @@ _OPTIONS = combined(
         "--target-resources",
         effect=Effect.NONE,
         shared=True,
-        help="Existing objects that mutate rules may change on behalf of a resource.",
+        group=INPUT,
+        help="Existing objects that mutate-existing rules may change. Repeatable.",
         paths=True,
     ),
     list_option(
@@ -155,7 +178,8 @@ _OPTIONS = combined(
         "--parameter-resources",
         effect=Effect.NONE,
         shared=True,
-        help="Parameters of Kubernetes' admission policies.",
+        group=INPUT,
+        help="Parameter objects of admission policy bindings. Repeatable.",
         paths=True,
     ),
     list_option(
@@ -164,7 +188,8 @@ _OPTIONS = combined(
         "--exceptions",
         effect=Effect.NONE,
         shared=True,
-        help="Policy exceptions.",
+        group=INPUT,
+        help="PolicyExceptions. Repeatable.",
         paths=True,
     ),
     safe_option(
@@ -173,10 +198,18 @@ _OPTIONS = combined(
         shared=True,
         default="",
         type=PathType(),
-        help="Values for the policies' variables.",
+        group=INPUT,
+        help="Values file for variables in policies.",
     ),
     list_option(
-        "-s", "--set", "set_values", effect=Effect.NONE, shared=True, help="Values as name=value."
+        "-s",
+        "--set",
+        "set_values",
+        effect=Effect.NONE,
+        shared=True,
+        metavar="NAME=VALUE",
+        group=INPUT,
+        help="Value of a variable. Repeatable.",
     ),
     safe_option(
         "-u",
@@ -184,35 +217,40 @@ _OPTIONS = combined(
         shared=True,
         default="",
         type=PathType(),
-        help="File that says who sends the requests.",
+        group=REQUEST,
+        help="File with the requesting user's identity.",
     ),
     safe_option(
         "--context-file",
         shared=True,
         default="",
         type=PathType(),
-        help="Context data for CEL policies.",
+        group=INPUT,
+        help="Data for context lookups of CEL policies.",
     ),
     list_option(
         "--json",
         "json_files",
         effect=Effect.NONE,
         shared=True,
-        help="JSON or YAML files that policies of mode JSON judge.",
+        group=INPUT,
+        help="JSON/YAML payloads for policies in JSON mode. Repeatable.",
         paths=True,
     ),
     list_option(
         "--http-payload",
         effect=Effect.NONE,
         shared=True,
-        help="JSON files with requests that policies of mode HTTP judge.",
+        group=INPUT,
+        help="JSON files with requests for policies in HTTP mode. Repeatable.",
         paths=True,
     ),
     list_option(
         "--envoy-payload",
         effect=Effect.NONE,
         shared=True,
-        help="JSON files with requests that policies of mode Envoy judge.",
+        group=INPUT,
+        help="JSON files with requests for policies in Envoy mode. Repeatable.",
         paths=True,
     ),
     list_option(
@@ -220,7 +258,8 @@ _OPTIONS = combined(
         "--crd-path",
         effect=Effect.NONE,
         shared=True,
-        help="Definitions of custom resources.",
+        group=INPUT,
+        help="CustomResourceDefinitions. Repeatable.",
         paths=True,
     ),
     safe_option(
@@ -228,13 +267,15 @@ _OPTIONS = combined(
         "--exceptions-within-resources",
         shared=True,
         is_flag=True,
-        help="Take policy exceptions out of the resource files too.",
+        group=INPUT,
+        help="Also read PolicyExceptions found in the resource files.",
     ),
     safe_option(
         "--exceptions-within-policies",
         shared=True,
         is_flag=True,
-        help="Take policy exceptions out of the policy files too.",
+        group=INPUT,
+        help="Also read PolicyExceptions found in the policy files.",
     ),
     safe_option(
         "--model",
@@ -242,14 +283,17 @@ _OPTIONS = combined(
         type=click.Choice(_MODELS),
         default=_MODELS[0],
         show_default=True,
-        help="Whose reading of the policies to follow.",
+        group=EVALUATION,
+        help="Kyverno behaviour to emulate.",
     ),
     budget_option,
     safe_option(
         "--now",
         shared=True,
         callback=time_option,
-        help="The current time (RFC 3339) for policies and schedules; the machine's by default.",
+        metavar="TIME",
+        group=EVALUATION,
+        help="Current time for policies and schedules, in RFC 3339 format [default: system time].",
     ),
 )
 
@@ -275,13 +319,15 @@ def input_options_of(metavar: str) -> Decorator:
 _POLICY = list_option(
     "--policy",
     effect=Effect.NONE,
-    help="Policies; the arguments are manifests then, as hooks hand them over.",
+    group=INPUT,
+    help="Policy file or folder; positional arguments are then read as resources. Repeatable.",
     paths=True,
 )
 _SKIP_OTHERS = safe_option(
     "--skip-others",
     is_flag=True,
-    help="Leave out files that hold no manifest, also where they are named, as a hook names them.",
+    group=INPUT,
+    help="Ignore files without manifests even when named explicitly (for pre-commit).",
 )
 
 

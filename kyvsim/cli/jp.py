@@ -14,7 +14,7 @@ from kyvsim.api.system import own_system
 from kyvsim.cli.command import Group
 from kyvsim.cli.exit_status import FAILED, OK, UNUSABLE
 from kyvsim.cli.options import list_option
-from kyvsim.cli.parameters import Effect, argument, offering, safe_option
+from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, argument, offering, safe_option
 from kyvsim.cli.streams import read_stdin, say, write_out
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.jmespath.functions.record import Function
@@ -37,7 +37,7 @@ _JSON_TOKEN: Final = re.compile(r'"(?:\\.|[^"\\]++)*+"|\[\]|\{\}|[][{}:,]|[^][{}
 
 @click.group(cls=Group, context_settings={"max_content_width": 100})
 def jp() -> None:
-    """Work with JMESPath expressions as policies use them."""
+    """Parse and evaluate JMESPath expressions with Kyverno's functions."""
 
 
 command = jp
@@ -46,7 +46,7 @@ command = jp
 @jp.command()
 @argument("names", metavar="[NAME]...", nargs=-1, shell_complete=offering(lambda _: functions()))
 def function(names: tuple[str, ...]) -> int:
-    """Show functions: what they take, what they return, what they do."""
+    """Show the functions with their arguments, results and descriptions."""
     chosen = [record for record in functions().values() if not names or record.name in names]
     write_out(_described(record) for record in sorted(chosen, key=lambda one: one.signature))
     unknown = [name for name in names if name not in functions()]
@@ -56,7 +56,9 @@ def function(names: tuple[str, ...]) -> int:
 
 
 @jp.command()
-@list_option("-f", "--file", effect=Effect.NONE, help="Read an expression from a file.")
+@list_option(
+    "-f", "--file", effect=Effect.NONE, group=INPUT, help="Read an expression from a file."
+)
 @argument("expressions", metavar="[EXPRESSION]...", nargs=-1)
 def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
     """Show the syntax trees of expressions."""
@@ -71,27 +73,32 @@ def parse(file: tuple[str, ...], expressions: tuple[str, ...]) -> int:
 
 
 @jp.command()
-@safe_option("-i", "--input", "source", help="Read the input from a JSON or YAML file.")
-@list_option("-q", "--query", effect=Effect.NONE, help="Read a query from a file.")
+@safe_option(
+    "-i", "--input", "source", group=INPUT, help="Read the input from a JSON or YAML file."
+)
+@list_option("-q", "--query", effect=Effect.NONE, group=INPUT, help="Read a query from a file.")
 @safe_option(
     "-c",
     "--compact",
     is_flag=True,
-    help="Leave out blanks that JSON does not need.",
+    group=OUTPUT,
+    help="Print compact JSON.",
 )
 @safe_option(
     "-u",
     "--unquoted",
     is_flag=True,
-    help="Print a result that is a text without quotes.",
+    group=OUTPUT,
+    help="Print a string result without quotes.",
 )
 @safe_option(
     "--batch",
+    group=INPUT,
     help='Read lines {"expr", "input"} from a file (-: standard input).',
 )
 @argument("queries", metavar="[QUERY]...", nargs=-1)
 def query(queries: tuple[str, ...], query: tuple[str, ...], **options: Any) -> int:
-    """Evaluate queries; stdin has what is missing."""
+    """Evaluate queries on a JSON or YAML input."""
     system = own_system()
     texts = [*queries, *map(read_text, query)]
     source, batch = options["source"], options["batch"]

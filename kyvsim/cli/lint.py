@@ -22,7 +22,7 @@ from kyvsim.cli.options import (
     refuse_urls,
     strict_option,
 )
-from kyvsim.cli.parameters import Effect, PathType, argument, option, safe_option
+from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, stdin_of, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -36,9 +36,9 @@ from kyvsim.report.look import Look, sheet_of
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import counted, safe_line
 
-_HELP = """Check policies without resources and show all that is wrong with them.
+_HELP = """Check policies for errors, without resources.
 
-PATH is a file, a folder or - for standard input.
+PATH is a file, a folder or - for standard input [default: .].
 
 \b
     kyvsim lint policies/
@@ -60,7 +60,8 @@ PATH is a file, a folder or - for standard input.
     "--crd-paths",
     effect=Effect.NONE,
     shared=True,
-    help="Definitions of custom resources.",
+    group=INPUT,
+    help="CustomResourceDefinitions. Repeatable.",
     paths=True,
 )
 @strict_option
@@ -68,18 +69,21 @@ PATH is a file, a folder or - for standard input.
 @safe_option(
     "--skip-others",
     is_flag=True,
-    help="Leave out files that hold no policy, also where they are named, as a hook names them.",
+    group=INPUT,
+    help="Ignore files without policies even when named explicitly (for pre-commit).",
 )
 @option(
     "--fix",
     effect=Effect.OVERWRITES,
     is_flag=True,
-    help="Show what surely can be put right as a diff, and write it.",
+    group=OUTPUT,
+    help="Apply safe fixes and show them as a diff.",
 )
 @safe_option(
     "--diff",
     is_flag=True,
-    help="Show that diff only: exit status 1 where there is one.",
+    group=OUTPUT,
+    help="Show safe fixes as a diff without applying them; exit status 1 if there are any.",
 )
 @changed_option
 @walking_options
@@ -87,7 +91,7 @@ PATH is a file, a folder or - for standard input.
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim lint` and return its exit status."""
     options = extent_of(options, ctx, ("show_ignored",))
-    paths = options["paths"]
+    options["paths"] = paths = options["paths"] or (os.curdir,)
     _check(paths, options, ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
     given = stdin_of({name: options[name] for name in ("paths", "crd_path")}, ctx)
@@ -125,8 +129,6 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 def _check(paths: tuple[str, ...], options: Mapping[str, Any], ctx: click.Context) -> None:
     """Raise UsageError for arguments that do not go together."""
-    if not paths:
-        raise click.UsageError("no policy given: pass files or folders of policies", ctx)
     refuse_urls(paths, ctx)
     if options["fix"] and STDIN in paths:
         text = "--fix writes files, and - is none: --diff shows what would change"
@@ -154,7 +156,7 @@ def _after_fixes(
 def _look() -> Look:
     """Return how what goes to standard output looks, where that is for people."""
     on_terminal = is_terminal(sys.stdout)
-    colours = shows_colours(unwanted=False)
+    colours = shows_colours()
     return Look(colours=colours, width=shown_width(sys.stdout), on_terminal=on_terminal)
 
 

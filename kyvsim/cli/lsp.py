@@ -11,7 +11,7 @@ from kyvsim.api.workspace import Rules
 from kyvsim.cli.command import Command, of_extra
 from kyvsim.cli.exit_status import OK
 from kyvsim.cli.options import list_option, strict_option
-from kyvsim.cli.parameters import Effect, PathType, argument, origin_of
+from kyvsim.cli.parameters import INPUT, Effect, PathType, argument, origin_of
 from kyvsim.cli.settings import read_values, use_settings
 from kyvsim.cli.walking import walking_of, walking_options
 from kyvsim.load.folders import USUAL
@@ -20,11 +20,11 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 if TYPE_CHECKING:
     from kyvsim.lsp.session import Settings
 
-_HELP = """Speak the Language Server Protocol over standard input and output, for editors.
+_HELP = """Start the language server for editors, on standard input and output.
 
-What lint finds is shown as one types, with what puts it right; fields, operators and functions are
-completed and explained; tests and exceptions lead to the policies that they name. PATH is what is
-looked at beside what is open, by default the folders of the editor.
+It shows the diagnostics of `kyvsim lint` with quick fixes, completes and explains fields, operators
+and functions, and links tests and exceptions to their policies. PATH adds files to the open ones
+[default: the folders of the editor].
 
 \b
     kyvsim lsp
@@ -45,7 +45,8 @@ _PATHS: Final = frozenset({"paths", "crd_path", "exception"})
     "--exceptions",
     effect=Effect.NONE,
     shared=True,
-    help="Policy exceptions.",
+    group=INPUT,
+    help="PolicyExceptions. Repeatable.",
     paths=True,
 )
 @list_option(
@@ -53,7 +54,8 @@ _PATHS: Final = frozenset({"paths", "crd_path", "exception"})
     "--crd-paths",
     effect=Effect.NONE,
     shared=True,
-    help="Definitions of custom resources.",
+    group=INPUT,
+    help="CustomResourceDefinitions. Repeatable.",
     paths=True,
 )
 @strict_option

@@ -16,7 +16,16 @@ from kyvsim.cli.golden_files import check_place, write_files
 from kyvsim.cli.options import list_option, refuse_urls, seconds_option
 from kyvsim.cli.output_files import file_name
 from kyvsim.cli.overwriting import reader_of, refuse_existing, refuse_read
-from kyvsim.cli.parameters import Effect, PathType, argument, option, safe_option
+from kyvsim.cli.parameters import (
+    EVALUATION,
+    INPUT,
+    OUTPUT,
+    Effect,
+    PathType,
+    argument,
+    option,
+    safe_option,
+)
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import OutputError, is_terminal, say, stdin_of, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -30,11 +39,11 @@ from kyvsim.report.migrate_text import ending_of
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import safe_line
 
-_HELP = """Convert ClusterPolicies and Policies to Kyverno's policies in CEL.
+_HELP = """Convert ClusterPolicies to CEL policies.
 
-Each rule is converted, converted with conditions, or not converted: why, where, and what to do is
-said of each. PATH is a file, a folder or - for standard input. Nothing in a cluster is touched
-(kyverno migrate, which rewrites stored objects, is something else).
+Each rule is reported as converted, converted with conditions, or not converted, with the reason and
+a remedy. POLICY is a file, a folder or - for standard input. This command does not access a
+cluster; it is not related to `kyverno migrate`, which rewrites stored objects.
 
 \b
     kyvsim migrate policies/require-labels.yaml
@@ -48,8 +57,8 @@ _AUTO = "auto"
     "migrate",
     cls=Command,
     help=_HELP,
-    epilog="Exit status: 0 all converted, 1 a rule was not, or --check shows a difference or "
-    "not enough, 2 some input could not be used.",
+    epilog="Exit status: 0 all rules were converted, 1 a rule was not, or --check found a "
+    "difference or was inconclusive, 2 some input could not be used.",
 )
 @argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
 @option(
@@ -58,38 +67,49 @@ _AUTO = "auto"
     effect=Effect.WRITES_NEW,
     metavar="DIR",
     type=PathType(is_written=True),
-    help="Write a file for each policy there, below the same folders as it was found in, all or "
-    "none; the policies are not shown then.",
+    group=OUTPUT,
+    help="Write each policy to a file in this folder, with the folder structure of the "
+    "input, instead of printing it. All or no files are written.",
 )
 @safe_option(
     "--kind",
     type=click.Choice((_AUTO, *MADE_KINDS)),
     default=_AUTO,
     show_default=True,
-    help="Convert only what becomes policies of this kind; auto: whatever rules become.",
+    group=INPUT,
+    help="Convert only rules that become policies of this kind.",
 )
 @safe_option(
     "--partial",
     is_flag=True,
-    help="Also write policies of which some rules cannot be converted, without those rules, and "
-    "policies for which a counterexample was found.",
+    group=EVALUATION,
+    help="Also write policies without the rules that cannot be converted, and policies with "
+    "a counterexample.",
 )
 @safe_option(
     "--check",
     is_flag=True,
-    help="Compare each policy with what becomes of it, by cases, as kyvsim equal does. Without it "
-    "only a few cases are tried, and what they do not show is not checked.",
+    group=EVALUATION,
+    help="Compare each policy with its conversion as `kyvsim equal` does. Without it, only a"
+    " few cases are tried.",
 )
 @list_option(
     "-r",
     "--resource",
     "--resources",
     effect=Effect.NONE,
-    help="With --check, manifests to try, too.",
+    group=INPUT,
+    help="Manifests for --check to derive cases from. Repeatable.",
     paths=True,
 )
-@seconds_option(_SECONDS, "With --check, stop making cases of a policy after this time.")
-@option("--force", effect=Effect.OVERWRITES, is_flag=True, help="Overwrite files.")
+@seconds_option(_SECONDS, "Time limit of --check per policy, in seconds.")
+@option(
+    "--force",
+    effect=Effect.OVERWRITES,
+    is_flag=True,
+    group=OUTPUT,
+    help="Overwrite existing files.",
+)
 @formats_option(FORMATS, short=False)
 @walking_options
 @click.pass_context

@@ -10,6 +10,10 @@ import click
 from click.core import ParameterSource
 
 from kyvsim.cli.parameters import (
+    DISTRIBUTED,
+    OUTPUT,
+    PERFORMANCE,
+    STATUS,
     Decorator,
     Effect,
     PathType,
@@ -43,8 +47,8 @@ _ONLINE = (
 """Flags of the reference that need a server: whether they are bare, and what to do without."""
 
 _NEEDLESS = (
-    (("--continue-on-fail",), True, "kyvsim always goes on after an error: leave it out"),
-    (("--v", "-v"), False, "kyvsim has no log to make longer: leave it out"),
+    (("--continue-on-fail",), True, "kyvsim always continues after an error: remove this option"),
+    (("--v", "-v"), False, "kyvsim writes no log: remove this option"),
 )
 """Flags of the reference that would change nothing here."""
 
@@ -53,24 +57,53 @@ strict_option = safe_option(
     "--strict",
     shared=True,
     is_flag=True,
-    help="Count warnings about input as errors, with exit status 2.",
+    group=STATUS,
+    help="Treat warnings about input as errors (exit status 2).",
 )
 fail_on_option = safe_option(
     "--fail-on",
     shared=True,
     type=click.Choice(SEVERITIES, case_sensitive=False),
-    help="Count failures only of policies of this severity or a higher one, and of those "
-    "without severity; others are shown.",
+    group=STATUS,
+    help="Fail only for policies of this severity or higher, or without a severity; other "
+    "failures are still shown.",
 )
-colour_option = safe_option(
-    "--remove-color", shared=True, is_flag=True, help="Print without colours."
+
+
+def _set_colour(ctx: click.Context, _: click.Parameter, value: str | bool) -> str | bool:
+    if value in {"always", "never", True}:
+        ctx.color = value == "always"
+    return value
+
+
+colour_option = combined(
+    safe_option(
+        "--color",
+        shared=True,
+        type=click.Choice(("auto", "always", "never")),
+        default="auto",
+        callback=_set_colour,
+        group=OUTPUT,
+        help="When to use colours [default: auto, on a terminal].",
+    ),
+    # What the reference calls it.
+    safe_option(
+        "--remove-color",
+        shared=True,
+        is_flag=True,
+        hidden=True,
+        callback=_set_colour,
+        help="Same as --color never.",
+    ),
 )
 warn_status_option = safe_option(
     "--warn-exit-code",
     shared=True,
     type=click.IntRange(0, 255),
     default=0,
-    help="Exit status when there are warnings and nothing worse.",
+    metavar="N",
+    group=STATUS,
+    help="Exit status if there are warnings but no failures.",
 )
 jobs_option = safe_option(
     "-j",
@@ -78,7 +111,9 @@ jobs_option = safe_option(
     shared=True,
     type=click.IntRange(0),
     default=0,
-    help="Processes at once; 0: as many as processors, where it is worth it.",
+    metavar="N",
+    group=PERFORMANCE,
+    help="Number of worker processes (0: one per CPU, for large inputs).",
 )
 extent_options = combined(
     safe_option(
@@ -86,19 +121,22 @@ extent_options = combined(
         "--quiet",
         shared=True,
         is_flag=True,
-        help="Show only what fails.",
+        group=OUTPUT,
+        help="Show only failures.",
     ),
     safe_option(
         "--verbose",
         shared=True,
         is_flag=True,
-        help="Show what was looked at and what was left out, and what passes, too.",
+        group=OUTPUT,
+        help="Also show passed rules, input files and ignored files.",
     ),
     safe_option(
         "--statistics",
         shared=True,
         is_flag=True,
-        help="Show only how many there are of each.",
+        group=OUTPUT,
+        help="Print only counts.",
     ),
 )
 """Options on how much is shown; `extent_of` reads them."""
@@ -144,7 +182,9 @@ budget_option = list_option(
     "--budget",
     effect=Effect.NONE,
     shared=True,
-    help="Most steps of evaluation, as rule=N, resource=N or run=N; 0 for as many as it takes.",
+    metavar="NAME=N",
+    group=PERFORMANCE,
+    help="Limit evaluation steps (rule=N, resource=N, run=N; 0: unlimited). Repeatable.",
 )
 """For commands that evaluate policies; `budget_of` reads it."""
 
@@ -173,13 +213,14 @@ def seconds_option(usual: int, text: str) -> Decorator:
             default=usual,
             show_default=True,
             metavar="N",
+            group=PERFORMANCE,
             help=text,
         ),
         _refused(("--budget",), False, _STEPS_ARE_NO_TIME),
     )
 
 
-_STEPS_ARE_NO_TIME = "--budget bounds steps of evaluation; here it is --seconds N that bounds time"
+_STEPS_ARE_NO_TIME = "--budget limits evaluation steps; use --seconds N to limit time here"
 
 
 def time_option(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
@@ -261,14 +302,16 @@ fleet_options = combined(
         "--engine",
         effect=Effect.RUNS,
         type=click.Choice(("processes", "dask")),
-        help="Spread the work: over --jobs processes, or over the workers of a --scheduler.",
+        group=DISTRIBUTED,
+        help="Distribute the run over --jobs processes or over the workers of a Dask --scheduler.",
     ),
     option(
         "--scheduler",
         effect=Effect.CONNECTS,
         default="",
         metavar="ADDRESS",
-        help="The scheduler of dask.",
+        group=DISTRIBUTED,
+        help="Address of the Dask scheduler.",
     ),
     option(
         "--partials",
@@ -276,26 +319,34 @@ fleet_options = combined(
         default="",
         metavar="PATH",
         type=PathType(is_written=True),
-        help="Folder or URL for partial reports, written as they come; shows counts only.",
+        group=DISTRIBUTED,
+        help="Write partial reports to this folder or URL and print only counts.",
     ),
     safe_option(
         "--partials-format",
         type=click.Choice(("jsonl", "parquet")),
-        help="How partial reports are written.  [default: jsonl]",
+        group=DISTRIBUTED,
+        help="Format of the partial reports [default: jsonl].",
     ),
     option(
-        "--resume", effect=Effect.OVERWRITES, is_flag=True, help="Go on with what is in --partials."
+        "--resume",
+        effect=Effect.OVERWRITES,
+        is_flag=True,
+        group=DISTRIBUTED,
+        help="Continue an interrupted run from its --partials.",
     ),
     safe_option(
         "--cluster-per",
         type=click.Choice(("file", "folder", "all")),
-        help="Which files are dumps of one cluster, whose objects rules see.  [default: file]",
+        group=DISTRIBUTED,
+        help="How input files are grouped into clusters for lookups [default: file].",
     ),
     safe_option(
         "--piece-size",
         callback=_bytes,
         metavar="SIZE",
-        help="How much of a large file makes a task.  [default: 8MB]",
+        group=DISTRIBUTED,
+        help="Split large files into tasks of this size [default: 8MB].",
     ),
 )
 """Adds the options that spread a run."""

@@ -1,6 +1,7 @@
 """Options and arguments of commands: click's, with what a configuration has to know of them."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from types import MappingProxyType
@@ -105,15 +106,44 @@ class _Settable(click.Parameter):
         return (value,) if takes_several(self) else value
 
 
+INPUT = "Input"
+REQUEST = "Request"
+EVALUATION = "Evaluation"
+OUTPUT = "Output"
+STATUS = "Exit status"
+PERFORMANCE = "Performance"
+DISTRIBUTED = "Distributed runs"
+COVERAGE = "Coverage and mutation testing"
+SECTIONS = (INPUT, REQUEST, EVALUATION, OUTPUT, STATUS, COVERAGE, PERFORMANCE, DISTRIBUTED)
+"""The sections of options in the help of a command, in this order; the rest comes last."""
+
+
 class Option(_Settable, click.Option):
-    """An option; its keys in a configuration are its long spellings."""
+    """An option; its keys in a configuration are its long spellings.
+
+    `group` is the section of the help that lists it.
+    """
+
+    def __init__(self, *arguments: Any, group: str = "", **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.group = group
 
     @property
     def keys(self) -> tuple[str, ...]:
         """What it is called in a configuration; empty where it cannot be set there."""
-        if self.hidden or not self.expose_value:
+        if not self.expose_value:
             return ()
         return tuple(name[2:] for name in self.opts if name.startswith("--"))
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the spelling and the text for the help, without aliases of the long spelling."""
+        record = super().get_help_record(ctx)
+        if record is None:
+            return None
+        names, text = record
+        for alias in [name for name in self.opts if name.startswith("--")][1:]:
+            names = re.sub(rf", {alias}(?![\w-])", "", names)
+        return names, text
 
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
@@ -144,6 +174,8 @@ class PathType(StringParamType):
     `words` are values that are not paths; `offered` are the words that shells offer in its place;
     `is_written` says that it is where something goes.
     """
+
+    name = "path"
 
     def __init__(
         self,

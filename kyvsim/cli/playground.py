@@ -11,11 +11,11 @@ from kyvsim.cli.exit_status import OK, TERMINATED, Interrupted
 from kyvsim.cli.parameters import safe_option
 from kyvsim.cli.streams import say
 
-_HELP = """Serve a page of this machine on which policies are tried while one types.
+_HELP = """Start a local web playground.
 
-Policies, resources, values and exceptions stand beside what comes of them: verdicts, changes,
-generated objects, why, and what happens on a simulated cluster. Nothing but what is typed is read,
-and nothing is kept: a link holds all of it.
+The page shows policies, resources, values and exceptions next to their results: verdicts,
+mutations, generated objects, explanations, and a simulation. It reads no
+files and stores nothing; a link contains all of the input.
 
 \b
     kyvsim playground
@@ -35,9 +35,10 @@ _PORT: Final = 8420
     type=click.IntRange(0, 65535),
     default=_PORT,
     show_default=True,
-    help="Port of this machine; 0 for any that is free.",
+    metavar="N",
+    help="Local port (0: any free port).",
 )
-@safe_option("--no-open", is_flag=True, help="Do not open the page in a browser.")
+@safe_option("--no-open", is_flag=True, help="Do not open a browser.")
 def command(**options: Any) -> int:
     """Run `kyvsim playground` and return its exit status."""
     with of_extra("playground"):

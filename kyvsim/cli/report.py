@@ -15,7 +15,7 @@ from kyvsim.cli.options import (
     strict_option,
     warn_status_option,
 )
-from kyvsim.cli.parameters import Effect, argument, bad_value, safe_option
+from kyvsim.cli.parameters import OUTPUT, Effect, argument, bad_value, safe_option
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import Store
@@ -25,7 +25,7 @@ from kyvsim.report.look import Show
 
 @click.group(cls=Group)
 def report() -> None:
-    """Show what partial reports make up: folders or URLs that `apply --partials` has written."""
+    """Merge or summarize partial reports written by `apply --partials`."""
 
 
 command = report
@@ -42,18 +42,21 @@ _REST = MappingProxyType(
     type=click.Choice(WHOLE, case_sensitive=False),
     default=WHOLE[0],
     show_default=True,
-    help="How it is printed.",
+    group=OUTPUT,
+    help="Output format.",
 )
 @safe_option(
     "--detailed-results",
     is_flag=True,
-    help="Show passed and skipped rules too.",
+    group=OUTPUT,
+    help="Also show passed and skipped rules.",
 )
 @safe_option(
     "--show",
     type=click.Choice((Show.CHANGES.value, Show.OBJECTS.value)),
-    help="How the view tells them: with reasons, once where they are alike (changes), or each "
-    "in a line or two (objects). Default: changes.",
+    group=OUTPUT,
+    help="Detail: `changes` groups identical findings with reasons, `objects` prints a line "
+    "per result [default: changes].",
 )
 @strict_option
 @fail_on_option
@@ -61,24 +64,28 @@ _REST = MappingProxyType(
 @colour_option
 @_folders
 def merge(partials: tuple[str, ...], **options: Any) -> int:
-    """Show all that partial reports make up, as `apply` shows a run.
+    """Merge partial reports and show them as `apply` shows a run.
 
-    PARTIALS are folders or URLs that `apply --partials` has written, of one run or of several with
-    the same policies and options. What two of them tell of one file counts once.
+    PARTIALS are folders or URLs written by `apply --partials`, of one run or of several runs with
+    the same policies and options. Duplicate reports of a file are counted once.
     """
     return _shown(partials, options, whole_of)
 
 
-@report.command(short_help="Count what partial reports hold.")
+@report.command(short_help="Count the results in partial reports.")
 @list_option(
-    "--by", effect=Effect.NONE, help="What to count by: some of cluster, namespace, policy, rule."
+    "--by",
+    effect=Effect.NONE,
+    group=OUTPUT,
+    help="Group by cluster, namespace, policy or rule. Repeatable.",
 )
 @safe_option(
     "--output-format",
     type=click.Choice(WHOLE, case_sensitive=False),
     default=WHOLE[0],
     show_default=True,
-    help="How they are printed.",
+    group=OUTPUT,
+    help="Output format.",
 )
 @strict_option
 @fail_on_option

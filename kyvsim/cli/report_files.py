@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple, Self
 import click
 
 from kyvsim.cli.overwriting import refuse_overwriting
-from kyvsim.cli.parameters import Decorator, Effect, PathType, bad_value, option
+from kyvsim.cli.parameters import OUTPUT, Decorator, Effect, PathType, bad_value, option
 from kyvsim.cli.streams import OutputError
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.diagnostic import likely
@@ -31,15 +31,17 @@ class Chosen(NamedTuple):
 
 def formats_option(known: Iterable[str], *, short: bool = True) -> Decorator:
     """Return the option that `chosen_formats` reads, for the formats that a command knows."""
-    other = " (Of apply, -o is another option: --output.)" if short else ""
+    other = " (In `apply`, -o is --output.)" if short else ""
     return option(
         *(("-o",) if short else ()),
         "--output-format",
+        "--format",
         effect=Effect.WRITES_FILE,
         multiple=True,
         metavar="FORMAT[=FILE]",
         type=PathType(separator="=", offered=tuple(known)),
-        help=f"One of {', '.join(known)}; with a file it goes there. May repeat.{other}",
+        group=OUTPUT,
+        help=f"Output format: {', '.join(known)}. FORMAT=FILE writes to FILE. Repeatable.{other}",
     )
 
 

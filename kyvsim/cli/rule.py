@@ -9,7 +9,7 @@ import click
 
 from kyvsim.cli.command import Command
 from kyvsim.cli.exit_status import OK
-from kyvsim.cli.parameters import argument, offering, safe_option
+from kyvsim.cli.parameters import OUTPUT, argument, offering, safe_option
 from kyvsim.cli.streams import shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import likely
 from kyvsim.report.code_text import Code, code_lines, codes_by_name, files_of, list_lines
@@ -17,7 +17,7 @@ from kyvsim.report.log_commands import JSON
 from kyvsim.report.look import Look, sheet_of
 from kyvsim.report.style import counted
 
-_HELP = """Show what the code of a remark means, with a bad and a good example.
+_HELP = """Explain a diagnostic code, with examples.
 
 Without CODE, list all codes.
 
@@ -36,7 +36,8 @@ Without CODE, list all codes.
     "--output-format",
     type=click.Choice(("text", "json")),
     default="text",
-    help="Format.",
+    group=OUTPUT,
+    help="Output format.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
@@ -47,7 +48,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         told = [_plain(one) for one in chosen or known.values()]
         write_out([json.dumps(told, indent=2, ensure_ascii=False) + "\n"], JSON)
         return OK
-    look = Look(colours=shows_colours(unwanted=False), width=shown_width(sys.stdout))
+    look = Look(colours=shows_colours(), width=shown_width(sys.stdout))
     sheet = sheet_of(look)
     if not chosen:
         write_out(list_lines(known.values(), sheet))

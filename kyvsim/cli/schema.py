@@ -13,10 +13,10 @@ from kyvsim.cli.parameters import argument, offering
 from kyvsim.cli.streams import write_out
 from kyvsim.report.log_commands import JSON
 
-_HELP = """Print the JSON Schema of a kind of file, for editors.
+_HELP = """Print the JSON Schema of a resource kind.
 
-KIND is a kind such as ClusterPolicy, or with its apiVersion kyverno.io/v2/PolicyException; without
-it all kinds are listed. That of .kyvsim.yaml is printed by `kyvsim config --schema`.
+KIND is a kind such as ClusterPolicy, optionally with its apiVersion: kyverno.io/v2/PolicyException.
+Without KIND, all kinds are listed. For .kyvsim.yaml, use `kyvsim config --schema`.
 
 \b
     kyvsim schema ClusterPolicy > clusterpolicy.schema.json

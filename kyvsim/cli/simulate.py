@@ -28,7 +28,18 @@ from kyvsim.cli.options import (
     time_option,
 )
 from kyvsim.cli.overwriting import refuse_named
-from kyvsim.cli.parameters import Effect, PathType, argument, bad_value, safe_option
+from kyvsim.cli.parameters import (
+    EVALUATION,
+    INPUT,
+    OUTPUT,
+    REQUEST,
+    STATUS,
+    Effect,
+    PathType,
+    argument,
+    bad_value,
+    safe_option,
+)
 from kyvsim.cli.report_files import Chosen, chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import is_terminal, shows_colours, stdin_of, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
@@ -46,10 +57,10 @@ _MODELS = ("kyverno-1.19", "background-gates-generate")
 _LEVELS = (*(one.value for one in HazardLevel), NO_LEVEL)
 _WIDEST = 160
 
-_HELP = """Play policies on a simulated cluster and show what happens, and when.
+_HELP = """Run policies on a simulated cluster and show what happens over time.
 
-POLICY is a file, a folder or - for standard input; or a scenario, which names everything itself.
-Time is virtual: minutes pass in no time.
+POLICY is a file, a folder or - for standard input, or a scenario file, which lists its
+inputs. Time is virtual: nothing waits.
 
 \b
     kyvsim simulate policies/ --resource pods.yaml
@@ -80,8 +91,8 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     cls=Command,
     go_spelling=True,
     help=_HELP,
-    epilog="Exit status: 0 all went as expected, 1 an expectation was not met or a hazard weighs "
-    "as much as --fail-on says, 2 some input could not be used, or a run was stopped too early.",
+    epilog="Exit status: 0 all expectations were met, 1 an expectation failed or a hazard of the "
+    "--fail-on level was found, 2 some input could not be used or a run was aborted.",
 )
 @argument("paths", nargs=-1, metavar="POLICY...", type=PathType(), key="policies")
 @list_option(
@@ -89,64 +100,85 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     "--resource",
     "--resources",
     effect=Effect.NONE,
-    help="What is created, in order; - for stdin.",
+    group=INPUT,
+    help="Resources to create, in order; - for standard input. Repeatable.",
     paths=True,
 )
 @list_option(
     "--object",
     "--objects",
     effect=Effect.NONE,
-    help="What is there before the policies, such as roles.",
+    group=INPUT,
+    help="Objects that exist before the policies, such as Roles. Repeatable.",
     paths=True,
 )
 @list_option(
-    "-e", "--exception", "--exceptions", effect=Effect.NONE, help="Policy exceptions.", paths=True
+    "-e",
+    "--exception",
+    "--exceptions",
+    effect=Effect.NONE,
+    group=INPUT,
+    help="PolicyExceptions. Repeatable.",
+    paths=True,
 )
 @safe_option(
     "--as",
     "user",
     default="",
-    help="Who creates the resources; an administrator else.",
+    metavar="USER",
+    group=REQUEST,
+    help="User that creates the resources [default: cluster admin].",
 )
 @safe_option(
     "--as-group",
     "groups",
     multiple=True,
-    help="A group of that user. May repeat.",
+    metavar="GROUP",
+    group=REQUEST,
+    help="Group of the --as user. Repeatable.",
 )
 @safe_option(
     "--model",
     type=click.Choice(_MODELS),
-    help="Whose reading of the policies to follow.",
+    group=EVALUATION,
+    help="Kyverno behaviour to emulate.",
 )
 @safe_option(
     "--install",
     metavar="helm|ci|FILE",
     type=PathType(words=("helm", "ci")),
-    help="How Kyverno is installed: by its Helm chart with its own values (helm), as for its "
-    "end-to-end tests (ci), or with the values in FILE; helm, or what the scenario says.",
+    group=EVALUATION,
+    help="Kyverno installation: `helm` (chart defaults), `ci` (as in its end-to-end tests) "
+    "or a values FILE [default: helm, or as in the scenario].",
 )
 @safe_option(
     "--seed",
     type=click.IntRange(0),
-    help="Chooses other uids and generated names.",
+    metavar="N",
+    group=EVALUATION,
+    help="Seed for generated uids and names.",
 )
 @safe_option(
     "--start",
     "start",
     callback=time_option,
-    help="When it begins (RFC 3339), in virtual time.",
+    metavar="TIME",
+    group=EVALUATION,
+    help="Virtual start time, in RFC 3339 format.",
 )
 @safe_option(
     "--horizon",
     callback=_duration,
-    help="Virtual time after the last step, such as 2m; 60s else.",
+    metavar="DURATION",
+    group=EVALUATION,
+    help="Virtual time to simulate after the last step [default: 60s].",
 )
 @safe_option(
     "--max-events",
     type=click.IntRange(1),
     metavar="N",
-    help=f"Stop a run that has so many events, as an error; {ScenarioSettings().max_events} else.",
+    group=EVALUATION,
+    help=f"Abort with an error after N events [default: {ScenarioSettings().max_events}].",
 )
 @budget_option
 @safe_option(
@@ -154,32 +186,41 @@ def _interleavings(ctx: click.Context, param: click.Parameter, value: str) -> in
     metavar="N|all",
     callback=_interleavings,
     default="1",
-    help="Try other orders of steps too, N in all or all that can make a difference.",
+    group=EVALUATION,
+    help="Also run N interleavings of concurrent steps, or all that can differ.",
 )
 @jobs_option
 @list_option(
     "--compare",
     effect=Effect.NONE,
-    help="Policies, or a scenario, to play once more in place of POLICY: what differs is shown.",
+    group=EVALUATION,
+    help="Policies or scenario to run instead of POLICY, to compare with it.",
     paths=True,
 )
 @safe_option(
     "--explain",
     metavar="OBJECT",
     default="",
-    help="Tell which policies were asked about an object when, and why they did what or nothing: "
-    "NAME, KIND/NAME, NAMESPACE/KIND/NAME.",
+    group=OUTPUT,
+    help="Show when each policy evaluated this object and why it did or did not act: NAME, "
+    "KIND/NAME or NAMESPACE/KIND/NAME.",
 )
 @formats_option(FORMATS)
 @safe_option(
     "--fail-on",
     type=click.Choice(_LEVELS),
-    help="The least level of a hazard to exit with 1 for; error, or what the scenario says.",
+    group=STATUS,
+    help="Exit with status 1 for hazards of this level or higher [default: error, or as in "
+    "the scenario].",
 )
-@safe_option("--all", "--details", "every", is_flag=True, help="Show bookkeeping too.")
+@safe_option(
+    "--all", "--details", "every", is_flag=True, group=OUTPUT, help="Also show internal events."
+)
 @walking_options
 @colour_option
-@safe_option("--schema", is_flag=True, help="Print the JSON Schema of scenario files.")
+@safe_option(
+    "--schema", is_flag=True, group=OUTPUT, help="Print the JSON Schema of scenario files."
+)
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim simulate` and return its exit status."""
@@ -263,5 +304,5 @@ def _report(simulation: Simulation, chosen: Chosen, options: Mapping[str, Any]) 
         (path, FORMATS[name].media, FORMATS[name].write(simulation, look))
         for name, path in chosen.files
     )
-    coloured = look._replace(colours=shows_colours(unwanted=options["remove_color"]))
+    coloured = look._replace(colours=shows_colours())
     write_out(FORMATS[chosen.shown].write(simulation, coloured), FORMATS[chosen.shown].media)

@@ -59,7 +59,7 @@ def say(text: str) -> None:
     What CI systems take for commands in it is shown as text.
     """
     with suppress(OSError, ValueError, AttributeError):
-        colours = shows_colours(unwanted=False, on=sys.stderr)
+        colours = shows_colours(sys.stderr)
         sys.stderr.write(f"{log_safe(text, colours=colours)}\n")
         sys.stderr.flush()
 
@@ -86,18 +86,20 @@ def is_terminal(stream: IO[str] | None) -> bool:
     return False
 
 
-def shows_colours(*, unwanted: bool, on: IO[str] | None = None) -> bool:
-    """Return whether to colour: on a terminal, unless an option or the environment says no.
+def shows_colours(stream: IO[str] | None = None) -> bool:
+    """Return whether to use colours on a stream, standard output by default.
 
-    What counts is standard output, or another stream `on` which something is shown.
-
-    FORCE_COLOR asks for colours elsewhere too, as a CI log that shows them; NO_COLOR wins over it.
+    --color decides; without it, or with `auto`, a terminal has colours. NO_COLOR and FORCE_COLOR
+    switch them off and on elsewhere, as in a CI log that shows them; NO_COLOR wins.
     """
-    if unwanted or os.environ.get("NO_COLOR"):
+    context = click.get_current_context(silent=True)
+    if context is not None and context.color is not None:
+        return context.color
+    if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR", "0") not in {"", "0", "false"}:
         return True
-    return is_terminal(on or sys.stdout) and os.environ.get("TERM") != "dumb"
+    return is_terminal(stream or sys.stdout) and os.environ.get("TERM") != "dumb"
 
 
 def shown_width(stream: IO[str] | None) -> int:
@@ -124,7 +126,7 @@ def write_out(pieces: Iterable[str], media: str = TEXT) -> bool:
     batches = log_safe_pieces(
         _batches(pieces, 1 if is_terminal(stream) else _BATCH),
         media,
-        colours=shows_colours(unwanted=False, on=stream),
+        colours=shows_colours(stream),
     )
     try:
         for batch in batches:

@@ -1,5 +1,6 @@
 """`kyvsim test`: manifests that say what policies are expected to do."""
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -23,7 +24,18 @@ from kyvsim.cli.options import (
     strict_option,
 )
 from kyvsim.cli.overwriting import refuse_named, refuse_overwriting
-from kyvsim.cli.parameters import Effect, PathType, argument, bad_value, option, safe_option
+from kyvsim.cli.parameters import (
+    EVALUATION,
+    INPUT,
+    OUTPUT,
+    STATUS,
+    Effect,
+    PathType,
+    argument,
+    bad_value,
+    option,
+    safe_option,
+)
 from kyvsim.cli.report_files import (
     Chosen,
     ReportFiles,
@@ -69,10 +81,10 @@ class Outputs(NamedTuple):
     """Raises UsageError where a file to be written is one that a manifest names."""
 
 
-_HELP = """Run tests of policies: manifests that say what policies are expected to do.
+_HELP = """Run policy tests (kyverno-test.yaml).
 
-PATH is a folder, searched with its sub-folders, or a manifest. A row whose policy, rule or
-resource does not exist, or that never ran, fails.
+PATH is a test file or a folder, searched recursively [default: .]. A row fails if its policy, rule
+or resource does not exist or if the rule never ran.
 
 \b
     kyvsim test .
@@ -87,7 +99,7 @@ resource does not exist, or that never ran, fails.
     cls=Command,
     go_spelling=True,
     help=_HELP,
-    epilog="Exit status: 0 all rows passed, 1 a row failed, too little was reached or noticed, "
+    epilog="Exit status: 0 all rows passed, 1 a row failed or a threshold was missed, "
     "2 some input could not be used.",
 )
 @argument("paths", nargs=-1, metavar="PATH...", type=PathType(), key="tests")
@@ -96,57 +108,74 @@ resource does not exist, or that never ran, fails.
     "--file-name",
     default="kyverno-test.yaml",
     show_default=True,
-    help="What manifests are called.",
+    metavar="NAME",
+    group=EVALUATION,
+    help="File name of the tests.",
 )
 @safe_option(
     "-t",
     "--test-case-selector",
     default="policy=*,rule=*,resource=*",
     show_default=True,
-    help="Check only rows that fit, with wildcards.",
+    metavar="SELECTOR",
+    group=EVALUATION,
+    help="Run only matching rows; wildcards are allowed.",
 )
 @safe_option(
     "--lenient",
     is_flag=True,
-    help="Read rows as Kyverno's own command does: what never ran passes.",
+    group=EVALUATION,
+    help="Count rows as Kyverno's CLI does: a row whose rule never ran passes.",
 )
 @formats_option(FORMATS)
-@safe_option("--fail-only", is_flag=True, help="Show failed rows only.")
+@safe_option("--fail-only", is_flag=True, group=OUTPUT, help="Show only failed rows.")
 @safe_option(
     "--detailed-results",
     is_flag=True,
-    help="Show passed rows and messages too.",
+    group=OUTPUT,
+    help="Also show passed rows and messages.",
 )
 @strict_option
 @extent_options
 @colour_option
-@safe_option("--require-tests", is_flag=True, help="Fail when there are no tests.")
+@safe_option("--require-tests", is_flag=True, group=STATUS, help="Fail if there are no tests.")
 @option(
     "--update",
     effect=Effect.OVERWRITES,
     is_flag=True,
-    help="Write the patched and generated objects of now to the files that rows name.",
+    group=OUTPUT,
+    help="Overwrite the expected files of rows with the current mutated and generated resources.",
 )
 @option(
     "--create",
     effect=Effect.OVERWRITES,
     is_flag=True,
-    help="Write a manifest for what the policies PATH do with --resource now, to the folder -o.",
+    group=OUTPUT,
+    help="Create a test in the folder -o from the current results of the policies PATH on "
+    "--resource.",
 )
 @safe_option(
     "--watch",
     is_flag=True,
-    help="Stay, and run again what changes; Ctrl-C ends it with the status of the last state.",
+    group=OUTPUT,
+    help="Rerun affected tests when files change; Ctrl-C exits with the status of the last run.",
 )
 @list_option(
     "-r",
     "--resource",
     "--resources",
     effect=Effect.NONE,
-    help="With --create: resource files or folders.",
+    group=INPUT,
+    help="Resources for --create: files or folders. Repeatable.",
     paths=True,
 )
-@option("--force", effect=Effect.OVERWRITES, is_flag=True, help="With --create: overwrite files.")
+@option(
+    "--force",
+    effect=Effect.OVERWRITES,
+    is_flag=True,
+    group=OUTPUT,
+    help="Let --create overwrite files.",
+)
 @walking_options
 @coverage_options()
 @mutants_options()
@@ -156,10 +185,9 @@ resource does not exist, or that never ran, fails.
 def command(ctx: click.Context, /, **options: Any) -> int:
     """Run `kyvsim test` and return its exit status."""
     options = extent_of(options, ctx, ("detailed_results", "show_ignored"))
-    if not options["paths"] and not options["create"]:
-        raise click.UsageError("no test given: pass folders of manifests", ctx)
     if options["create"]:
         return create(options, ctx)
+    options["paths"] = options["paths"] or (os.curdir,)
     if options["resource"] or options["force"]:
         raise click.UsageError("--resource and --force go with --create", ctx)
     chosen = chosen_formats(options, FORMATS, ctx)
@@ -284,7 +312,7 @@ def _selector(text: str, ctx: click.Context) -> Selector:
 
 def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> bool:
     """Write one format to standard output; return whether somebody reads it."""
-    colours = shows_colours(unwanted=options["remove_color"])
+    colours = shows_colours()
     return write_out(
         FORMATS[chosen.shown].write(
             outcome, _sight(options)._replace(colours=colours, width=shown_width(sys.stdout))

@@ -7,7 +7,15 @@ from typing import Any, NamedTuple
 import click
 
 from kyvsim.cli.options import seconds_option
-from kyvsim.cli.parameters import Decorator, Effect, PathType, combined, option, safe_option
+from kyvsim.cli.parameters import (
+    COVERAGE,
+    Decorator,
+    Effect,
+    PathType,
+    combined,
+    option,
+    safe_option,
+)
 from kyvsim.cli.percent import percent_option
 from kyvsim.cli.report_files import chosen_files, write_reports
 from kyvsim.cli.streams import say
@@ -36,7 +44,8 @@ def coverage_options() -> Decorator:
         safe_option(
             "--coverage",
             is_flag=True,
-            help="Show which rules, branches and outcomes of the policies no row reached.",
+            group=COVERAGE,
+            help="Show rules, branches and outcomes that no row reached.",
         ),
         option(
             "--coverage-report",
@@ -44,13 +53,15 @@ def coverage_options() -> Decorator:
             multiple=True,
             metavar="FORMAT=FILE",
             type=PathType(separator="=", offered=tuple(COVERAGE_FORMATS)),
-            help=f"Write that to a file, as one of {', '.join(COVERAGE_FORMATS)}. May repeat.",
+            group=COVERAGE,
+            help=f"Write coverage to a file: {', '.join(COVERAGE_FORMATS)}. Repeatable.",
         ),
         safe_option(
             "--coverage-threshold",
             metavar="PERCENT",
             callback=percent_option,
-            help="Fail where less was reached, of all policies together.",
+            group=COVERAGE,
+            help="Fail if total coverage is lower.",
         ),
     )
 
@@ -101,16 +112,18 @@ def mutants_options() -> Decorator:
         safe_option(
             "--mutants",
             is_flag=True,
-            help="Change the policies a little, and show which changes no test notices.",
+            group=COVERAGE,
+            help="Mutation testing: show changes to the policies that no test detects.",
         ),
         safe_option(
             "--min-score",
             metavar="PERCENT",
             callback=percent_option,
-            help="Fail where tests notice less of the mutants.",
+            group=COVERAGE,
+            help="Fail if the tests detect fewer mutants.",
         ),
         seconds_option(
-            _SECONDS, "With --mutants: stop after this time, and say how many are left."
+            _SECONDS, "Time limit of --mutants in seconds; the mutants left are counted."
         ),
     )
 

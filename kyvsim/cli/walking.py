@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from kyvsim.api.inputs import walking_through
-from kyvsim.cli.parameters import bad_value, combined, safe_option
+from kyvsim.cli.parameters import INPUT, OUTPUT, bad_value, combined, safe_option
 from kyvsim.cli.streams import say
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.model.diagnostic import Diagnostic
@@ -19,14 +19,15 @@ walking_options = combined(
         shared=True,
         multiple=True,
         metavar="GLOB",
-        help="Leave files and folders out of the folders given, as a line of .gitignore would; "
-        "may repeat.",
+        group=INPUT,
+        help="Skip files and folders that match, with .gitignore syntax. Repeatable.",
     ),
     safe_option(
         "--no-ignore",
         shared=True,
         is_flag=True,
-        help="Do not read .kyvsimignore files.",
+        group=INPUT,
+        help="Ignore .kyvsimignore files.",
     ),
     safe_option(
         "--max-files",
@@ -35,13 +36,15 @@ walking_options = combined(
         default=USUAL.most,
         show_default=True,
         metavar="N",
-        help="Most files and folders at a path that is given; 0 for as many as there are.",
+        group=INPUT,
+        help="Maximum number of files and folders read per path (0: unlimited).",
     ),
     safe_option(
         "--show-ignored",
         shared=True,
         is_flag=True,
-        help="Show what was left out of folders, and why.",
+        group=OUTPUT,
+        help="List ignored files and documents with the reason.",
     ),
 )
 """Adds the options on how folders are walked."""

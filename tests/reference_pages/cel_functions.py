@@ -2,7 +2,6 @@
 
 import importlib
 import pkgutil
-import re
 
 from kyvsim.api.cel import EXPRESSION_KINDS, signature, signatures, variables
 from kyvsim.api.system import own_system
@@ -12,21 +11,59 @@ from kyvsim.cel.kyverno.functions import random_library, time_library
 
 KINDS = [kind for kind in EXPRESSION_KINDS if not kind.startswith("Namespaced")]
 """A Namespaced kind knows what its twin knows."""
+TITLES = {
+    "authorizer": "Access of a user",
+    "encoders": "Base64",
+    "format": "Named formats of strings",
+    "lists": "Lists",
+    "kubernetes lists": "Lists",
+    "math": "Numbers",
+    "jsonpatch": "JSON patches",
+    "net": "IP addresses and networks",
+    "optionals": "Optional values",
+    "quantity": "Quantities",
+    "regex": "Regular expressions",
+    "regex groups": "Regular expressions with groups",
+    "semver": "Semantic versions",
+    "sets": "Sets",
+    "standard": "Sizes",
+    "strings": "Strings",
+    "times": "Times and durations",
+    "url": "URLs",
+    "envoy authorization": "Envoy requests",
+    "generator": "Generated objects",
+    "global context": "Data of GlobalContextEntries",
+    "gzip": "Compression",
+    "hash": "Digests",
+    "http": "HTTP calls",
+    "http authorization": "HTTP requests",
+    "image data": "Image metadata",
+    "image verification": "Image verification",
+    "images": "Image references",
+    "json": "JSON",
+    "authorization json": "JSON",
+    "mcp": "Requests of the Model Context Protocol",
+    "random": "Random strings",
+    "resources": "Objects of the cluster",
+    "rounding": "Rounding",
+    "time": "The current time",
+    "transform": "Transformations",
+    "users": "Service accounts",
+    "x509": "Certificates",
+    "yaml": "YAML",
+}
+"""Titles of the libraries, by name, in the order of the page."""
 HEAD = "| {} | known to |\n| --- | --- |\n"
 
 
 def libraries_of(package):
-    """Yield what each library of a package is, and the library."""
-    system = own_system()
-    made_by = {"random": [random_library(system.entropy)], "time": [time_library(system.clock)]}
+    """Yield the libraries of a package."""
     for found in pkgutil.iter_modules(package.__path__):
         if found.name in {"authorization", "environments"}:  # they put others together
             continue
         module = importlib.import_module(f"{package.__name__}.{found.name}")
         own = [one for one in vars(module).values() if isinstance(one, Library)]
-        name = re.split(r"\.\s|[:,]| where ", module.__doc__.replace("`", ""))[0].strip()
-        for library in made_by.get(found.name, own):
-            yield f"{name} ({library.name})", library
+        yield from own
 
 
 def known(names, all_of):
@@ -61,8 +98,11 @@ def made():
         for name, found in given
     }
     parts = {"Variables": table("variable", knowers)}
-    for package in (libraries, kyverno):
-        for name, library in libraries_of(package):
+    system = own_system()
+    found = [*libraries_of(libraries), *libraries_of(kyverno)]
+    found += [random_library(system.entropy), time_library(system.clock)]
+    for name, title in TITLES.items():
+        for library in (one for one in found if one.name == name):
             texts = dict.fromkeys(
                 signature(function.name, way)
                 for function in library.functions
@@ -70,5 +110,6 @@ def made():
                 if function.name[0].isalpha() and "@" not in function.name
             )
             own = {text: [kind for kind in KINDS if text in ways[kind]] for text in texts}
-            parts[name] = parts.get(name, "") or table("function", own)
+            heading = f"{title} ({name})"
+            parts[heading] = parts.get(heading, "") or table("function", own)
     return "\n".join(f"## {name}\n\n{text}" for name, text in parts.items() if text)

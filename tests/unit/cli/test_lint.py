@@ -94,7 +94,6 @@ def test_an_expression_that_does_not_compile_has_its_place(written, kyvsim):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "no policy given"),
         (("https://example.com/p.yaml",), "kyvsim works offline"),
         (("p.yaml", "--output-format", "xml"), "xml: choose from text, json"),
     ],

@@ -204,7 +204,7 @@ def test_an_option_of_another_command_is_told_in_its_words(project, kyvsim):
     configure(project, "equal: {budget: 3}\n")
     status, _, err = kyvsim("equal", "old.yaml", "new.yaml")
     assert status == 2
-    assert "KV095: `budget` sets nothing here: --budget bounds steps" in err
+    assert "KV095: `budget` sets nothing here: --budget limits evaluation steps" in err
     assert "--seconds N" in err
 
 

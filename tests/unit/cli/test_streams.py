@@ -9,25 +9,53 @@ from kyvsim.load import files
 
 
 @pytest.mark.parametrize(
-    ("terminal", "environment", "unwanted", "shown"),
+    ("terminal", "environment", "color", "shown"),
     [
-        (True, {}, False, True),
-        (False, {}, False, False),
-        (True, {"TERM": "dumb"}, False, False),
-        (False, {"FORCE_COLOR": "1"}, False, True),
-        (False, {"FORCE_COLOR": "0"}, False, False),
-        (False, {"FORCE_COLOR": ""}, False, False),
-        (False, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, False),
-        (True, {"FORCE_COLOR": "1"}, True, False),
+        (True, {}, None, True),
+        (False, {}, None, False),
+        (True, {"TERM": "dumb"}, None, False),
+        (False, {"FORCE_COLOR": "1"}, None, True),
+        (False, {"FORCE_COLOR": "0"}, None, False),
+        (False, {"FORCE_COLOR": ""}, None, False),
+        (False, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, None, False),
+        (True, {"FORCE_COLOR": "1"}, False, False),
+        (False, {"NO_COLOR": "1"}, True, True),
     ],
 )
-def test_when_colours_show(monkeypatch, terminal, environment, unwanted, shown):
+def test_when_colours_show(monkeypatch, terminal, environment, color, shown):
     for name in ("FORCE_COLOR", "NO_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(streams, "is_terminal", lambda _stream: terminal)
-    assert streams.shows_colours(unwanted=unwanted) is shown
+    context = click.Context(click.Command("x"))
+    context.color = color
+    with context:
+        assert streams.shows_colours() is shown
+
+
+@pytest.mark.parametrize(
+    ("options", "coloured"),
+    [
+        ((), False),
+        (("--color", "auto"), False),
+        (("--color", "always"), True),
+        (("--color", "never"), False),
+        (("--color", "always", "--remove-color"), False),
+        (("--color=always",), True),
+    ],
+)
+def test_an_option_decides_on_colours(monkeypatch, kyvsim, options, coloured):
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    _, out, _ = kyvsim(
+        "apply",
+        "policies/final-rfc-job-generator",
+        "-r",
+        "fixtures/final-rfc-job-generator",
+        *options,
+    )
+    assert ("\x1b[" in out) is coloured
 
 
 @pytest.fixture
