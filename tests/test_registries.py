@@ -24,9 +24,9 @@ from kyvsim.jmespath.functions.record import Function
 from kyvsim.jmespath.functions.table import FAMILIES, family, functions
 from kyvsim.languages import LANGUAGES
 from kyvsim.languages.classic import doubts
-from kyvsim.languages.classic.advice import ADVICE
 from kyvsim.languages.classic.rule_type import RuleType
 from kyvsim.languages.classic.rules import rule_types, rule_types_of
+from kyvsim.lint.registry import CHECKS
 from kyvsim.mutation.change import Kind
 from kyvsim.mutation.changes import KINDS as KINDS_OF_CHANGES
 from kyvsim.report.formats import FORMATS_OF, RUN_FORMATS
@@ -180,11 +180,15 @@ def test_every_check_is_registered():
     assert not only_once(name for name in named if name.startswith("check_"))
 
 
-def test_every_advice_is_registered():
-    """What a module offers to one policy is in ADVICE."""
-    asked = {advice.__module__.rpartition(".")[2] for advice in ADVICE}
-    assert not modules("languages/classic/advice").keys() - asked
-    assert not only_once(ADVICE)
+def test_every_lint_check_is_registered():
+    """The codes of `kyvsim.lint` are those of its table, but for what `apply` adds to a run."""
+    named = {code for one in CHECKS for code in one.codes.split()}
+    texts = [path.read_text(encoding="utf-8") for path in (PACKAGE / "lint").glob("*.py")]
+    reported = {code for text in texts for code in re.findall(r'"(KV\d{3})", ?', text)}
+    assert reported - named == {"KV070", "KV172", "KV190"}
+    assert not only_once((one.codes, one.subject) for one in CHECKS)
+    functions = [one.run for one in CHECKS if one.run.__name__ != "<lambda>"]
+    assert all(one.__doc__.startswith("KV") for one in functions)
 
 
 def test_every_doubt_is_registered():
@@ -202,8 +206,8 @@ def test_every_doubt_is_registered():
 
 def test_codes_stand_in_one_file_each():
     homes = {}
-    places = ("checks/*.py", "advice/*.py", "doubts.py")
-    for path in (one for name in places for one in PACKAGE.glob(f"languages/classic/{name}")):
+    places = ("classic/checks/*.py", "classic/doubts.py")
+    for path in (one for name in places for one in PACKAGE.glob(f"languages/{name}")):
         for code in set(re.findall(r'"(KV\d{3})"', path.read_text(encoding="utf-8"))):
             homes.setdefault(code, []).append(path.stem)
     assert {code: files for code, files in homes.items() if len(files) > 1} == {}
@@ -276,7 +280,7 @@ def test_every_language_is_registered():
 @pytest.mark.parametrize("one", LANGUAGES, ids=lambda one: one.language)
 def test_modules_of_languages_have_what_the_table_says(one):
     """The table imports them by their names, which no type checker sees."""
-    parts = (("LANGUAGE", one.language), ("lint_policy", one.lint), ("mentions", one.mentions))
+    parts = (("LANGUAGE", one.language), ("mentions", one.mentions))
     for name, module in parts:
         assert hasattr(importlib.import_module(f"kyvsim.languages.{module}"), name), module
 
@@ -342,7 +346,7 @@ FOLDERS = (
     "engine/context/loaders",
     "jmespath/functions",
     "languages/classic/checks",
-    "languages/classic/advice",
+    "lint",
     "report",
 )
 DESCRIBED = [(folder, name) for folder in FOLDERS for name in modules(folder)]

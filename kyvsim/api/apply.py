@@ -22,14 +22,9 @@ from kyvsim.engine.world import World, creation_of, request_of, reviewed
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages import compile_policies, derived_rules, unknown_resources
-from kyvsim.languages.idle.runs import (
-    Given,
-    idle_references,
-    nothing_matched,
-    of_run,
-    without_payloads,
-)
+from kyvsim.languages import compile_policies, derived_rules
+from kyvsim.lint.check import LintInputs
+from kyvsim.lint.runs import nothing_matched, run_warnings, without_payloads
 from kyvsim.load.recognise import only_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
@@ -245,16 +240,13 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
     unfit = warnings_of(sample.refused)
     said = (*read.diagnostics, *refused)
     given = _given(read, inputs, sample, said)
-    idle = [*unknown_resources(given.policies, (*given.resources, *given.others), read.bindings)]
-    if given.sound:
-        idle += idle_references(read.exceptions.policies, read.bindings, read.policies)
     return Run(
         policies=sound,
         resource_count=sample.number + len(read.payloads),
         rule_count=sum(one.rule_count for one in policies.policies),
         exception_count=read.exceptions.total,
         exceptions=read.exceptions.keys,
-        diagnostics=(*said, *of_run(given), *idle, *without_payloads(given), *unfit),
+        diagnostics=(*said, *run_warnings(given), *without_payloads(given), *unfit),
         schedules=schedules_of(sound, clock),
         left_out=read.left_out,
         responses=iter(()),
@@ -272,15 +264,17 @@ def _given(
     inputs: ApplyInputs,
     sample: Sample,
     said: tuple[Diagnostic, ...],
-) -> Given:
+) -> LintInputs:
     others = objects_of((*read.targets, *read.shared_data))
-    return Given(
+    return LintInputs(
         policies=read.policies,
         resources=sample.objects,
         number=sample.number,
         derive=derived_rules,
         others=(*others, *read.definitions, *read.parameters),
         exceptions=read.exceptions.rules,
+        cel_exceptions=read.exceptions.policies,
+        bindings=read.bindings,
         values=read.values,
         sound=not any(one.severity is Severity.ERROR for one in said),
         modes=frozenset(dict(inputs.payloads)),
@@ -288,7 +282,7 @@ def _given(
 
 
 def _afterthoughts(
-    matched: int, given: Given, sound: tuple[Policy, ...], inputs: ApplyInputs
+    matched: int, given: LintInputs, sound: tuple[Policy, ...], inputs: ApplyInputs
 ) -> tuple[Diagnostic, ...]:
     """Return that no rule matched anything, unless an error about input says why."""
     chosen_by_others = inputs.unchanged is not None or inputs.walking.as_found

@@ -8,31 +8,13 @@ from kyvsim.api.inputs import objects_of
 from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import crd_kinds
-from kyvsim.kubernetes.objects import Json
-from kyvsim.languages import (
-    READERS,
-    derived_rules,
-    lint_policy,
-    unknown_resources,
-)
+from kyvsim.languages import READERS, derived_rules
 from kyvsim.languages.cel.exceptions import lone_problems
-from kyvsim.languages.documents import (
-    deprecated_versions,
-    duplicate_names,
-    expired_exceptions,
-)
-from kyvsim.languages.idle.names import (
-    doubtful_bindings,
-    idle_cel_exceptions,
-    idle_exceptions,
-    names_of,
-    powerless_exceptions,
-)
-from kyvsim.languages.idle.pattern_fields import unknown_pattern_fields
-from kyvsim.languages.idle.rule_pairs import contradicting_rules, repeated_rules
-from kyvsim.languages.idle.runs import of_policies
 from kyvsim.languages.unread_selectors import faults_of_binding
 from kyvsim.languages.unread_selectors import unread as unread_selectors
+from kyvsim.lint.check import LintInputs, Subject
+from kyvsim.lint.policies import lint_policy
+from kyvsim.lint.registry import run_checks
 from kyvsim.load.documents import STRICT, Loaded, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
@@ -42,7 +24,6 @@ from kyvsim.load.resources import POLICIES, load_definitions, sorted_out
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
-from kyvsim.model.policy import Binding, Exceptions, Policy
 from kyvsim.model.source import Document
 from kyvsim.report.finding import Findings
 from kyvsim.schema.kinds import native_schemas
@@ -120,21 +101,31 @@ def _findings(
             found += _remarks(document, options)
     found += _of_tests(manifests)
     known = tuple(one for one in documents if has_known_shape(one))
-    found += [*deprecated_versions(known), *duplicate_names(known)]
-    found += expired_exceptions(known, options.system.clock.now())
     bindings, unfit = load_bindings(documents)
     found += unfit
     for one in bindings:
         found += unread_selectors(one.document, faults_of_binding(one.document.data["spec"]))
-    wrong = {one.location for one in found if one.severity is Severity.ERROR}
     policies, _ = load_policies(documents, READERS)
+    inputs = LintInputs(
+        policies,
+        given,
+        derived_rules,
+        exceptions=exceptions.rules,
+        cel_exceptions=exceptions.policies,
+        bindings=bindings,
+        documents=known,
+        kinds=kinds,
+        now=options.system.clock.now(),
+    )
+    found += run_checks((Subject.DOCUMENTS,), inputs)
+    wrong = {one.location for one in found if one.severity is Severity.ERROR}
     if exceptions.policies:
         found += lone_problems(exceptions.policies, policies, options)
-    idle = (
-        *_idle(policies, exceptions, given, bindings),
-        *(_of_exceptions(policies, exceptions, alone=walking.as_found) if not wrong else ()),
-    )
-    found += [one for one in idle if one.location not in wrong]
+    inputs = inputs._replace(sound=bool(policies) and not wrong)
+    for problem in run_checks((Subject.INPUTS, Subject.FILES), inputs):
+        # Files that a hook names alone may refer to policies in other files.
+        if problem.location not in wrong and not (walking.as_found and problem.code == "KV071"):
+            found.append(problem)
     told = _in_order(one for one in found if is_told(_file_of(one)))
     checked = sum(_is_looked_at(one) for one in documents if is_told(one.file))
     tests = sum(is_told(one.file) for one in manifests)
@@ -154,40 +145,6 @@ def _with_edits(told: tuple[Diagnostic, ...], texts: Mapping[str, str]) -> tuple
         return told
 
     return tuple(with_edits_told(one, texts.get(_file_of(one), "")) for one in told)
-
-
-def _of_exceptions(
-    policies: tuple[Policy, ...], exceptions: Exceptions, *, alone: bool
-) -> Iterator[Diagnostic]:
-    """Yield what in exceptions has no effect on the policies that are given beside them.
-
-    Of files that a hook names `alone` others may have the policies.
-    """
-    if not policies or not any(exceptions):
-        return
-
-    names = names_of(policies, (), derived_rules)
-    told = (
-        *idle_exceptions(exceptions.rules, names),
-        *idle_cel_exceptions(exceptions.policies, policies),
-    )
-    yield from (one for one in told if not (alone and one.code == "KV071"))
-    yield from powerless_exceptions(exceptions.rules, policies, derived_rules)
-
-
-def _idle(
-    policies: tuple[Policy, ...],
-    exceptions: Exceptions,
-    objects: tuple[Json, ...],
-    bindings: tuple[Binding, ...],
-) -> Iterator[Diagnostic]:
-    """Yield what in policies, and beside them, has no effect."""
-    yield from of_policies(policies, objects, exceptions.rules)
-    yield from unknown_resources(policies, objects, bindings)
-    yield from doubtful_bindings(bindings, policies)
-    yield from repeated_rules(policies)
-    yield from contradicting_rules(policies)
-    yield from unknown_pattern_fields(policies, crd_kinds(objects))
 
 
 def _is_looked_at(document: Document) -> bool:

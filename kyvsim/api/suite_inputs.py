@@ -13,13 +13,9 @@ from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions, PolicySet
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
-from kyvsim.languages import (
-    READERS,
-    compile_policies,
-    derived_rules,
-    unknown_resources,
-)
-from kyvsim.languages.idle.runs import Given, idle_references, of_run
+from kyvsim.languages import READERS, compile_policies, derived_rules
+from kyvsim.lint.check import LintInputs
+from kyvsim.lint.runs import run_warnings
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
 from kyvsim.load.files import stamp
 from kyvsim.load.folders import USUAL, Walking
@@ -153,10 +149,18 @@ def read_test(
         context=context,
         payloads=_read_payloads(manifest, reader),
     )
-    others = (*targets, *params, *cluster, *definitions)
-    given = Given(policies, objects, _rules_of(compiled), others)
-    given = given._replace(exceptions=exceptions.rules, values=values, sound=not _has_error(reader))
-    reader.said += _idle(given, (exceptions, bindings), manifest)
+    given = LintInputs(
+        policies,
+        objects,
+        _rules_of(compiled),
+        (*targets, *params, *cluster, *definitions),
+        exceptions=exceptions.rules,
+        cel_exceptions=exceptions.policies,
+        bindings=bindings,
+        values=values,
+        sound=not _has_error(reader),
+    )
+    reader.said += (*run_warnings(given), *_wrong_flags(manifest, policies))
     reader.said += refused_objects(resources, is_final=not compiled.mutates)
     reader.said += (lost := [_lost(document) for document in lost_namespaces(suite)])
     files = _read_files(rows, reader)
@@ -236,18 +240,6 @@ def _outcasts(
     refused = [one.document for one in policies if one.facts.has_rules and one.name not in sound]
     known = {one.name for one in policies if one.facts.has_rules or one.name in sound}
     return refused, [one for one in documents if _name(one) not in known]
-
-
-def _idle(
-    given: Given, beside: tuple[Exceptions, tuple[Binding, ...]], manifest: Manifest
-) -> Iterator[Diagnostic]:
-    """Yield what of a test has no effect, or is not what its rows say."""
-    yield from of_run(given)
-    exceptions, bindings = beside
-    yield from unknown_resources(given.policies, (*given.resources, *given.others), bindings)
-    if given.sound:
-        yield from idle_references(exceptions.policies, bindings, given.policies)
-    yield from _wrong_flags(manifest, given.policies)
 
 
 def _wrong_flags(manifest: Manifest, policies: Iterable[Policy]) -> Iterator[Diagnostic]:

@@ -4,18 +4,18 @@ Behind them everything knows compiled policies and facts only. A language is a f
 `LANGUAGE`, and a line of the table `LANGUAGES`, which says when it is loaded.
 """
 
-from kyvsim.languages.idle.resources import unknown_resources
 from kyvsim.languages.policies import (
     CEL_POLICIES,
     CLASSIC_POLICIES,
     CLEANUP_POLICIES,
     LANGUAGES,
+    NATIVE_POLICIES,
     READERS,
     compile_policies,
     derived_rules,
     is_cel_policy,
+    kinds_of,
     language_of,
-    lint_policy,
     mentions_of,
     mentions_of_exception,
     needs_request,
@@ -27,15 +27,15 @@ __all__ = [
     "CLASSIC_POLICIES",
     "CLEANUP_POLICIES",
     "LANGUAGES",
+    "NATIVE_POLICIES",
     "READERS",
     "compile_policies",
     "derived_rules",
     "is_cel_policy",
+    "kinds_of",
     "language_of",
-    "lint_policy",
     "mentions_of",
     "mentions_of_exception",
     "needs_request",
-    "unknown_resources",
     "usable_payloads",
 ]

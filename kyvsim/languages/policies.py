@@ -17,7 +17,7 @@ from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.languages.protocol import Diagnostics, Language
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import About, Mention, Policy, PolicyException, PolicyReaders, Rule
-from kyvsim.model.ports import BudgetError, System, fault_text
+from kyvsim.model.ports import System, fault_text
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document
 from kyvsim.schema.kinds import CEL_GROUP, NATIVE_GROUP, RULES_GROUP
@@ -35,10 +35,6 @@ class PolicyKinds(NamedTuple):
     """They are read in all versions that are served."""
     language: str
     """The module of the `LANGUAGE`, below this package, as the others are."""
-    lint: str
-    """The module of `lint_policy`, which returns all diagnostics about a policy by itself: what
-    the language says, and advice. A language decides how much of it, for there is none on what is
-    wrong."""
     mentions: str
     """The module of `mentions`, which yields where a policy looks and what it looks for there."""
 
@@ -51,14 +47,12 @@ CLASSIC_POLICIES: Final = PolicyKinds(
     RULES_GROUP,
     frozenset({"ClusterPolicy", "Policy"}),
     language="classic",
-    lint="classic.lint",
     mentions="classic.mentions",
 )
 CLEANUP_POLICIES: Final = PolicyKinds(
     RULES_GROUP,
     frozenset({"ClusterCleanupPolicy", "CleanupPolicy"}),
     language="cleanup",
-    lint="cleanup.lint",
     mentions="classic.mentions",
 )
 CEL_POLICIES: Final = PolicyKinds(
@@ -71,14 +65,12 @@ CEL_POLICIES: Final = PolicyKinds(
         "ImageValidatingPolicy",
     ),
     language="cel",
-    lint="cel.lint",
     mentions="cel.mentions",
 )
 NATIVE_POLICIES: Final = PolicyKinds(
     NATIVE_GROUP,
     frozenset({"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"}),
     language="native",
-    lint="native.lint",
     mentions="native.mentions",
 )
 
@@ -99,6 +91,11 @@ def language_at(name: str) -> Language:
     """Return the language of a module of the table."""
     language: Language = _module(name).LANGUAGE
     return language
+
+
+def kinds_of(policy: Policy) -> PolicyKinds:
+    """Return the kinds among which that of a policy is."""
+    return _BY_KIND[policy.kind]
 
 
 def language_of(policy: Policy) -> Language:
@@ -184,18 +181,6 @@ def usable_payloads(payloads: tuple[Payload, ...]) -> tuple[tuple[Payload, ...],
     if all(one.mode is PayloadMode.JSON for one in payloads):
         return payloads, ()
     return language_at(CEL_POLICIES.language).check_payloads(payloads)
-
-
-def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
-    """Return everything that can be said of a policy by itself."""
-    options.system.meter.begin_resource()
-    try:
-        found: Diagnostics = _module(_BY_KIND[policy.kind].lint).lint_policy(policy, options)
-    except BudgetError as error:
-        return (uncompiled(policy, error.cause),)  # `lint` has no option that sets a budget
-    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is that policy's error
-        return (uncompiled(policy, fault_text(error)),)
-    return found
 
 
 def mentions_of_exception(exception: PolicyException) -> tuple[Mention, ...]:

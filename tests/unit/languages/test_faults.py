@@ -8,7 +8,7 @@ from kyvsim.api.system import own_system
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.languages import READERS
 from kyvsim.languages import policies as languages
-from kyvsim.languages.classic import lint
+from kyvsim.lint import policies as lint
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source
 from kyvsim.load.policy import load_policies
@@ -65,8 +65,8 @@ def test_what_cannot_be_compiled_costs_no_other_policy():
 
 
 def test_what_cannot_be_linted_is_an_error_of_the_policy(monkeypatch):
-    monkeypatch.setattr(lint, "lint_policy", failing(RecursionError()))
-    (said,) = languages.lint_policy(policies()[0], CompileOptions(own_system()))
+    monkeypatch.setattr(lint, "check_policy", failing(RecursionError()))
+    (said,) = lint.lint_policy(policies()[0], CompileOptions(own_system()))
     assert (said.code, said.severity.value) == ("KV190", "error")
     assert "nested too deeply" in said.message
 
@@ -108,7 +108,7 @@ def heavy_policies():
 
 def test_lint_reports_the_rule_whose_constants_take_more_than_the_budget():
     (policy,) = heavy_policies()
-    told = languages.lint_policy(policy, CompileOptions(own_system()))
+    told = lint.lint_policy(policy, CompileOptions(own_system()))
     (said,) = [one for one in told if one.code == "KV190"]
     assert str(said.location) == "p.yaml:10:5"
     assert said.message == (

@@ -1,0 +1,368 @@
+"""Checks of CEL mutations and templates: JSON patches, apply configurations, placeholders."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.cel.nodes import Call, Ident, Literal, Node, Select, StructLiteral, children
+from kyvsim.cel.parser import ExpressionSyntaxError, parse
+from kyvsim.kubernetes.objects import Json
+from kyvsim.lint.cel_policy import (
+    MUTATING,
+    CelPolicy,
+    Expression,
+    changed_types,
+    element_of,
+    field_names,
+    field_of,
+    is_atomic,
+    matched_kinds,
+)
+from kyvsim.model.diagnostic import Diagnostic, nearest
+from kyvsim.patch.merge_types import Type
+
+# The operations of JSON patches that an expression writes, as far as their texts tell.
+
+UNKNOWN = "\0"
+"""Stands in a path for what only an object tells."""
+_WRITES = frozenset({"add", "replace"})
+
+
+class PatchStep(NamedTuple):
+    """One place at which values are set."""
+
+    path: str
+    """The path as it is written, with UNKNOWN for each part that is computed."""
+    operations: frozenset[str]
+    """What is done there: every operation of the expression with this path."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys on the path."""
+        parts = self.path.split("/")[1:]
+        return tuple(one.replace("~1", "/").replace("~0", "~") for one in parts)
+
+
+def steps_of(expression: Expression) -> tuple[PatchStep, ...]:
+    """Return the paths to which a patch writes, once each, in the order of the text."""
+    if expression.list_name != "mutations" or expression.path[-2] != "jsonPatch":
+        return ()
+    found: dict[str, set[str]] = {}
+    for node in expression.nodes():
+        if isinstance(node, StructLiteral) and node.type_name.lstrip(".") == "JSONPatch":
+            fields = {one.name: one.value for one in node.fields}
+            op, path = fields.get("op"), fields.get("path")
+            if isinstance(op, Literal) and isinstance(op.value, str) and path is not None:
+                found.setdefault(_path_text(path), set()).add(op.value)
+    return tuple(
+        PatchStep(path, frozenset(operations))
+        for path, operations in found.items()
+        if path.startswith("/") and operations & _WRITES
+    )
+
+
+def _path_text(node: Node) -> str:
+    if isinstance(node, Literal) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, Call) and node.function == "_+_":
+        return "".join(map(_path_text, node.arguments))
+    if isinstance(node, Call) and node.function == "escapeKey" and len(node.arguments) == 1:
+        inner = _path_text(node.arguments[0])
+        return inner.replace("~", "~0").replace("/", "~1")
+    return UNKNOWN
+
+
+# JSON patches that write below what many objects do not have, in policies that never ask for it.
+#
+# Source of the rules: upstream github.com/evanphx/json-patch patch.go; an object without the
+# parent ends in an error
+
+_PARENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "/metadata/labels": "labels",
+        "/metadata/annotations": "annotations",
+        "/metadata/finalizers": "finalizers",
+        "/spec/nodeSelector": "nodeSelector",
+    }
+)
+"""What no defaults of an API server put into objects, by path, with the name of the field."""
+_LABELLED = frozenset({"Namespace", "Node"})
+"""Kinds whose objects have labels in every cluster."""
+
+
+def absent_parents(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV261: a JSON patch below a field that an object may lack."""
+    for one, step in steps_without_parent(policy):
+        parent = step.path.rpartition("/")[0]
+        text = (
+            f"the patch ends in an error on objects without `{parent}`: `{_PARENTS[parent]}` is "
+            f"never asked for (add `{parent}` where it is missing)"
+        )
+        yield policy.warn("KV261", text, one.path)
+
+
+def steps_without_parent(policy: CelPolicy) -> Iterator[tuple[Expression, PatchStep]]:
+    """Yield what patches write below a field that objects may lack, with its expression."""
+    if policy.kind not in MUTATING:
+        return
+    steps = [(one, step) for one in policy.expressions for step in steps_of(one)]
+    made = {step.path for _, step in steps}
+    for one, step in steps:
+        parent, _, key = step.path.rpartition("/")
+        field = _PARENTS.get(parent)
+        if field is None or parent in made or (key in {"", UNKNOWN} and field != "labels"):
+            continue
+        if not _knows_field(policy, field):
+            yield one, step
+
+
+def _knows_field(policy: CelPolicy, field: str) -> bool:
+    """Return whether the policy may know that objects have a field."""
+    constraints = policy.spec.get("matchConstraints") or {}
+    if field == "labels":
+        kinds = matched_kinds(policy.spec)
+        if not kinds or any(one.kind in _LABELLED for one in kinds):
+            return True
+        if any((constraints.get("objectSelector") or {}).values()):
+            return True
+    if policy.spec.get("targetMatchConstraints"):
+        return True
+    return policy.mentions(field)
+
+
+# JSON patches that replace an entry which many objects lack: `replace` adds it there.
+#
+# Source of the rules: upstream gopkg.in/evanphx/json-patch.v4 patch.go, which sets an entry of a
+# map unseen
+
+_MAPS = frozenset({"labels", "annotations", "nodeSelector", "matchLabels", "data", "stringData"})
+"""Fields whose entries are free, so that no default of an API server puts one there."""
+
+
+def added_by_replace(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV267: a JSON patch that replaces what nothing in its policy asks for."""
+    if policy.kind not in MUTATING or policy.spec.get("targetMatchConstraints"):
+        return
+    steps = [(one, step) for one in policy.expressions for step in steps_of(one)]
+    apart = {step.path for _, step in steps if step.operations != {"replace"}}
+    apart |= {step.path for _, step in steps_without_parent(policy)}
+    for one, step in steps:
+        *way, key = step.keys
+        if not way or way[-1] not in _MAPS or UNKNOWN in step.path or step.path in apart:
+            continue
+        if not _knows_entry(policy, key):
+            text = (
+                f"`replace` adds `{key}` to objects that do not have it, and nothing in the policy "
+                "asks for it (write `add` where that is meant, else a condition)"
+            )
+            yield policy.warn("KV267", text, one.path)
+
+
+def _knows_entry(policy: CelPolicy, key: str) -> bool:
+    """Return whether the policy may know that objects have an entry."""
+    constraints = policy.spec.get("matchConstraints") or {}
+    return _contains(constraints.get("objectSelector"), key) or policy.mentions(key)
+
+
+def _contains(value: Json, key: str) -> bool:
+    """Return whether a key or a text stands in a selector."""
+    if isinstance(value, dict):
+        return key in value or any(_contains(one, key) for one in value.values())
+    if isinstance(value, list):
+        return any(_contains(one, key) for one in value)
+    return bool(value == key)
+
+
+# JSON patches that write to fields that no schema has: a cluster drops what they write.
+#
+# Only slips are told: what newer versions of Kubernetes may have is left alone.
+
+_NEAR = 0.8
+_TEMPLATES = (("spec", "template"), ("spec", "jobTemplate", "spec", "template"))
+
+
+def unknown_paths(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV260: a path of a JSON patch that none of the policy's kinds has."""
+    types = () if policy.is_moved else changed_types(policy)
+    if not types:
+        return
+    for one in policy.expressions:
+        for step in steps_of(one):
+            meant = _meant(step, types)
+            if meant:
+                text = (
+                    f"none of the kinds that the policy names has a field at `{_shown(step)}`: "
+                    f"did you mean `{meant}`?"
+                )
+                yield policy.warn("KV260", text, one.path)
+
+
+def _meant(step: PatchStep, types: Sequence[Type]) -> str:
+    """Return the path that was meant by one that leads nowhere, "" for all others."""
+    ends = [_walk(one, step.keys) for one in types]
+    if any(end is None for end in ends):
+        return ""
+    for root in types:
+        for way in _TEMPLATES:
+            if _walk(root, way) is None and _walk(root, (*way, *step.keys)) is None:
+                return "/".join(("", *way, _shown(step)[1:]))
+    for end in ends:
+        if end is None:
+            continue
+        at, key, known = end
+        if near := nearest(key, known, _NEAR):
+            return _joined((*step.keys[:at], near, *step.keys[at + 1 :]))
+    return ""
+
+
+def _walk(root: Type, keys: Sequence[str]) -> tuple[int, str, tuple[str, ...]] | None:
+    """Return where a way ends too early: the place, the key, and what there is; None if nowhere."""
+    here: Type | None = root
+    for index, key in enumerate(keys):
+        if here is None:
+            return None
+        known = tuple(field_names(here))
+        if here.mapping is not None and here.mapping.others is None:
+            if UNKNOWN in key:
+                return None
+            if key not in known:
+                return index, key, known
+        here = field_of(here, key) if here.mapping is not None else element_of(here)
+    return None
+
+
+def _joined(keys: Sequence[str]) -> str:
+    texts = (one.replace("~", "~0").replace("/", "~1").replace(UNKNOWN, "…") for one in keys)
+    return "".join(f"/{one}" for one in texts)
+
+
+def _shown(step: PatchStep) -> str:
+    return step.path.replace(UNKNOWN, "…")
+
+
+# The fields that apply configurations set, with their types.
+
+_ROOT_TYPE = "Object"
+
+
+def set_fields(
+    expression: Expression, types: Sequence[Type]
+) -> Iterator[tuple[str, tuple[Type | None, ...]]]:
+    """Yield the dotted name of each field that typed objects set, once, and its type by kind.
+
+    Fields of an object that a kind does not have are left out: the one that leads there is told.
+    """
+    if expression.list_name != "mutations" or expression.path[-2] != "applyConfiguration":
+        return
+    seen = set()
+    for node in expression.nodes():
+        if not isinstance(node, StructLiteral):
+            continue
+        root, *way = node.type_name.lstrip(".").split(".")
+        owners = [_below(one, way) for one in types] if root == _ROOT_TYPE else []
+        for field in node.fields:
+            name = ".".join((*way, field.name))
+            if not owners or None in owners or name in seen:
+                continue
+            seen.add(name)
+            yield name, tuple(field_of(one, field.name) for one in owners if one is not None)
+
+
+def _below(found: Type, way: Sequence[str]) -> Type | None:
+    """Return the type of the objects at a way of fields; lists stand for their elements."""
+    here: Type | None = found
+    for name in way:
+        here = field_of(here, name) if here is not None else None
+        here = (element_of(here) or here) if here is not None and here.mapping is None else here
+    return here if here is not None and here.mapping is not None else None
+
+
+# Lists and maps that structured merges replace as a whole, set without server-side apply.
+#
+# Source of the rules: upstream k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go
+
+_ALTERNATIVES: Mapping[str, str] = MappingProxyType(
+    {
+        "MutatingPolicy": "set `spec.evaluation.useServerSideApply: true`, or write a JSON patch",
+        "MutatingAdmissionPolicy": "write a JSON patch",
+    }
+)
+
+
+def atomic_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV258: an apply configuration that sets what it must not."""
+    types = changed_types(policy)
+    if not types or (policy.spec.get("evaluation") or {}).get("useServerSideApply"):
+        return
+    for one in policy.expressions:
+        for name, found in set_fields(one, types):
+            if all(kind is not None and is_atomic(kind) for kind in found):
+                text = (
+                    f"`{name}` cannot be set: it is replaced as a whole, and where it is set the "
+                    f"policy ends in an error ({_ALTERNATIVES[policy.kind]})"
+                )
+                yield policy.warn("KV258", text, one.path)
+
+
+# Fields that an apply configuration sets and no schema has.
+#
+# Source of the rules: upstream sigs.k8s.io/structured-merge-diff/v6 typed/validate.go
+
+
+def undeclared_fields(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV259: a field in an apply configuration that none of the policy's kinds has."""
+    types = changed_types(policy)
+    if not types:
+        return
+    for one in policy.expressions:
+        for name, found in set_fields(one, types):
+            if not any(found):
+                text = (
+                    f"none of the kinds that the policy names has the field `{name}`: where it is "
+                    "set the policy ends in an error"
+                )
+                yield policy.warn("KV259", text, one.path)
+
+
+# Templates whose placeholders stay as they are, because nothing says to fill them in.
+#
+# Source of the rules: upstream pkg/cel/policies/gpol/template, `interpolate` is none by default
+
+_PLACEHOLDER = re.compile(r"(?<![$\\(])\(\(([^()\n]+(?:\([^()\n]*\)[^()\n]*)*)\)\)")
+"""Two brackets with an expression between; `$((` is arithmetic of a shell."""
+_VARIABLES = frozenset({"object", "oldObject", "request", "variables", "namespaceObject"})
+
+
+def unfilled_templates(policy: CelPolicy) -> Iterator[Diagnostic]:
+    """KV263: a template with placeholders that nobody fills in."""
+    if policy.kind != "GeneratingPolicy":
+        return
+    for index, one in enumerate(policy.spec.get("generate") or ()):
+        template = one.get("template") or {}
+        if template.get("interpolate") == "cel":
+            continue
+        for found in _PLACEHOLDER.finditer(template.get("value") or ""):
+            if _is_meant(found[1], policy):
+                text = (
+                    f"`{found[0]}` stays in the object as it is written: set "
+                    "`interpolate: cel` beside the template to fill it in"
+                )
+                path = ("spec", "generate", index, "template")
+                yield policy.warn("KV263", text, path)
+                break
+
+
+def _is_meant(text: str, policy: CelPolicy) -> bool:
+    """Return whether a text is an expression that reads a field of what policies know."""
+    try:
+        pending: list[Node] = [parse(text, policy.env.macros)]
+    except ExpressionSyntaxError:
+        return False
+    while pending:
+        node = pending.pop()
+        pending += children(node)
+        owner = node.operand if isinstance(node, Select) else None
+        if isinstance(owner, Ident) and owner.name in _VARIABLES:
+            return True
+    return False

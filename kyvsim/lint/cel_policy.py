@@ -1,0 +1,253 @@
+"""A policy with its CEL expressions parsed, as checks of CEL policies read it."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.cel.environment import Environment
+from kyvsim.cel.nodes import (
+    Bind,
+    Ident,
+    Literal,
+    Loop,
+    Node,
+    Select,
+    StructLiteral,
+    children,
+    dotted_name,
+)
+from kyvsim.cel.parser import ExpressionSyntaxError, parse
+from kyvsim.kubernetes.discovery import kind_of_plural
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Path
+from kyvsim.patch.merge_types import ListType, MapType, NoTypesError, Type, find_type, resolve
+
+# A policy's expressions as trees, with their places, as advice looks at them.
+#
+# Policies are those of languages that write their expressions in CEL.
+
+_FIELDS = ("expression", "messageExpression", "valueExpression")
+_NAMES = frozenset({"object", "oldObject", "request", "variables"})
+VALIDATING = frozenset({"ValidatingPolicy", "ValidatingAdmissionPolicy"})
+"""Kinds that validate and do nothing else; others need a validation to do what else they do."""
+MUTATING = frozenset({"MutatingPolicy", "MutatingAdmissionPolicy"})
+"""Kinds that change objects."""
+_ELSEWHERE = frozenset({"matchImageReferences"})
+"""Fields whose expressions know other names."""
+
+
+class Expression(NamedTuple):
+    """One expression of a policy."""
+
+    path: Path
+    """Its way from the policy's document."""
+    text: str
+    root: Node
+
+    @property
+    def list_name(self) -> str:
+        """The field of the specification in which it stands, such as `validations`."""
+        return str(self.path[1])
+
+    def nodes(self) -> Iterator[Node]:
+        """Yield all nodes of its tree."""
+        pending = [self.root]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending += children(node)
+
+
+class CelPolicy(NamedTuple):
+    """A policy whose expressions can be compiled, as it is written."""
+
+    policy: Policy
+    env: Environment
+    expressions: tuple[Expression, ...]
+    """All of them, or none where they cannot be judged by their names."""
+    derivable: bool = False
+    """Whether policies of its kind have variants for the controllers of Pods, of its own words."""
+    is_derived: bool = False
+    """Whether variants for the controllers of Pods are derived from it."""
+    is_moved: bool = False
+    """The same of a MutatingPolicy, whose variants are made in another way."""
+    is_about_pods: bool = False
+    """Whether it is of the form that variants can be derived from."""
+
+    @property
+    def spec(self) -> Mapping[str, Json]:
+        """The policy's specification."""
+        return self.policy.spec
+
+    @property
+    def kind(self) -> str:
+        """The policy's kind, without `Namespaced`."""
+        return self.policy.kind.removeprefix("Namespaced")
+
+    def warn(self, code: str, message: str, path: Path) -> Diagnostic:
+        """Return a warning about the node at `path` of the policy's document."""
+        return warn(self.policy.document, code, message, path)
+
+    def nodes(self) -> Iterator[Node]:
+        """Yield all nodes of all expressions."""
+        return (node for one in self.expressions for node in one.nodes())
+
+    def mentions(self, word: str) -> bool:
+        """Return whether some expression has a word as a field or as a text."""
+        return any(_names_word(node, word) for node in self.nodes())
+
+    def only_reads_fields(self, name: str) -> bool:
+        """Return whether no expression does more with a variable than to read its fields."""
+        named = sum(is_name(node, name) for node in self.nodes())
+        return named == sum(reads_field(node, name) for node in self.nodes())
+
+    def asks_for(self, name: str) -> bool:
+        """Return whether some expression asks with `has` for what a dotted name leads to."""
+        return any(
+            isinstance(node, Select)
+            and node.test
+            and f"{dotted_name(node.operand)}.{node.field}" == name
+            for node in self.nodes()
+        )
+
+
+def expressions_of(spec: Mapping[str, Json], env: Environment) -> tuple[Expression, ...]:
+    """Return the expressions of a specification, in the order of the text.
+
+    There are none where one of them gives a name that advice goes by another meaning.
+    """
+    try:
+        every = tuple(
+            Expression(path, text, parse(text, env.macros))
+            for path, text in _expression_strings(spec, ("spec",))
+        )
+    except ExpressionSyntaxError:
+        return ()
+    bound = {name for one in every for node in one.nodes() for name in _bound(node)}
+    return every if bound.isdisjoint(_NAMES) else ()
+
+
+def _expression_strings(value: Json, path: Path) -> Iterator[tuple[Path, str]]:
+    if value.__class__ is list:
+        for index, one in enumerate(value):
+            yield from _expression_strings(one, (*path, index))
+    elif value.__class__ is dict:
+        for name, one in value.items():
+            if one.__class__ is str and name in _FIELDS and one.strip():
+                yield (*path, name), one
+            elif name not in _ELSEWHERE:
+                yield from _expression_strings(one, (*path, name))
+
+
+def _bound(node: Node) -> tuple[str, ...]:
+    """Return the names that a node gives a meaning inside of it."""
+    if isinstance(node, Loop):
+        return node.variables
+    return (node.variable,) if isinstance(node, Bind) else ()
+
+
+def selected(node: Node) -> str:
+    """Return the dotted name of a plain selection, "" for everything else."""
+    return dotted_name(node) if isinstance(node, Select) else ""
+
+
+def is_name(node: Node, name: str) -> bool:
+    """Return whether a node is the plain name of a variable."""
+    return isinstance(node, Ident) and node.name == name
+
+
+def reads_field(node: Node, name: str) -> bool:
+    """Return whether a node is a plain field of a variable, an error where there is none."""
+    if not isinstance(node, Select) or node.test or node.optional:
+        return False
+    return is_name(node.operand, name)
+
+
+def _names_word(node: Node, word: str) -> bool:
+    if isinstance(node, Select):
+        return node.field == word
+    if isinstance(node, Literal):
+        return bool(node.value == word)
+    return isinstance(node, StructLiteral) and any(one.name == word for one in node.fields)
+
+
+# The kinds that a policy names, where they are all Kubernetes' own and named without wildcards.
+
+_WILD = frozenset("*/")
+
+
+class MatchedKind(NamedTuple):
+    """A kind in one of its versions."""
+
+    group: str
+    version: str
+    kind: str
+
+
+def matched_kinds(
+    spec: Mapping[str, Json], apart: frozenset[str] = frozenset()
+) -> tuple[MatchedKind, ...]:
+    """Return all kinds whose objects a policy looks at; () where they are not all known.
+
+    `apart` are names of resources that do not matter.
+    """
+    rules = (spec.get("matchConstraints") or {}).get("resourceRules") or ()
+    named = [
+        (group, version, name)
+        for rule in rules
+        for group in rule.get("apiGroups") or ("*",)
+        for version in rule.get("apiVersions") or ("*",)
+        for name in rule.get("resources") or ("*",)
+        if name not in apart
+    ]
+    if any(not _WILD.isdisjoint("".join(one)) for one in named):
+        return ()
+    found = tuple(
+        MatchedKind(group, version, kind_of_plural(group, name)) for group, version, name in named
+    )
+    return found if all(one.kind for one in found) else ()
+
+
+def changed_types(policy: CelPolicy) -> tuple[Type, ...]:
+    """Return the types of all objects that a policy changes; () where some are unknown."""
+    if policy.kind not in MUTATING or policy.spec.get("targetMatchConstraints"):
+        return ()
+    found = tuple(map(_type_of, matched_kinds(policy.spec)))
+    known = tuple(one for one in found if one is not None)
+    return known if len(known) == len(found) else ()
+
+
+def _type_of(one: MatchedKind) -> Type | None:
+    try:
+        return find_type(f"{one.group}/{one.version}".lstrip("/"), one.kind)
+    except NoTypesError:
+        return None
+
+
+def field_of(found: Type, name: str) -> Type | None:
+    """Return the type of a field of an object or map, None where it may have no such field."""
+    if found.mapping is None:
+        return None
+    ref = found.mapping.fields.get(name, found.mapping.others)
+    return None if ref is None else resolve(ref)
+
+
+def element_of(found: Type) -> Type | None:
+    """Return the type of the elements of a list."""
+    return None if found.sequence is None else resolve(found.sequence.element)
+
+
+def is_atomic(found: Type) -> bool:
+    """Return whether a list or map is nothing but one that is replaced as a whole."""
+    sequence: ListType | None = found.sequence
+    mapping: MapType | None = found.mapping
+    if found.scalar or (sequence and mapping):
+        return False
+    return bool((sequence and sequence.keys is None) or (mapping and mapping.atomic))
+
+
+def field_names(found: Type) -> Iterator[str]:
+    """Yield the fields that an object can have by name."""
+    if found.mapping is not None:
+        yield from found.mapping.fields

@@ -1,0 +1,76 @@
+"""Checks of documents: deprecated versions, duplicates and expired exceptions."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.kubernetes.discovery import is_namespaced, preferred_version, split_api_version
+from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
+from kyvsim.kubernetes.objects import Json, metadata, text_field
+from kyvsim.kubernetes.quantities import SECOND
+from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
+from kyvsim.model.source import Document
+from kyvsim.schema.kinds import CEL_GROUP, is_deprecated, kyverno_kinds
+
+# What is to be said of documents beside each other, policies or not.
+
+
+def deprecated_versions(documents: Iterable[Document]) -> Iterator[Diagnostic]:
+    """KV203: an apiVersion that a newer one of the same shape has replaced.
+
+    upstream: `deprecated` in Kyverno's CustomResourceDefinitions
+    """
+    for document in documents:
+        api_version, kind = (text_field(document.data, name) for name in ("apiVersion", "kind"))
+        if is_deprecated(api_version, kind):
+            group = split_api_version(api_version)[0]
+            newer = f"{group}/{preferred_version(group, kind, kyverno_kinds())}"
+            text = f"{api_version} of {kind} is deprecated: use {newer}"
+
+            fix = Fix(f"use {newer}", (change(document, Way.VALUE, ("apiVersion",), newer),))
+            yield warn(document, "KV203", text, ("apiVersion",), fix=fix)
+
+
+def duplicate_names(documents: Iterable[Document]) -> Iterator[Diagnostic]:
+    """KV208: two objects of one kind, namespace and name: in a cluster the later one replaces."""
+    seen: dict[tuple[str, ...], Document] = {}
+    for document in documents:
+        name = text_field(metadata(document.data), "name")
+        first = seen.setdefault(_identity(document.data, name), document)
+        if name and (first.file, first.number) != (document.file, document.number):
+            kind = text_field(document.data, "kind")
+            text = f"{kind} `{name}` stands in {first.locate(())} already: one replaces the other"
+            yield warn(document, "KV208", text, ("metadata", "name"))
+
+
+def _identity(data: Json, name: str) -> tuple[str, ...]:
+    group, kind = split_api_version(text_field(data, "apiVersion"))[0], text_field(data, "kind")
+    # An API server clears the namespace of a kind that has none.
+    has_namespace = is_namespaced(group, kind, kyverno_kinds())
+    return group, kind, text_field(metadata(data), "namespace") if has_namespace else "", name
+
+
+def expired_exceptions(documents: Iterable[Document], now: datetime) -> Iterator[Diagnostic]:
+    """KV219: an exception whose time is over, which only those of policies.kyverno.io have.
+
+    upstream: api/policies.kyverno.io/v1/policy_exception.go `IsExpired`
+    """
+    for document in documents:
+        group = split_api_version(text_field(document.data, "apiVersion"))[0]
+        if (group, text_field(document.data, "kind")) != (CEL_GROUP, "PolicyException"):
+            continue
+        spec = document.data.get("spec")
+        end = _time(spec.get("expiresAt") if spec.__class__ is dict else None)
+        if end is not None and end < now.timestamp():
+            text = f"the exception has expired: nothing is excepted since {spec['expiresAt']}"
+            yield warn(document, "KV219", text, ("spec", "expiresAt"))
+
+
+def _time(text: Json) -> float | None:
+    """Return the seconds since 1970 at which a time lies, None where a text is none."""
+    if text.__class__ is not str:
+        return None
+    try:
+        return parse_rfc3339(text).nanoseconds / SECOND
+    except TimeError:
+        return None

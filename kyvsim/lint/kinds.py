@@ -1,0 +1,345 @@
+"""Kinds and resources that no object has: the policy never runs, or the exception exempts nothing.
+
+A kind is known if it is built in, one of Kyverno's, defined by a CustomResourceDefinition
+that is given, or the kind of an object that is given. Names with wildcards are not checked.
+upstream: pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.engine.match.criteria import filters
+from kyvsim.kubernetes.discovery import (
+    crd_kinds,
+    every_kind,
+    parse_kind_selector,
+    plural,
+    split_api_version,
+)
+from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed, nearest
+from kyvsim.model.policy import Binding, Filter, Policy, PolicyException
+from kyvsim.model.source import Document, Path
+from kyvsim.schema.kinds import CEL_GROUP, kyverno_kinds
+
+# Kinds in match and exclude blocks that nothing knows: the rule never runs, and all is green.
+#
+# In a PolicyException it is the other way round: nothing is let off. A kind is known if it is
+# built in or Kyverno's own, if a definition of it is given, or an object. What has a wildcard in
+# its kind is left alone.
+#
+# Source of the rules: upstream pkg/utils/kube/kind.go, pkg/clients/dclient/discovery.go
+
+_NEAR = 0.85
+"""How alike two names must be for one to be a slip of the other."""
+_MOST_MEANT = 200
+"""For so many unknown kinds a likely one is looked for: who has more has no slips."""
+_LETTERS = 2
+"""How many letters a slip may add or leave out."""
+
+_FURTHER: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "": (
+            "NodeProxyOptions",
+            "PodAttachOptions",
+            "PodExecOptions",
+            "PodPortForwardOptions",
+            "PodProxyOptions",
+            "ServiceProxyOptions",
+        ),
+        "authentication.k8s.io": ("TokenRequest",),
+        "autoscaling": ("Scale",),
+        "policy": ("Eviction",),
+        "openreports.io": ("ClusterReport", "Report"),
+    }
+)
+"""Kinds that are sent to subresources, and those of reports that Kyverno can write."""
+
+
+class _Use(NamedTuple):
+    """A kind in a block of a rule or of an exception."""
+
+    document: Document
+    path: Path
+    text: str
+
+
+def known_kinds(objects: Iterable[Json]) -> frozenset[tuple[str, str]]:
+    """Return group and kind of all that is built in, or defined or shown by the objects."""
+    given = tuple(objects)
+    keys = [object_key(data) for data in given]
+    shown = {(split_api_version(key.api_version)[0], key.kind) for key in keys}
+    # Most objects show what everybody knows, which is one set then.
+    always = _always_known()
+    others = {*shown, *crd_kinds(given)} - always
+    return always | others if others else always
+
+
+@lru_cache(maxsize=1)
+def _always_known() -> frozenset[tuple[str, str]]:
+    """Return the kinds that need no object and no definition."""
+    own = {(group, kind) for group, kinds in _FURTHER.items() for kind in kinds}
+    return frozenset({*own, *kyverno_kinds(), *every_kind()})
+
+
+def unknown_kinds(
+    policies: Iterable[Policy],
+    known: frozenset[tuple[str, str]],
+    exceptions: Iterable[PolicyException] = (),
+) -> Iterator[Diagnostic]:
+    """KV215: a kind that is a slip of another, KV216: kinds that nothing knows, all in one note.
+
+    A near spelling proves a slip only within a group that is known: cert-manager's
+    `CertificateRequest` is not Kubernetes' `PodCertificateRequest`. Without one it is a hint.
+    """
+    others: dict[str, list[_Use]] = {}
+    meant_by: dict[tuple[str, str], str] = {}
+    for use in chain(_uses(policies), _uses_of_exceptions(exceptions)):
+        group, _, kind, _ = parse_kind_selector(use.text)
+        if not kind or has_wildcard(kind) or _is_known(group, kind, known):
+            continue
+        meant = meant_by.get((group, kind))
+        if meant is None:
+            meant = _meant(group, kind, known) if len(meant_by) < _MOST_MEANT else ""
+            meant_by[group, kind] = meant
+        if meant:
+            text = f"no object has the kind `{use.text}`: did you mean `{meant}`?"
+            yield warn(use.document, "KV215", text, use.path)
+        else:
+            others.setdefault(use.text, []).append(use)
+    near = {text: _alike(text, known) if len(others) <= _MOST_MEANT else "" for text in others}
+    for text, uses in others.items():
+        if near[text]:
+            times = f" ({len(uses)} times)" if len(uses) > 1 else ""
+            message = (
+                f"kind `{text}`{times} is not built in, and neither its definition nor an object is"
+                f" given: did you mean `{near[text]}`? If not, {NAME_IT}"
+            )
+            yield warn(uses[0].document, "KV216", message, uses[0].path)
+    unlike = [text for text in others if not near[text]]
+    if unlike:
+        first = others[unlike[0]][0]
+        yield Diagnostic(
+            "KV216", Severity.INFO, _unknown_kinds_text(unlike), first.document.locate(first.path)
+        )
+
+
+NAME_IT = "name the file of its CustomResourceDefinition with --crd-path"
+"""What to do about a custom resource without a definition."""
+
+
+def _unknown_kinds_text(kinds: Sequence[str]) -> str:
+    """Return that kinds of custom resources, probably, are neither defined nor given."""
+    if len(kinds) == 1:
+        return (
+            f"kind `{kinds[0]}` is not built in, and neither its definition nor an object is"
+            f" given: {NAME_IT}"
+        )
+    return (
+        f"{len(kinds)} kinds are not built in, and neither their definitions nor objects are given:"
+        f" {listed(kinds)}: name the files of their"
+        " CustomResourceDefinitions with --crd-path"
+    )
+
+
+def _uses(policies: Iterable[Policy]) -> Iterator[_Use]:
+    for policy in policies:
+        for rule in policy.rules:
+            blocks = (*rule.facts.match, *rule.facts.exclude)
+            yield from _uses_in(policy.document, rule.path, blocks)
+
+
+def _uses_of_exceptions(exceptions: Iterable[PolicyException]) -> Iterator[_Use]:
+    for one in exceptions:
+        yield from _uses_in(one.document, ("spec",), filters({"match": one.match}, "match"))
+
+
+def _uses_in(document: Document, parent: Path, blocks: Iterable[Filter]) -> Iterator[_Use]:
+    for one in blocks:
+        path = (*parent, *one.path, "resources", "kinds")
+        for index, text in enumerate(one.kinds):
+            yield _Use(document, (*path, index), text)
+
+
+def _is_known(group: str, kind: str, known: frozenset[tuple[str, str]]) -> bool:
+    if group == CEL_GROUP or (group, kind) in known:
+        return True
+    return any(matches(group, its_group) for its_group in _groups(known).get(kind, ()))
+
+
+@lru_cache(maxsize=2)
+def _groups(known: frozenset[tuple[str, str]]) -> Mapping[str, list[str]]:
+    """Return the groups of kinds by the names of these."""
+    found: dict[str, list[str]] = {}
+    for group, kind in known:
+        found.setdefault(kind, []).append(group)
+    return found
+
+
+@lru_cache(maxsize=2)
+def _spelled(known: frozenset[tuple[str, str]]) -> Mapping[str, str]:
+    """Return kinds by what people write for them, in small letters."""
+    return {
+        spelled.lower(): name
+        for its_group, name in sorted(known, reverse=True)
+        for spelled in (plural(its_group, name), name)
+    }
+
+
+def _meant(group: str, kind: str, known: frozenset[tuple[str, str]]) -> str:
+    """Return the kind that was meant, with its group if another one was named, or ""."""
+    if "." in group and not any(matches(group, its_group) for its_group, _ in known):
+        return ""  # somebody else's group, whatever its kinds are called
+    elsewhere = sorted(its_group for its_group, name in known if name == kind)
+    if elsewhere:
+        return f"{elsewhere[0]}/*/{kind}" if elsewhere[0] else f"v1/{kind}"
+    names = _spelled(known)
+    if kind.lower() in names:
+        return names[kind.lower()]
+    return names.get(nearest(kind, names, _NEAR), "") if group not in {"", "*"} else ""
+
+
+def _alike(text: str, known: frozenset[tuple[str, str]]) -> str:
+    """Return the known kind that a kind without a group may be a slip of, or "".
+
+    Another word in it makes another kind; a slip is a letter or two.
+    """
+    group, _, kind, _ = parse_kind_selector(text)
+    if group not in {"", "*"}:
+        return ""
+    near = nearest(kind, sorted(name for _, name in known), _NEAR)
+    return near if abs(len(near) - len(kind)) <= _LETTERS else ""
+
+
+# Resource names that nothing knows, in constraints and bindings: nothing runs, and all is green.
+#
+# A resource is known if its kind is built in or Kyverno's own, if a definition of it is given, or
+# an object whose kind leads to the name by Kubernetes' guess. What has a wildcard is left alone.
+
+_NEAR_RESOURCE = 0.8
+"""How alike two names must be for one to be a slip of the other."""
+_FIELDS = ("matchConstraints", "targetMatchConstraints", "matchResources")
+"""Where constraints stand in a specification."""
+_RULES = ("resourceRules", "excludeResourceRules")
+
+
+class _ResourceUse(NamedTuple):
+    """A resource name in a rule."""
+
+    document: Document
+    path: Path
+    name: str
+    groups: tuple[str, ...]
+
+
+def unknown_resources(
+    policies: Iterable[Policy], objects: Iterable[Json], bindings: Iterable[Binding] = ()
+) -> Iterator[Diagnostic]:
+    """KV163: a resource that is a slip of another, KV164: resources without a definition, once.
+
+    `objects` are all that is given, definitions too.
+    """
+    uses = [
+        use
+        for policy in policies
+        for field in _FIELDS
+        for use in _resource_uses(policy.document, policy.spec.get(field), field)
+    ]
+    for binding in bindings:
+        uses += _resource_uses(binding.document, binding.match, "matchResources")
+    if not uses:
+        return
+    known = _known_resources(objects)
+    others: dict[tuple[str, tuple[str, ...]], list[_ResourceUse]] = {}
+    for use in uses:
+        if _is_known_resource(use, known):
+            continue
+        meant = _meant_resource(use, known)
+        if meant:
+            text = f"no resource is called `{use.name}` {_place(use.groups)}: {meant}"
+            yield warn(use.document, "KV163", text, use.path)
+        else:
+            others.setdefault((use.name, use.groups), []).append(use)
+    if others:
+        first = next(iter(others.values()))[0]
+        # Custom resources are usual, so this alone is no reason to fail a strict run.
+        place = first.document.locate(first.path)
+        yield Diagnostic("KV164", Severity.INFO, _unknown_resources_text(list(others)), place)
+
+
+def _unknown_resources_text(names: list[tuple[str, tuple[str, ...]]]) -> str:
+    """Return that resources, custom ones probably, are neither defined nor given."""
+    if len(names) == 1:
+        ((name, groups),) = names
+        return (
+            f"resource `{name}` {_place(groups)} is not built in, and neither its definition nor an"
+            f" object with this plural is given: {NAME_IT}"
+        )
+    shown = listed(f"{name}.{groups[0]}" if len(groups) == 1 else name for name, groups in names)
+    return (
+        f"{len(names)} resources are not built in, and neither their definitions nor objects with"
+        f" these plurals are given: {shown}: name the files of their CustomResourceDefinitions with"
+        " --crd-path"
+    )
+
+
+def _resource_uses(document: Document, constraints: Json, field: str) -> Iterator[_ResourceUse]:
+    """Yield the resource names in constraints that stand in a field of a specification."""
+    if constraints.__class__ is not dict:
+        return
+    rules = [
+        (("spec", field, kind, number), rule)
+        for kind in _RULES
+        for number, rule in enumerate(constraints.get(kind) or ())
+    ]
+    for path, rule in rules:
+        groups = tuple(rule.get("apiGroups") or ())
+        for index, text in enumerate(rule.get("resources") or ()):
+            name = text.partition("/")[0]
+            if name != "*" and groups:
+                yield _ResourceUse(document, (*path, "resources", index), name, groups)
+
+
+def _known_resources(objects: Iterable[Json]) -> Mapping[tuple[str, str], str]:
+    """Return the kind of every known resource by group and name."""
+    given = tuple(objects)
+    table = crd_kinds(given)
+    return {(group, plural(group, kind, table)): kind for group, kind in known_kinds(given)}
+
+
+def _is_known_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> bool:
+    if CEL_GROUP in use.groups or any((group, use.name) in known for group in use.groups):
+        return True
+    return "*" in use.groups and any(name == use.name for _, name in known)
+
+
+def _meant_resource(use: _ResourceUse, known: Mapping[tuple[str, str], str]) -> str:
+    """Return what to say of the resource that was meant, or ""."""
+    groups = {group for group, _ in known}
+    if not any(group in groups or group == "*" for group in use.groups):
+        return ""  # somebody else's groups, whatever their resources are called
+    own = {key: kind for key, kind in known.items() if "*" in use.groups or key[0] in use.groups}
+    spelled = {kind.lower(): name for (_, name), kind in sorted(own.items(), reverse=True)}
+    spelled |= {name: name for _, name in own}
+    meant = spelled.get(use.name.lower())
+    elsewhere = sorted(group for group, name in known if name == use.name)
+    if not meant and elsewhere:
+        return f"it is a resource {_place(elsewhere[:1])}"
+    if not meant:
+        meant = spelled.get(nearest(use.name, spelled, _NEAR_RESOURCE))
+    return f"did you mean `{meant}`?" if meant else ""
+
+
+def _place(groups: Sequence[str]) -> str:
+    """Return in which groups a resource is, or was looked for."""
+    if "*" in groups:
+        return "in any apiGroup"
+    if list(groups) == [""]:
+        return 'in the core apiGroup (`""`)'
+    shown = ", ".join(f"`{group}`" if group else 'core (`""`)' for group in groups)
+    return f"in apiGroup {shown}" if len(groups) == 1 else f"in apiGroups {shown}"

@@ -1,0 +1,147 @@
+"""`lint` of one policy by itself: what is wrong with it, and the checks of its language."""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.cel.kubernetes import kubernetes_environment
+from kyvsim.cel.kyverno.environments import kyverno_environment
+from kyvsim.engine.compile import CompileOptions
+from kyvsim.engine.compile.compiled import uncompiled
+from kyvsim.jmespath import QuerySyntaxError
+from kyvsim.kubernetes.objects import Json
+from kyvsim.languages import (
+    CEL_POLICIES,
+    CLASSIC_POLICIES,
+    CLEANUP_POLICIES,
+    NATIVE_POLICIES,
+    kinds_of,
+)
+from kyvsim.languages.cel.autogen import is_about_pods, variants
+from kyvsim.languages.cel.compile import compile_cel_policy, idle_parts
+from kyvsim.languages.cel.mutation_variants import variants as moved_variants
+from kyvsim.languages.classic.checks import check_policy
+from kyvsim.languages.classic.checks.refusal import nodes, refuse
+from kyvsim.languages.classic.doubts import doubts_about
+from kyvsim.languages.classic.policy import RuleBudgetError, compile_policy, compile_rule, exhausted
+from kyvsim.languages.cleanup.checks import expression_problems
+from kyvsim.languages.cleanup.lower import lower_cleanup
+from kyvsim.languages.native.compile import compile_native_policy
+from kyvsim.languages.policies import PolicyKinds
+from kyvsim.languages.protocol import Diagnostics
+from kyvsim.lint.cel_policy import CelPolicy, expressions_of
+from kyvsim.lint.check import Subject
+from kyvsim.lint.registry import run_checks
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.ports import BudgetError, fault_text
+from kyvsim.model.source import Path
+
+
+def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
+    """Return all diagnostics about a policy by itself."""
+    options.system.meter.begin_resource()
+    try:
+        return _LINTERS[kinds_of(policy)](policy, options)
+    except BudgetError as error:
+        return (uncompiled(policy, error.cause),)  # `lint` has no option that sets a budget
+    except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is that policy's error
+        return (uncompiled(policy, fault_text(error)),)
+
+
+def _lint_classic(policy: Policy, options: CompileOptions) -> Diagnostics:
+    """Return validation errors, or else errors of compiling, and the results of the checks."""
+    problems = check_policy(policy, options.kinds) or tuple(_compile_errors(policy, options))
+    return _with_checks(policy, (*problems, *doubts_about(policy)))
+
+
+def _lint_cleanup(policy: Policy, options: CompileOptions) -> Diagnostics:
+    problems = tuple(expression_problems(policy)) or lower_cleanup(policy, options)[1]
+    return _with_checks(policy, problems)
+
+
+def _with_checks(policy: Policy, problems: Diagnostics) -> Diagnostics:
+    """Return problems, and what the checks report about other places."""
+    wrong = {problem.location for problem in problems}
+    found = run_checks((Subject.RULES,), policy)
+    return (*problems, *(one for one in found if one.location not in wrong))
+
+
+def _compile_errors(policy: Policy, options: CompileOptions) -> Iterator[Diagnostic]:
+    """Yield an error for each rule that does not compile, else one if the policy does not."""
+    failed = False
+    for rule in policy.rules:
+        try:
+            compile_rule(policy, rule, options)
+        except RuleBudgetError as error:
+            failed = True
+            yield exhausted(policy, rule, error.cause)
+        except (QuerySyntaxError, ValueError) as error:
+            failed = True
+            yield _compile_error(policy, rule, error)
+    if failed:
+        return
+    try:
+        compile_policy(policy, options)
+    except (QuerySyntaxError, ValueError) as error:
+        yield uncompiled(policy, error)
+
+
+def _compile_error(policy: Policy, rule: Rule, error: Exception) -> Diagnostic:
+    path: Path = ()
+    if isinstance(error, QuerySyntaxError):
+        path = _path_of(rule.data, error.expression)
+    message = f"rule `{rule.name}` can't be compiled: {error}"
+    return refuse(policy, "KV190", message, (*rule.path, *path))
+
+
+def _path_of(data: Json, expression: str) -> Path:
+    """Return the path of the first string that contains an expression; () if there is none."""
+    found = (path for path, value in nodes(data) if value.__class__ is str and expression in value)
+    return next(found, ())
+
+
+_ALL_TEXT_DERIVED = frozenset({"ValidatingPolicy", "ImageValidatingPolicy"})
+"""Kinds whose expressions autogen rewrites as strings."""
+
+
+def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
+    """Return compile errors and parts without effect; checks run only if there are none."""
+    problems = compile_cel_policy(policy, options)[1] or tuple(idle_parts(policy))
+    if problems:
+        return problems
+    env = kyverno_environment(policy.kind, options.system.clock, options.system.entropy)
+    kind = policy.kind.removeprefix("Namespaced")
+    derivable = kind in _ALL_TEXT_DERIVED
+    checked = CelPolicy(
+        policy=policy,
+        env=env,
+        expressions=expressions_of(policy.spec, env),
+        derivable=derivable,
+        is_derived=derivable and any(True for _ in variants(policy.spec)),
+        is_moved=kind == "MutatingPolicy" and any(True for _ in moved_variants(policy.spec)),
+        is_about_pods=is_about_pods(policy.spec.get("matchConstraints") or {}),
+    )
+    return tuple(run_checks((Subject.CEL, Subject.EXPRESSIONS), checked))
+
+
+def _lint_native(policy: Policy, options: CompileOptions) -> Diagnostics:
+    """Return compile errors; checks run only if there are none."""
+    problems = compile_native_policy(policy, options)[1]
+    if problems:
+        return problems
+    env = kubernetes_environment(params=bool(policy.spec.get("paramKind")), mutates=True)
+    checked = CelPolicy(policy, env, expressions_of(policy.spec, env))
+    return tuple(run_checks((Subject.EXPRESSIONS,), checked))
+
+
+_LINTERS: Final[Mapping[PolicyKinds, Callable[[Policy, CompileOptions], Diagnostics]]] = (
+    MappingProxyType(
+        {
+            CLASSIC_POLICIES: _lint_classic,
+            CLEANUP_POLICIES: _lint_cleanup,
+            CEL_POLICIES: _lint_cel,
+            NATIVE_POLICIES: _lint_native,
+        }
+    )
+)

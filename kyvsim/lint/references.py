@@ -1,0 +1,291 @@
+"""Exceptions, values and bindings that refer to policies, rules or resources that do not exist.
+
+Call these checks only if all policies loaded: a reference to a rejected policy is not a typo.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.engine.match.criteria import kinds_of_block
+from kyvsim.kubernetes.objects import Json, contains_text
+from kyvsim.kubernetes.wildcard import matches
+from kyvsim.languages.classic.checks.variables import impossible_calls_in, unreadable_variables
+from kyvsim.lint.check import LintInputs
+from kyvsim.model.diagnostic import Diagnostic, Severity, listed
+from kyvsim.model.policy import Binding, CelException, ExceptedRules, Policy, PolicyException, Rule
+from kyvsim.model.source import Path
+from kyvsim.model.values import Values
+
+
+class Names(NamedTuple):
+    """What there is to be named."""
+
+    rules: Mapping[str, frozenset[str]]
+    """The names of all rules, derived ones too, by the key of their policy."""
+    resources: frozenset[str]
+
+
+def names_of(
+    policies: Iterable[Policy],
+    resources: Iterable[str],
+    derive: Callable[[Policy], Iterable[Rule]],
+) -> Names:
+    """Return what exceptions and values of a run can name."""
+    rules = {
+        one.key: frozenset(rule.name for rule in (*one.rules, *derive(one)) if rule.name)
+        for one in policies
+    }
+    return Names(rules, frozenset(resources))
+
+
+def unused_exceptions(exceptions: Iterable[PolicyException], names: Names) -> Iterator[Diagnostic]:
+    """KV071: an exception for an absent policy, KV072: an exception for an absent rule."""
+    for exception in exceptions:
+        for index, entry in enumerate(exception.exceptions):
+            path = ("spec", "exceptions", index)
+            rules = names.rules.get(entry.policy)
+            if rules is None:
+                text = f"the exception is for a policy `{entry.policy}`, which is not given"
+                text = _with(text, "given", names.rules)
+                yield warn(exception.document, "KV071", text, (*path, "policyName"))
+            else:
+                yield from _of_no_rule(exception, entry, rules, path)
+
+
+_WITHOUT_RULES = (
+    "a policy in CEL has no rules, and its exceptions are those of `policies.kyverno.io`"
+)
+
+
+def _of_no_rule(
+    exception: PolicyException, entry: ExceptedRules, rules: frozenset[str], path: Path
+) -> Iterator[Diagnostic]:
+    for number, pattern in enumerate(entry.rules):
+        # Names of derived rules are listed to be safe, whether or not any is derived.
+        if not (pattern.startswith("autogen-") or any(matches(pattern, rule) for rule in rules)):
+            text = f"the exception is for a rule `{pattern}`, which `{entry.policy}` does not have"
+            text = _with(text, "its rules", rules) if rules else f"{text}: {_WITHOUT_RULES}"
+            yield warn(exception.document, "KV072", text, (*path, "ruleNames", number))
+
+
+def _with(text: str, what: str, names: Iterable[str]) -> str:
+    """Return a text with the names that there are."""
+    known = listed(names)
+    return f"{text} ({what}: {known})" if known else text
+
+
+def unused_values(values: Values | None, names: Names) -> Iterator[Diagnostic]:
+    """KV073: values for an absent policy or rule or resource."""
+    if values is None or values.document is None:
+        return
+    by_name: dict[str, set[str]] = {}
+    for key, rules in names.rules.items():
+        by_name.setdefault(key.rpartition("/")[2], set()).update(rules)
+    for entry in values.entries:
+        known, where = _named_by(entry.kind, entry.policy, by_name, names)
+        if known is not None and not known(entry.name):
+            text = f"the values are for a {entry.kind} `{entry.name}`, which {where}"
+            yield warn(values.document, "KV073", text, entry.path)
+
+
+def _named_by(
+    kind: str, policy: str, rules: Mapping[str, set[str]], names: Names
+) -> tuple[Callable[[str], bool] | None, str]:
+    """Return what tells whether a name of some kind leads somewhere, and what to say if not."""
+    if kind == "policy":
+        return rules.__contains__, _with("is not given", "given", rules)
+    own = rules.get(policy)
+    if own is None:
+        return None, ""
+    if kind == "resource":
+        return names.resources.__contains__, "is not among the resources"
+
+    def has_rule(name: str) -> bool:
+        return any(prefix + name in own for prefix in ("", "autogen-", "autogen-cronjob-"))
+
+    return has_rule, _with(f"`{policy}` does not have", "its rules", own)
+
+
+# Bindings of Kubernetes' admission policies that lead to nothing, and policies that none is for.
+#
+# Outside of a cluster a policy counts without a binding, in a cluster it does nothing. upstream:
+# k8s.io/kubernetes pkg/apis/admissionregistration/validation/validation.go
+
+
+def unused_bindings(
+    bindings: Iterable[Binding], policies: Iterable[Policy]
+) -> Iterator[Diagnostic]:
+    """KV167: a binding for an absent policy."""
+    every = tuple(policies)
+    for binding in bindings:
+        if any(binding.binds(one.kind, one.name) for one in every):
+            continue
+        kind = binding.kind.removesuffix("Binding")
+        given = listed(one.name for one in every if one.kind == kind)
+        text = f"the binding is for the {kind} `{binding.policy}`, which is not given"
+        text = f"{text} (given: {given})" if given else text
+        yield warn(binding.document, "KV167", text, ("spec", "policyName"))
+
+
+def binding_problems(
+    bindings: Iterable[Binding], policies: Iterable[Policy]
+) -> Iterator[Diagnostic]:
+    """Yield what `lint` tells of bindings and policies that are given together.
+
+    A file that holds only the ones or only the others says nothing about what it leads to.
+    """
+    given, every = tuple(bindings), tuple(policies)
+    kinds = {one.kind for one in every}
+    together = [one for one in given if one.kind.removesuffix("Binding") in kinds]
+    yield from unused_bindings(together, every)
+    yield from _unbound(given, every)
+    for one in given:
+        yield from _contradicting(one)
+        for policy in every:
+            if one.binds(policy.kind, policy.name):
+                yield from _wider(one, policy)
+
+
+def _unbound(bindings: tuple[Binding, ...], policies: tuple[Policy, ...]) -> Iterator[Diagnostic]:
+    """KV265: a policy without a binding, where there are bindings of others."""
+    kinds = {one.kind for one in bindings}
+    for policy in policies:
+        is_bound = any(one.binds(policy.kind, policy.name) for one in bindings)
+        if f"{policy.kind}Binding" in kinds and not is_bound:
+            text = (
+                f"none of the given bindings is for the {policy.kind} `{policy.name}`: without "
+                "one a cluster does nothing with it"
+            )
+            yield warn(policy.document, "KV265", text, ("metadata", "name"))
+
+
+def _contradicting(binding: Binding) -> Iterator[Diagnostic]:
+    """KV266: actions of a binding that a cluster refuses together."""
+    actions = binding.document.data["spec"].get("validationActions") or ()
+    if {"Deny", "Warn"} <= set(actions):
+        text = "a cluster refuses `Deny` beside `Warn`: what is denied is told anyway"
+        yield warn(binding.document, "KV266", text, ("spec", "validationActions"))
+
+
+def _wider(binding: Binding, policy: Policy) -> Iterator[Diagnostic]:
+    """KV269: a resource that a binding names and its policy never matches."""
+    own = (policy.spec.get("matchConstraints") or {}).get("resourceRules")
+    if not own:
+        return
+    for number, rule in enumerate((binding.match or {}).get("resourceRules") or ()):
+        for index, name in enumerate(rule["resources"]):
+            if not any(_meet({**rule, "resources": [name]}, one) for one in own):
+                text = (
+                    f"`{policy.name}` never matches `{name}` as it stands here: in a cluster this "
+                    "does nothing, and Kyverno's command line goes by the binding alone"
+                )
+                path = ("spec", "matchResources", "resourceRules", number, "resources", index)
+                yield warn(binding.document, "KV269", text, path)
+
+
+def _meet(rule: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
+    """Return whether some request may fit two resource rules.
+
+    Groups and versions are left out: one rule may be for an equivalent of what the other names.
+    """
+    return all(
+        any(
+            _overlap(one, another)
+            for one in rule.get(field) or ("*",)
+            for another in other.get(field) or ("*",)
+        )
+        for field in ("operations", "resources")
+    )
+
+
+def _overlap(one: str, other: str) -> bool:
+    return "*" in one or "*" in other or one == other
+
+
+# Exceptions for policies in CEL that lead to nothing: what was meant to be let off is not.
+
+
+def unused_cel_exceptions(
+    exceptions: Iterable[CelException], policies: Iterable[Policy]
+) -> Iterator[Diagnostic]:
+    """KV071: an exception for an absent policy, or for none."""
+    kinds: dict[str, list[str]] = {}
+    for policy in policies:
+        kinds.setdefault(policy.name, []).append(policy.kind)
+    for exception in exceptions:
+        if not exception.policies:
+            text = "the exception names no policy"
+            yield warn(exception.document, "KV071", text, ("spec", "policyRefs"))
+        for index, ref in enumerate(exception.policies):
+            own = kinds.get(ref.name, [])
+            if ref.kind in own:
+                continue
+            text = f"the exception is for the {ref.kind} `{ref.name}`, which is not given"
+            if own:
+                text = f"{text}: `{ref.name}` is a {own[0]}"
+            elif kinds:
+                text = f"{text} (given: {listed(kinds)})"
+            field = "kind" if own else "name"
+            yield warn(exception.document, "KV071", text, ("spec", "policyRefs", index, field))
+
+
+# Exceptions that never count: rules never look at their objects, or conditions are broken.
+
+
+def powerless_exceptions(given: LintInputs) -> Iterator[Diagnostic]:
+    """KV226: an exception whose kinds the rules that it names never match."""
+    if not given.sound:
+        return
+    by_key = {one.key: one for one in given.policies}
+    rules: dict[str, tuple[Rule, ...]] = {}
+    for exception in given.exceptions:
+        filters = exception.match.get("any") or exception.match.get("all") or (exception.match,)
+        excepted = kinds_of_block(exception.match)
+        if not excepted or not all((one.get("resources") or {}).get("kinds") for one in filters):
+            continue
+        for index, entry in enumerate(exception.exceptions):
+            policy = by_key.get(entry.policy)
+            if policy is None:
+                continue
+            if entry.policy not in rules:
+                rules[entry.policy] = (*policy.rules, *given.derive(policy))
+            looked_at = _kinds(entry, rules[entry.policy])
+            if looked_at and looked_at.isdisjoint(excepted):
+                text = (
+                    f"the exception has no effect: it is for {listed(excepted)}, and the rules "
+                    f"that it names match {listed(looked_at)}"
+                )
+                yield warn(exception.document, "KV226", text, ("spec", "exceptions", index))
+
+
+def broken_conditions(exceptions: Iterable[PolicyException]) -> Iterator[Diagnostic]:
+    """KV230: a condition of an exception that can never be evaluated; KV205: a call that fails.
+
+    upstream logs it and goes on as if the exception were not there: pkg/engine/utils/exceptions.go
+    """
+    for exception in exceptions:
+        conditions, document = exception.conditions, exception.document
+        if not conditions:
+            continue
+        for problem, path, note in unreadable_variables(conditions):
+            text = f"a condition of the exception can never be evaluated: {problem}"
+            place = document.locate(("spec", "conditions", *path))
+            excerpt = (note,) if note else ()
+            yield Diagnostic("KV230", Severity.ERROR, text, place, excerpt)
+        if not contains_text(conditions, "("):
+            continue
+        for problem, path in impossible_calls_in(conditions):
+            yield warn(document, "KV205", problem, ("spec", "conditions", *path))
+
+
+def _kinds(entry: ExceptedRules, rules: Iterable[Rule]) -> frozenset[str]:
+    """Return the kinds that those rules match that an entry names; none where that is open."""
+    found: set[str] = set()
+    for rule in rules:
+        if not any(matches(name, rule.name) for name in entry.rules):
+            continue
+        if rule.facts.kinds is None:
+            return frozenset()
+        found |= rule.facts.kinds
+    return frozenset(found)

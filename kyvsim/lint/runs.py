@@ -1,0 +1,177 @@
+"""Warnings about a run: policies, values and exceptions that have no effect on what is given."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from kyvsim.engine.compile.compiled import warn
+from kyvsim.kubernetes.objects import metadata, text_field
+from kyvsim.languages.classic.autogen import ANNOTATION, POD_CONTROLLERS
+from kyvsim.lint.check import Check, LintInputs, Subject
+from kyvsim.lint.kinds import known_kinds, unknown_kinds, unknown_resources
+from kyvsim.lint.references import (
+    broken_conditions,
+    names_of,
+    unused_bindings,
+    unused_cel_exceptions,
+    unused_exceptions,
+    unused_values,
+)
+from kyvsim.model.diagnostic import Diagnostic, Fix, Severity, Way, change, listed
+from kyvsim.model.policy import SEVERITIES, Policy, Rule
+from kyvsim.model.source import Location
+
+SEVERITY = "policies.kyverno.io/severity"
+
+
+def meaningless_annotations(policies: Iterable[Policy]) -> Iterator[Diagnostic]:
+    """KV217: a severity that no report shows; KV218: an unknown controller in `autogen`.
+
+    upstream: pkg/utils/report/results.go `SeverityFromString`, pkg/autogen/v1
+    """
+    for policy in policies:
+        yield from _meaningless_severity(policy)
+        yield from _meaningless_controllers(policy)
+
+
+def _meaningless_severity(policy: Policy) -> Iterator[Diagnostic]:
+    value = policy.annotations.get(SEVERITY)
+    if value is not None and value not in SEVERITIES:
+        text = f"`{value}` is no severity, reports leave it out: use {_listed(SEVERITIES)}"
+        path = ("metadata", "annotations", SEVERITY)
+        meant = str(value).strip().lower()
+        fix = Fix(f"use {meant}", (change(policy.document, Way.VALUE, path, meant),))
+        yield warn(policy.document, "KV217", text, path, fix=fix if meant in SEVERITIES else None)
+
+
+def _meaningless_controllers(policy: Policy) -> Iterator[Diagnostic]:
+    value = policy.annotations.get(ANNOTATION)
+    if value in {None, "", "none", "all"}:
+        return
+    for name in str(value).split(","):
+        if name not in POD_CONTROLLERS:
+            text = (
+                f"`{name}` is not a pod controller: use `none`, or "
+                f"{_listed(sorted(POD_CONTROLLERS))} with commas and no spaces between them"
+            )
+            yield warn(policy.document, "KV218", text, ("metadata", "annotations", ANNOTATION))
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    *first, last = (f"`{name}`" for name in names)
+    return f"{', '.join(first)} or {last}"
+
+
+def unused_names(given: LintInputs) -> Iterator[Diagnostic]:
+    """KV071 and KV072: exceptions, KV073: values for absent policies, rules or resources."""
+    if given.sound and (given.exceptions or given.values):
+        every = (text_field(metadata(one), "name") for one in (*given.resources, *given.others))
+        names = names_of(given.policies, every, given.derive)
+        yield from unused_exceptions(given.exceptions, names)
+        yield from unused_values(given.values, names)
+
+
+RUN_CHECKS: Final = (
+    Check(
+        "KV215 KV216",
+        Subject.INPUTS,
+        lambda given: unknown_kinds(given.policies, known_kinds(given.objects), given.exceptions),
+    ),
+    Check("KV230 KV205", Subject.INPUTS, lambda given: broken_conditions(given.exceptions)),
+    Check("KV217 KV218", Subject.INPUTS, lambda given: meaningless_annotations(given.policies)),
+    Check("KV071 KV072 KV073", Subject.INPUTS, unused_names),
+    Check(
+        "KV163 KV164",
+        Subject.INPUTS,
+        lambda given: unknown_resources(
+            given.policies, (*given.resources, *given.others), given.bindings
+        ),
+    ),
+    Check(
+        "KV071",
+        Subject.INPUTS,
+        lambda given: (
+            unused_cel_exceptions(given.cel_exceptions, given.policies) if given.sound else ()
+        ),
+    ),
+    Check(
+        "KV167",
+        Subject.RUN,
+        lambda given: unused_bindings(given.bindings, given.policies) if given.sound else (),
+    ),
+)
+"""The checks that `apply` and `test` run; the other checks are in `registry.py`."""
+
+
+def run_warnings(given: LintInputs) -> Iterator[Diagnostic]:
+    """Yield what has no effect in a run, or only on what is not given."""
+    for check in RUN_CHECKS:
+        yield from check.run(given)
+
+
+def nothing_matched(given: LintInputs, paths: Iterable[str]) -> Iterator[Diagnostic]:
+    """KV070: a run in which no rule matched any object, though these were looked for in `paths`."""
+    rules = [(policy, rule) for policy in given.policies for rule in policy.rules]
+    if not rules:
+        return
+    one, all_of_them = ("rule", "rules")
+    if not any(policy.facts.has_rules for policy, _ in rules):
+        one, all_of_them = ("policy", "policies")
+    if not given.resources:
+        text = f"there is no resource: no {one} had anything to look at"
+        if given.modes:
+            text = f"no {one} judges what is given: payloads of mode {listed(given.modes)}"
+        place = next(iter(paths), "")
+        yield Diagnostic("KV070", Severity.WARNING, text, Location(place) if place else None)
+        return
+    policy, rule = rules[0]
+    there = {text_field(one, "kind") for one in given.resources}
+    text = f"no {one} matched any of the {given.number} resources"
+    if given.number == 1:
+        text = f"no {one} matched the resource"
+    meeting = [rule for policy, rule in rules if _meets(policy, rule, there)]
+    if meeting:
+        # Which kinds a policy in CEL is for is not known here: it names resources, not kinds.
+        known = any(rule.facts.kinds is not None for rule in meeting)
+        what = f"there are {all_of_them} for its kind, but names" if known else "kinds, names"
+        text = (
+            f"{text}: {what}, namespaces, labels, operations, users or a `foreach` without "
+            "elements leave nothing to check"
+        )
+    else:
+        text = (
+            f"{text}: the {all_of_them} are for {_kinds(rules)}, and what is given is "
+            f"{listed(there)}"
+        )
+    yield warn(policy.document, "KV070", text, (*rule.path, "match"))
+
+
+def without_payloads(given: LintInputs) -> Iterator[Diagnostic]:
+    """KV172: a policy that judges payloads only, of a sort of which there is none."""
+    for policy in given.policies:
+        mode = policy.facts.judges
+        if mode is not None and mode not in given.modes:
+            option = f"--{mode.lower()}-payload"
+            text = (
+                f"`{policy.key}` judges requests of mode {mode} only, and none is given ({option})"
+            )
+            yield warn(policy.document, "KV172", text, ("spec", "evaluation", "mode"))
+
+
+def _meets(policy: Policy, rule: Rule, kinds: set[str]) -> bool:
+    """Return whether a rule is for an object of one of some kinds."""
+    wanted = rule.facts.kinds
+    return policy.facts.judges is None and (wanted is None or bool(wanted & kinds))
+
+
+def _kinds(rules: Iterable[tuple[Policy, Rule]]) -> str:
+    """Return the kinds that rules can match at all."""
+    found: set[str] = set()
+    modes: set[str] = set()
+    for policy, rule in rules:
+        if policy.facts.judges is not None:
+            modes.add(f"requests of mode {policy.facts.judges}")
+        elif rule.facts.kinds is None:
+            return "objects of any kind"
+        else:
+            found |= rule.facts.kinds
+    return " and ".join((*([listed(found)] if found else ()), *sorted(modes)))
