@@ -16,6 +16,7 @@ from kyvsim.cel.nodes import (
     dotted_name,
 )
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
+from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.discovery import kind_of_plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic

@@ -8,10 +8,9 @@ from recorded import recorded
 
 from kyvsim.engine.compile.compiled import Evaluation, MatchedException
 from kyvsim.kubernetes.numbers import with_floats
-from kyvsim.languages.classic.pod_security import CONTROLS
-from kyvsim.languages.classic.pod_security.exclusions import compile_exclusions
+from kyvsim.languages.classic.pod_security.controls import CONTROLS
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.languages.classic.rules.validate_pod_security import RULE_TYPE
+from kyvsim.languages.classic.rules.validate_pod_security import RULE_TYPE, compile_exclusions
 from kyvsim.model.policy import Rule, RuleFacts
 
 ROWS = recorded("pod_security.jsonl")

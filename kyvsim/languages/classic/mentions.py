@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.mentioned_queries import Queries
-from kyvsim.languages.classic.pod_security.mentions import mentioned
+from kyvsim.languages.classic.pod_security.field_references import mentioned
 from kyvsim.languages.mentioned import (
     IMAGE_WAYS,
     NOTHING,

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.languages.classic.images.attestors import expand_keys, required_count
+from kyvsim.languages.classic.attestors import expand_keys, required_count
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.entries.sources import LOOK_UP
 from kyvsim.migrate.expressions import Relation, Test, every, quoted

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from kyvsim.languages.classic.pod_security import ActiveCheck
+from kyvsim.languages.classic.pod_security.controls import ActiveCheck
 from kyvsim.migrate.expressions import Plain, Test, some
 from kyvsim.migrate.pod_security import host, privileges, profiles
 from kyvsim.migrate.pod_security.pod import Pod

@@ -1,7 +1,13 @@
 """What a node shares with a Pod: namespaces, ports, paths, kernel parameters, volumes."""
 
-from kyvsim.languages.classic.pod_security.host import LIFECYCLE, NAMESPACES, PROBES, WAYS
-from kyvsim.languages.classic.pod_security.volumes import ALLOWED, OTHERS
+from kyvsim.languages.classic.pod_security.controls import (
+    HOST_HANDLERS,
+    HOST_NAMESPACES,
+    LIFECYCLE,
+    OTHER_VOLUMES,
+    PROBES,
+    RESTRICTED_VOLUMES,
+)
 from kyvsim.migrate.expressions import Each, Not, Relation, Test, every, some
 from kyvsim.migrate.known_types import element_of
 from kyvsim.migrate.pod_security.pod import Container, Pod, each, fixed, nothing, read
@@ -15,7 +21,7 @@ def namespaces(pod: Pod) -> Test:
     """No namespaces of the node."""
     return every(
         pod.unless_excused(Not(is_set(pod.spec.child(field))), f"spec.{field}", fixed("true"))
-        for field in NAMESPACES
+        for field in HOST_NAMESPACES
     )
 
 
@@ -50,7 +56,7 @@ def probes(pod: Pod) -> Test:
         handlers = [one.value.child(name) for name in PROBES]
         handlers += [lifecycle.child(name) for name in LIFECYCLE]
         listed = f"[{', '.join(handler.optional for handler in handlers)}]"
-        hosts = (f"handler.?{way}.?host.orValue('')" for way in WAYS)
+        hosts = (f"handler.?{way}.?host.orValue('')" for way in HOST_HANDLERS)
         return each(listed, "handler", every(Relation(host, "==", "''") for host in hosts))
 
     return pod.containers(of_container)
@@ -74,12 +80,12 @@ def restricted(pod: Pod) -> Test:
     """No volumes of other kinds, nor of no kind."""
     listed = pod.spec.child("volumes")
     volume = Value("volume", element_of(listed.types))
-    kinds = pod.words("volumeTypes", ALLOWED)
+    kinds = pod.words("volumeTypes", RESTRICTED_VOLUMES)
     allowed = Each(kinds, "kind", Relation("kind", "in", volume.text), "exists")
     test = pod.unless_excused(allowed, "", nothing)
     excused = (
         volume.child(kind).is_there()
-        for kind in OTHERS
+        for kind in OTHER_VOLUMES
         if any(one.field == f"spec.volumes[*].{kind}" for one in pod.own)
     )
     return each(listed.or_else([]), volume.text, some([test, *excused]))

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.languages.classic.pod_security import Variant
-from kyvsim.languages.classic.pod_security.pod import GROUPS
+from kyvsim.languages.classic.pod_security.controls import CONTAINER_FIELDS, Variant
 from kyvsim.migrate.container_loops import CONTAINER, joined_loops
 from kyvsim.migrate.desk import Desk
 from kyvsim.migrate.expressions import (
@@ -144,7 +143,7 @@ class Pod(NamedTuple):
             loop = Each(source.or_else([]), CONTAINER, body(self._container(group, source)))
             if loop.body == TRUE:
                 continue
-            if group == GROUPS[1] and self._spares(spared[0]):
+            if group == CONTAINER_FIELDS[1] and self._spares(spared[0]):
                 apart.append(_but_one(loop, spared[1]))
             else:
                 loops.append(loop)
@@ -163,11 +162,13 @@ class Pod(NamedTuple):
         return Container(element, group, self.by_image)
 
     def _lists(self) -> Iterator[tuple[str, Value]]:
-        return ((group, self.spec.child(group)) for group in GROUPS)
+        return ((group, self.spec.child(group)) for group in CONTAINER_FIELDS)
 
     def _spares(self, field: str) -> bool:
         """Return whether an exclusion without images is about a field of containers."""
-        spares = bool(field) and any(one.is_of(f"spec.{GROUPS[1]}[*].{field}") for one in self.own)
+        spares = bool(field) and any(
+            one.is_of(f"spec.{CONTAINER_FIELDS[1]}[*].{field}") for one in self.own
+        )
         if spares and self.by_image:
             self.desk.note(_WHICH_ONE)
         return spares

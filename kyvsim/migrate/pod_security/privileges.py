@@ -3,8 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.languages.classic.pod_security.capabilities import ALL, DEFAULT, MAY_ADD
-from kyvsim.languages.classic.pod_security.privileges import DEFAULT_MASKS
+from kyvsim.languages.classic.pod_security.controls import (
+    ALL_CAPABILITIES,
+    DEFAULT_CAPABILITIES,
+    DEFAULT_PROC_MOUNT,
+    RESTRICTED_CAPABILITIES,
+)
 from kyvsim.migrate.expressions import TRUE, Each, Not, Plain, Relation, Test, every, quoted, some
 from kyvsim.migrate.pod_security.pod import Container, Pod, fixed, read
 from kyvsim.migrate.scalars import like_one
@@ -17,13 +21,13 @@ _NAME = "capability"
 
 def baseline(pod: Pod) -> Test:
     """No more than the default set may be added."""
-    listed = pod.words("defaultCapabilities", DEFAULT)
+    listed = pod.words("defaultCapabilities", DEFAULT_CAPABILITIES)
     return pod.containers(lambda one: _added(one, Relation(_NAME, "in", listed)))
 
 
 def restricted(pod: Pod) -> Test:
     """All must be dropped, and only a few may be added."""
-    may_add = some(like_one(_NAME, sorted(MAY_ADD)))
+    may_add = some(like_one(_NAME, sorted(RESTRICTED_CAPABILITIES)))
     return pod.containers(lambda one: every([_dropped(one), _added(one, may_add)]))
 
 
@@ -39,7 +43,7 @@ def _added(one: Container, allowed: Test) -> Test:
 def _dropped(one: Container) -> Test:
     dropped = one.setting("capabilities", "drop")
     return one.unless_excused(
-        Relation(quoted(ALL), "in", dropped.or_else([])),
+        Relation(quoted(ALL_CAPABILITIES), "in", dropped.or_else([])),
         "securityContext.capabilities.drop",
         lambda patterns: _each(dropped, like_one(_NAME, list(patterns))),
     )
@@ -72,7 +76,7 @@ def proc_mount(pod: Pod) -> Test:
 
     def of_container(one: Container) -> Test:
         masks = one.setting("procMount")
-        usual = Relation(masks.or_else(DEFAULT_MASKS), "==", quoted(DEFAULT_MASKS))
+        usual = Relation(masks.or_else(DEFAULT_PROC_MOUNT), "==", quoted(DEFAULT_PROC_MOUNT))
         return one.unless_excused(usual, "securityContext.procMount", read(masks.text))
 
     return pod.containers(of_container)

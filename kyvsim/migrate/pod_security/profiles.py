@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable
 
-from kyvsim.languages.classic.pod_security.app_armor import ANNOTATION, LOCAL, NAMED
-from kyvsim.languages.classic.pod_security.app_armor import PROFILES as APP_ARMOR_PROFILES
-from kyvsim.languages.classic.pod_security.seccomp import PROFILES as SECCOMP_PROFILES
-from kyvsim.languages.classic.pod_security.selinux import PARTS
+from kyvsim.languages.classic.pod_security.controls import (
+    APP_ARMOR_ANNOTATION,
+    APP_ARMOR_LOCAL,
+    APP_ARMOR_NAMED,
+    APP_ARMOR_PROFILES,
+    SECCOMP_PROFILES,
+    SELINUX_FIELDS,
+)
 from kyvsim.migrate.expressions import (
     FALSE,
     Not,
@@ -72,9 +76,9 @@ def _annotations(pod: Pod) -> Test:
             )
     profile = f"{pod.annotations}[key]"
     allowed: list[Test] = [
-        Not(Plain(f"key.startsWith({quoted(ANNOTATION)})")),
-        Relation(profile, "in", literal(sorted(NAMED))),
-        Plain(f"{profile}.startsWith({quoted(LOCAL)})"),
+        Not(Plain(f"key.startsWith({quoted(APP_ARMOR_ANNOTATION)})")),
+        Relation(profile, "in", literal(sorted(APP_ARMOR_NAMED))),
+        Plain(f"{profile}.startsWith({quoted(APP_ARMOR_LOCAL)})"),
     ]
     return each(pod.annotations, "key", pod.unless_excused(some(allowed), "", read(profile)))
 
@@ -129,13 +133,13 @@ def selinux(pod: Pod) -> Test:
         return pod.unless_excused(is_allowed(part, value), f"spec.{_field(part)}", read(value.text))
 
     def of_container(one: Container) -> Test:
-        values = ((part, one.setting(_OPTIONS, part)) for part in PARTS)
+        values = ((part, one.setting(_OPTIONS, part)) for part in SELINUX_FIELDS)
         return every(
             one.unless_excused(is_allowed(part, value), _field(part), read(value.text))
             for part, value in values
         )
 
-    return every([*map(of_pod, PARTS), pod.containers(of_container)])
+    return every([*map(of_pod, SELINUX_FIELDS), pod.containers(of_container)])
 
 
 def _field(part: str) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
-from kyvsim.languages.classic.pod_security import ActiveCheck, active_checks
+from kyvsim.languages.classic.pod_security.controls import ActiveCheck, active_checks
 from kyvsim.migrate.expressions import TRUE
 from kyvsim.migrate.messages import Message
 from kyvsim.migrate.pod_security import control_test

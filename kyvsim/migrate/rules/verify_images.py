@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
-from kyvsim.languages.classic.images.entries import entries_of
+from kyvsim.languages.classic.images import entries_of
 from kyvsim.migrate.conditions import conditions_test
 from kyvsim.migrate.expressions import Each, Test, opposite, some
 from kyvsim.migrate.images.attestors import (

@@ -11,8 +11,11 @@ from kyvsim.engine.policy import RuleInput
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.languages.classic.rules.downstream import with_owner_labels
-from kyvsim.languages.classic.rules.generate import Wish, Wishes
+from kyvsim.languages.classic.rules.generate import (
+    GeneratedSet,
+    GeneratedSets,
+    with_owner_labels,
+)
 from kyvsim.model.policy import GeneratePattern, Policy, Rule
 from kyvsim.model.ports import BudgetError
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -267,7 +270,7 @@ def _target(made: GeneratePattern) -> tuple[Json, ...]:
 _NOT_FOUND = frozenset({Reason.NOT_FOUND, Reason.NO_NAMESPACE})
 
 
-def fulfil(wishes: Sequence[Wish], owner: Owner, kyverno: Kyverno) -> Attempt:
+def fulfil(wishes: Sequence[GeneratedSet], owner: Owner, kyverno: Kyverno) -> Attempt:
     """Write what is wanted; outside a loop, that something is not found is no failure."""
     generation = owner.rule.facts.generation
     loops = generation is not None and bool(generation.loops)
@@ -288,7 +291,9 @@ def fulfil(wishes: Sequence[Wish], owner: Owner, kyverno: Kyverno) -> Attempt:
     return Attempt(tuple(problems))
 
 
-def _fulfil_one(wish: Wish, owner: Owner, created: list[Json], kyverno: Kyverno) -> Obstacle | None:
+def _fulfil_one(
+    wish: GeneratedSet, owner: Owner, created: list[Json], kyverno: Kyverno
+) -> Obstacle | None:
     """Write the objects of one wish until one fails; `created` grows by those that are new."""
     for obj in wish.objects:
         realized = realize(obj, owner, kyverno.parts)
@@ -425,24 +430,26 @@ class _Wanted(NamedTuple):
 
     outcome: Outcome | None
     """None where the rule is not for it."""
-    wishes: tuple[Wish, ...] | None = None
+    wishes: tuple[GeneratedSet, ...] | None = None
     """None where it does not come to that."""
     problem: Reason | None = None
     """Why something could not be evaluated."""
 
 
-def _bounded(rule: CompiledRule, make: Callable[[], tuple[Wish, ...]]) -> tuple[Wish, ...]:
+def _bounded(
+    rule: CompiledRule, make: Callable[[], tuple[GeneratedSet, ...]]
+) -> tuple[GeneratedSet, ...]:
     """Return what a rule wants, or one problem where that takes more than a rule may."""
     if rule.meter is not None:
         rule.meter.begin_rule()
     try:
         return make()
     except BudgetError as error:
-        return (Wish(problem=str(error)),)
+        return (GeneratedSet(problem=str(error)),)
 
 
 def _wanted(
-    rule: CompiledRule, given: RuleInput, old: MatchFacts | None, wishes_of: Wishes
+    rule: CompiledRule, given: RuleInput, old: MatchFacts | None, wishes_of: GeneratedSets
 ) -> _Wanted:
     met: list[Evaluation] = []
 

@@ -19,7 +19,10 @@ from kyvsim.languages.cel.existing_objects import ExistingChange
 from kyvsim.languages.cel.facts import generates, mutates
 from kyvsim.languages.cel.webhook_facts import WebhookFacts
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.languages.classic.rules.generate import Wishes, compile_wishes
+from kyvsim.languages.classic.rules.generate import (
+    GeneratedSets,
+    compile_generated,
+)
 from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.kyverno.native_policies import is_left_to_the_server, may_be_left
@@ -247,7 +250,7 @@ class PolicyLister:
         self._cache = cache
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
-        self._wishes: dict[str, dict[str, Wishes]] = {}
+        self._wishes: dict[str, dict[str, GeneratedSets]] = {}
         """What generate rules want, by policy and rule, for as long as a policy stays compiled."""
         self.changed: list[Callable[[Policy, Policy | None], None]] = []
         """Who is told of a policy that is new or has changed, with what it was before."""
@@ -267,12 +270,12 @@ class PolicyLister:
             self._compiled[key] = compiled
         return self._compiled[key]
 
-    def wishes(self, policy: CompiledPolicy, rule: CompiledRule) -> Wishes:
+    def wishes(self, policy: CompiledPolicy, rule: CompiledRule) -> GeneratedSets:
         """Return what says which objects a generate rule wants."""
         known = self._wishes.setdefault(policy.policy.key, {})
         if rule.rule.name not in known:
             context = RuleContext(policy.policy, rule.rule, self._cache.system)
-            known[rule.rule.name] = compile_wishes(context)
+            known[rule.rule.name] = compile_generated(context)
         return known[rule.rule.name]
 
     def _forget(self, key: str) -> None:

@@ -6,8 +6,7 @@ pkg/endpoints/handlers (create.go, transformDecodeError), and encoding/json.
 
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.objects import Json, text_field
-from kyvsim.languages.classic.pod_security.go_types import has_type
-from kyvsim.languages.classic.pod_security.reading import MisfitError, read_object
+from kyvsim.languages.classic.pod_security.go_structs import MisfitError, has_type, read_object
 from kyvsim.simulator.server import errors
 from kyvsim.simulator.server.request import ApiError
 

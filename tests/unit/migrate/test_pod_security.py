@@ -3,8 +3,8 @@
 import pytest
 from ways import way_text
 
-from kyvsim.languages.classic.pod_security import CONTROLS, active_checks
-from kyvsim.languages.classic.pod_security.mentions import mentioned
+from kyvsim.languages.classic.pod_security.controls import CONTROLS, active_checks
+from kyvsim.languages.classic.pod_security.field_references import mentioned
 from kyvsim.migrate.pod_security import CONTROLS as EMITTED
 from kyvsim.model.migration import Outcome
 

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.kubernetes.globs import compile_glob
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.languages.classic.images.entries import fits
+from kyvsim.languages.classic.images import image_fits
 from kyvsim.model.migration import Outcome
 
 PEM = "-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----"
@@ -198,7 +198,7 @@ def test_the_same_images_are_meant_however_they_are_written(pattern, images, spe
     globs = [compile_glob(one["glob"]) for one in found]
     for image in images:
         meant = any(glob.fullmatch(image) for glob in globs)
-        assert meant is fits(parse_image(image).reference, [pattern]), image
+        assert meant is image_fits(parse_image(image).reference, [pattern]), image
 
 
 def test_all_images(spec):

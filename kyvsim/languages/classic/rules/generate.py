@@ -1,10 +1,12 @@
 """`generate`: objects that the background controller would create for a trigger.
 
-Source of the rules: upstream pkg/background/generate/generator.go. A rule that was reached passes;
-what hinders its objects (a missing source, a variable without value) is told in its note.
+Source of the rules: upstream pkg/background/generate/generator.go, pkg/background/common/labels.go.
+A rule that was reached passes; what prevents its objects (a missing source, a variable without
+value) is in its note.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
@@ -12,35 +14,234 @@ from kyvsim.engine.compile.followed import APPLIED, Ends, followed_template
 from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
-from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
+from kyvsim.kubernetes.labels import compile_selector
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.classic.rule_type import Autogen, Remark, RuleContext, RuleType
-from kyvsim.languages.classic.rules.downstream import (
-    GenerateError,
-    SourceMissingError,
-    Sources,
-    clone_downstreams,
-    clone_list_downstreams,
-    data_downstreams,
-    one_of_each,
-    with_owner_labels,
-)
-from kyvsim.languages.classic.rules.generated_names import name_problems
 from kyvsim.languages.classic.rules.loops import (
     compile_elements,
     compile_list,
     compile_loop_preconditions,
 )
 from kyvsim.languages.classic.rules.shared import empty
-from kyvsim.model.policy import GeneratePattern, Generation, RuleFacts
-from kyvsim.model.ports import STEPS_OF_AN_OBJECT
+from kyvsim.model.policy import GeneratePattern, Generation, Policy, Rule, RuleFacts
+from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import Reason
+
+# Downstream objects: what a generate rule makes of data or of a source.
+#
+# Source of the rules: upstream pkg/background/generate, pkg/background/common/labels.go.
+
+_LABEL = "generate.kyverno.io/"
+_SERVER_FIELDS = frozenset(
+    {"uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion"}
+)
+
+
+class GenerateError(Exception):
+    """A downstream that cannot be made."""
+
+
+class SourceMissingError(GenerateError):
+    """A copy of an object that is not there."""
+
+
+class DownstreamKey(NamedTuple):
+    """The identity that a generate rule gives its downstream."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.api_version}/{self.kind}/{self.namespace}/{self.name}"
+
+
+class Sources(NamedTuple):
+    """The objects that a rule may copy."""
+
+    cluster: ClusterView
+    made: Sequence[Json] = ()
+    """What rules before it generated."""
+
+    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+        """Return the object, or None."""
+        key = ObjectKey(api_version, kind, namespace, name)
+        made = next((one for one in self.made if object_key(one) == key), None)
+        return made or self.cluster.get(*key)
+
+    def list(self, api_version: str, kind: str, namespace: str) -> Iterator[Json]:
+        """Yield the objects of a kind in a namespace ("" for all)."""
+        yield from self.cluster.list(api_version, kind, namespace)
+        for one in self.made:
+            key = object_key(one)
+            of_kind = (key.api_version, key.kind) == (api_version, kind)
+            if of_kind and namespace in {"", key.namespace} and not self.cluster.get(*key):
+                yield one
+
+
+def downstream_of(pattern: Json) -> DownstreamKey:
+    """Return the target that a pattern with its variables filled names."""
+    parts = [pattern.get(field) or "" for field in ("apiVersion", "kind", "namespace", "name")]
+    if any(part.__class__ is not str for part in parts):
+        raise GenerateError("apiVersion, kind, namespace and name of a generated object are texts")
+    return DownstreamKey(*parts)
+
+
+def data_downstreams(pattern: Json, _sources: Sources) -> Iterator[Json]:
+    """Give the object that the pattern's `data` describes, a bare one where it says nothing."""
+    data = pattern.get("data")
+    yield from_data({} if data is None else data, downstream_of(pattern))
+
+
+def clone_downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
+    """Give the copy of the source that `clone` names; none where it would be its own copy."""
+    target, clone = downstream_of(pattern), pattern["clone"]
+    namespace, name = clone.get("namespace") or "", clone["name"]
+    if (namespace, name) == (target.namespace, target.name):
+        return
+    source = sources.get(target.api_version, target.kind, namespace, name)
+    if source is None:
+        place = target._replace(namespace=namespace, name=name)
+        raise SourceMissingError(f"source resource {place} not found")
+    yield from_source(source, target)
+
+
+def clone_list_downstreams(pattern: Json, sources: Sources) -> Iterator[Json]:
+    """Give copies of the sources that `cloneList` selects, under their own names."""
+    clones, namespace = pattern["cloneList"], pattern.get("namespace") or ""
+    selects = compile_selector(clones["selector"]) if clones.get("selector") else None
+    for text in clones["kinds"]:
+        selector = parse_kind_selector(text)
+        group = "" if selector.group == "*" else f"{selector.group}/"
+        api_version = f"{group}{selector.version}"
+        for source in sources.list(api_version, selector.kind, clones.get("namespace") or ""):
+            key = object_key(source)
+            if key.namespace == namespace or (selects and not selects(labels(source))):
+                continue
+            yield from_source(
+                source, DownstreamKey(api_version, selector.kind, namespace, key.name)
+            )
+
+
+def from_data(data: Json, target: DownstreamKey) -> Json:
+    """Return the object that `data` describes, named as the target is."""
+    if data.__class__ is not dict:
+        raise GenerateError(f"data of {target} is no mapping")
+    return _named(data, target)
+
+
+def from_source(source: Json, target: DownstreamKey) -> Json:
+    """Return a copy of `source` named as the target is, marked with where it came from."""
+    key = object_key(source)
+    group, version = split_api_version(key.api_version)
+    dropped = _SERVER_FIELDS
+    if key.namespace != target.namespace:
+        dropped |= {"ownerReferences"}
+    meta = {name: value for name, value in metadata(source).items() if name not in dropped}
+    meta["labels"] = {
+        **labels(source),
+        f"{_LABEL}clone-source": "",
+        f"{_LABEL}source-group": group,
+        f"{_LABEL}source-version": version,
+        f"{_LABEL}source-kind": key.kind,
+        f"{_LABEL}source-namespace": key.namespace,
+        f"{_LABEL}source-uid": text_field(metadata(source), "uid"),
+    }
+    return _named({**source, "metadata": meta}, target)
+
+
+def _named(data: Json, target: DownstreamKey) -> Json:
+    meta = dict(metadata(data))
+    for field, value in (("name", target.name), ("namespace", target.namespace)):
+        if value:
+            meta[field] = value
+        else:
+            meta.pop(field, None)
+    kind = text_field(data, "kind") or target.kind
+    return {**data, "apiVersion": target.api_version, "kind": kind, "metadata": meta}
+
+
+def one_of_each(made: Iterable[Json], *, last_counts: bool) -> tuple[list[Json], list[str]]:
+    """Return the objects that are there in the end, and a sentence for each that came again.
+
+    What an element of a loop makes is there for those after it: it is brought into line with
+    the later one where the rule synchronizes, and left as it is otherwise.
+    """
+    found: dict[ObjectKey, Json] = {}
+    again: list[str] = []
+    which = "last" if last_counts else "first"
+    for one in made:
+        key = object_key(one)
+        if key in found:
+            again.append(
+                f"{key.title} is generated more than once by this rule: the {which} counts"
+            )
+        if last_counts or key not in found:
+            found[key] = one
+    return list(found.values()), again
+
+
+def with_owner_labels(downstream: Json, policy: Policy, rule: Rule, trigger: Json) -> Json:
+    """Return the downstream with the labels that tell which rule and trigger it belongs to."""
+    key = object_key(trigger)
+    group, version = split_api_version(key.api_version)
+    owned = {
+        **labels(downstream),
+        "app.kubernetes.io/managed-by": "kyverno",
+        f"{_LABEL}policy-name": policy.name,
+        f"{_LABEL}policy-namespace": policy.namespace,
+        f"{_LABEL}rule-name": rule.name,
+        f"{_LABEL}trigger-version": version,
+        f"{_LABEL}trigger-group": group,
+        f"{_LABEL}trigger-kind": key.kind,
+        f"{_LABEL}trigger-namespace": key.namespace,
+        f"{_LABEL}trigger-uid": text_field(metadata(trigger), "uid"),
+    }
+    return {**downstream, "metadata": {**metadata(downstream), "labels": owned}}
+
+
+# Names that an API server takes, told for objects that a rule generates.
+#
+# Source of the rules: k8s.io/apimachinery pkg/api/validation (RFC 1123), k8s.io/kubernetes
+# pkg/apis/*/validation for the kinds with rules of their own.
+
+_RFC1123_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_SUBDOMAIN = 253
+_ANY_PATH = "rbac.authorization.k8s.io"
+"""The group whose names may be anything that fits into a path."""
+
+
+def name_problems(generated: Iterable[Json]) -> list[str]:
+    """Return what is wrong with names and namespaces of objects, a sentence each."""
+    return [text for obj in generated for text in _name_problems(obj)]
+
+
+def _name_problems(obj: Json) -> Iterable[str]:
+    key = object_key(obj)
+    group = split_api_version(key.api_version)[0]
+    if group == _ANY_PATH:
+        good, form = bool(key.name) and "/" not in key.name and "%" not in key.name, "path segment"
+    elif not group and key.kind in {"Namespace", "Service"}:
+        good, form = _RFC1123_LABEL.fullmatch(key.name) is not None, "RFC 1123 label"
+    else:
+        fits = len(key.name) <= _LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(key.name)
+        good, form = bool(fits), "RFC 1123 name"
+    if not good:
+        yield f"no API server takes {key.kind} `{key.name}`: the name is no valid {form}"
+    if key.namespace and not _RFC1123_LABEL.fullmatch(key.namespace):
+        what = f"namespace `{key.namespace}` of {key.kind} `{key.name}`"
+        yield f"no API server takes {what}: it is no valid RFC 1123 label"
+
 
 _Downstreams = Callable[[JSONContext], list[Json]]
 """Makes the objects of a pattern; raises `QueryError` or `GenerateError`."""
 
 
-class Wish(NamedTuple):
+class GeneratedSet(NamedTuple):
     """What a rule, or one element of its loops, wants to be there; nobody owns it yet."""
 
     objects: tuple[Json, ...] = ()
@@ -52,7 +253,7 @@ class Wish(NamedTuple):
     """What kind of problem it is."""
 
 
-Wishes = Callable[[JSONContext], Iterable[Wish]]
+GeneratedSets = Callable[[JSONContext], Iterable[GeneratedSet]]
 
 _FIELDS = ("apiVersion", "kind", "namespace", "name", "data", "clone", "cloneList")
 
@@ -86,7 +287,7 @@ def _source_of(pattern: Json) -> Callable[[Json, Sources], Iterator[Json]]:
     return data_downstreams
 
 
-def compile_wishes(context: RuleContext) -> Wishes:
+def compile_generated(context: RuleContext) -> GeneratedSets:
     """Return what says which objects a generate rule wants; a problem ends no loop.
 
     Raises what `compile_template` raises.
@@ -99,35 +300,35 @@ def compile_wishes(context: RuleContext) -> Wishes:
     if loops:
         return lambda scope: (wish for loop in loops for wish in loop(scope))
     make = _compile_pattern(context.within("generate"), spec)
-    return lambda scope: (_wish(lambda: make(scope)),)
+    return lambda scope: (_generated(lambda: make(scope)),)
 
 
-def _wish(make: Callable[[], list[Json]], place: str = "") -> Wish:
+def _generated(make: Callable[[], list[Json]], place: str = "") -> GeneratedSet:
     try:
-        return Wish(tuple(make()))
+        return GeneratedSet(tuple(make()))
     except SourceMissingError as error:
-        return Wish(problem=str(error), place=place, reason=Reason.SOURCE_MISSING)
+        return GeneratedSet(problem=str(error), place=place, reason=Reason.SOURCE_MISSING)
     except (ConditionError, GenerateError, QueryError) as error:
-        return Wish(problem=str(error), place=place, reason=Reason.NO_VALUE)
+        return GeneratedSet(problem=str(error), place=place, reason=Reason.NO_VALUE)
 
 
-def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
+def _compile_loop(context: RuleContext, number: int, loop: Json) -> GeneratedSets:
     list_of = compile_list(loop.get("list") or "", context.system, context.probe)
     elements_of = compile_elements(loop, 0, context.system, context.probe)
     preconditions = compile_loop_preconditions(loop, context)
     make = _compile_pattern(context, loop)
     start = f"failed to process {number} foreach in rule {context.rule.name}"
 
-    def make_each(scope: JSONContext) -> Iterator[Wish]:
+    def make_each(scope: JSONContext) -> Iterator[GeneratedSet]:
         try:
             values = list_of(scope)
         except QueryError as error:
             place = f"failed to evaluate {number} foreach list"
-            yield Wish(problem=str(error), place=place, reason=Reason.LIST_FAILED)
+            yield GeneratedSet(problem=str(error), place=place, reason=Reason.LIST_FAILED)
             return
         for element in elements_of(scope, enumerate(values)):
             inside = element.scope
-            yield _wish(
+            yield _generated(
                 lambda inside=inside: make(inside) if preconditions(inside).met else [],  # type: ignore[misc]
                 f"{start}: failed to process {element.number} element",
             )
@@ -136,7 +337,7 @@ def _compile_loop(context: RuleContext, number: int, loop: Json) -> Wishes:
 
 
 def _compile(context: RuleContext) -> CompiledBody:
-    wishes = compile_wishes(context)
+    wishes = compile_generated(context)
     spec = context.rule.data["generate"]
     copies_all = bool(spec.get("cloneList"))
     synchronizes = bool(spec.get("synchronize"))

@@ -1,19 +1,249 @@
 """`validate.cel`: the rule fails where one of its CEL expressions is not true.
 
-Source of the rules: upstream pkg/engine/handlers/validation/validate_cel.go.
+Source of the rules: upstream pkg/engine/handlers/validation/validate_cel.go, pkg/admissionpolicy;
+k8s.io/apiserver pkg/admission/plugin/policy/validating/validator.go. What cannot be compiled or
+evaluated fails the rule too: there is no error status here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from kyvsim.engine.compile.compiled import CompiledBody
-from kyvsim.kubernetes.objects import Json
+from kyvsim.cel.kubernetes import VARIABLES_TYPE
+from kyvsim.cel.program import LazyVariables
+from kyvsim.engine.compile.compiled import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    errored,
+    failed,
+    passed,
+    skipped,
+)
+from kyvsim.kubernetes.discovery import kind_of_plural, plural, split_api_version
+from kyvsim.kubernetes.labels import SelectorError, compile_selector
+from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
+from kyvsim.languages.cel_validator import (
+    Declared,
+    Expression,
+    Validator,
+    compile_validator,
+    variable_value,
+)
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
-from kyvsim.languages.classic.rules.cel_body import cel_problems, compile_cel
+from kyvsim.languages.probed_expressions import told_program
+from kyvsim.model.ports import ClusterView
+from kyvsim.model.probe import Probe
 from kyvsim.model.result import Phase
+from kyvsim.model.source import Path
+
+# The parameter objects of a CEL rule.
+#
+# Parameters of a kind that lives in namespaces are those of the object's own namespace, unless
+# the rule names another. Source of the rules: upstream pkg/admissionpolicy (CollectParams).
 
 
-def _compile(context: RuleContext) -> CompiledBody:
-    return compile_cel(context)
+class ParamsError(Exception):
+    """There are no parameters, or it cannot be told where they are."""
+
+
+_FindParams = Callable[[Evaluation], Sequence[Json]]
+_SearchParams = Callable[[ClusterView, str], list[Json]]
+"""Finds parameters in a namespace, "" for all; raises `ParamsError`."""
+
+
+def compile_params(cel: Json) -> _FindParams:
+    """Return what finds the parameter objects for a request; that raises `ParamsError`."""
+    reference = cel["paramRef"]
+    api_version = cel["paramKind"].get("apiVersion") or ""
+    kind = cel["paramKind"].get("kind") or ""
+    look_up = _params_by_name if reference.get("name") else _params_by_selector
+    find = look_up(reference, api_version, kind)
+    group, _ = split_api_version(api_version)
+    builtin = kind_of_plural(group, plural(group, kind)) == kind
+
+    def checked(evaluation: Evaluation) -> Sequence[Json]:
+        if api_version.count("/") > 1:
+            raise ParamsError("can't parse the parameter resource group version")
+        cluster = evaluation.scope.outside.cluster
+        if not builtin and not cluster.list(api_version, kind, ""):
+            raise ParamsError("failed to check if resource is namespaced or not (not found)")
+        if cluster.is_namespaced(api_version, kind):
+            return find(cluster, _params_namespace(reference, evaluation.request.subject))
+        if reference.get("namespace"):
+            raise ParamsError(
+                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+            )
+        return find(cluster, "")
+
+    return checked
+
+
+def _params_namespace(reference: Json, subject: Json) -> str:
+    """Return where parameters are looked for; raise `ParamsError` where there is no such place."""
+    found = reference.get("namespace") or object_key(subject).namespace
+    if not found:
+        raise ParamsError("can't use namespaced paramRef to match cluster-scoped resources")
+    return str(found)
+
+
+def _params_by_name(reference: Json, api_version: str, kind: str) -> _SearchParams:
+    name = reference["name"]
+    group, _ = split_api_version(api_version)
+    resource = f"{plural(group, kind)}.{group}" if group else plural(group, kind)
+
+    def find(cluster: ClusterView, namespace: str) -> list[Json]:
+        found = cluster.get(api_version, kind, namespace, name)
+        if found is None:
+            raise ParamsError(f'{resource} "{name}" not found')
+        return [found]
+
+    return find
+
+
+def _params_by_selector(reference: Json, api_version: str, kind: str) -> _SearchParams:
+    selector = reference.get("selector")
+    try:
+        selects = compile_selector(selector) if selector is not None else None
+    except SelectorError as error:
+        problem = str(error)
+
+        def refuse(_: ClusterView, _params_namespace: str) -> list[Json]:
+            raise ParamsError(problem)
+
+        return refuse
+
+    def find(cluster: ClusterView, namespace: str) -> list[Json]:
+        found = cluster.list(api_version, kind, namespace) if selects is not None else ()
+        chosen = [one for one in found if selects is not None and selects(labels(one))]
+        if not chosen and reference.get("parameterNotFoundAction") == "Deny":
+            raise ParamsError("no params found")
+        return chosen
+
+    return find
+
+
+_EXPRESSIONS: Path = ("validate", "cel", "expressions")
+_UNMET = skipped("cel preconditions not met")
+_AUTHORIZER = frozenset({"authorizer", "authorizer.requestResource"})
+_PLACE_OF_VARIABLES = 4
+"""Where `variables` stands among the values of an environment."""
+
+
+def compile_cel(context: RuleContext) -> CompiledBody:
+    """Return the body of the rule."""
+    data = context.rule.data
+    cel = data["validate"]["cel"]
+    rule = _probed(_compile_rule(data, cel).counted(context.system.meter), context.probe)
+    reads = rule.reads()
+    pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
+    find_params = compile_params(cel) if _has_params(cel) else None
+
+    def evaluate(evaluation: Evaluation) -> Outcome:
+        if find_params is None:
+            return _evaluate(rule, _values(rule, reads, evaluation)) or pass_outcome
+        try:
+            params = find_params(evaluation)
+        except ParamsError as error:
+            return errored("error in parameterized resource", error)
+        outcomes = (_evaluate(rule, _values(rule, reads, evaluation, one)) for one in params)
+        return next((outcome for outcome in outcomes if outcome), pass_outcome)
+
+    return evaluate
+
+
+def cel_problems(data: Mapping[str, Json]) -> Iterator[tuple[Path, str]]:
+    """Yield what cannot be compiled of a rule's expressions, with its way from the rule."""
+    cel = data["validate"]["cel"]
+    rule = _compile_rule(data, cel)
+    tests: list[tuple[Path, Iterable[Expression]]] = [
+        (("celPreconditions",), rule.conditions),
+        (("validate", "cel", "variables"), rule.variables.values()),
+        (_EXPRESSIONS, (one.test for one in rule.validations)),
+    ]
+    for path, expressions in tests:
+        for index, one in enumerate(expressions):
+            if one.program is None:
+                yield (*path, index, "expression"), _compile_problem(one)
+    for index, entry in enumerate(rule.validations):
+        computed = entry.message_expression
+        if computed is not None and computed.program is None:
+            yield (*_EXPRESSIONS, index, "messageExpression"), _compile_problem(computed)
+
+
+def _compile_problem(expression: Expression) -> str:
+    # The lines below the first one show the expression again.
+    return f"`{expression.text.strip()}` is no CEL: {expression.problem.partition(chr(10))[0]}"
+
+
+def _compile_rule(data: Mapping[str, Json], cel: Json) -> Validator:
+    return compile_validator(
+        cel.get("variables") or (),
+        data.get("celPreconditions") or (),
+        cel.get("expressions") or (),
+        Declared(_has_params(cel)),
+        message=data["validate"].get("message") or "",
+    )
+
+
+def _has_params(cel: Json) -> bool:
+    return bool(cel.get("paramKind") and cel.get("paramRef"))
+
+
+def _probed(rule: Validator, probe: Probe) -> Validator:
+    """Return the rule with preconditions and expressions that tell their outcomes."""
+    where = probe.at(*_EXPRESSIONS)
+    validations = tuple(
+        one._replace(test=_traced(one.test, where.at(index)))
+        for index, one in enumerate(rule.validations)
+    )
+    conditions = tuple(
+        _traced(one, probe.at("celPreconditions", index))
+        for index, one in enumerate(rule.conditions)
+    )
+    # Who counts is told of what decides; who follows, of the values besides.
+    within = probe._replace(listener=None).at("validate", "cel", "variables")
+    variables = {
+        name: _traced(one, within.at(index), decides=False)
+        for index, (name, one) in enumerate(rule.variables.items())
+    }
+    return rule._replace(validations=validations, conditions=conditions, variables=variables)
+
+
+def _traced(expression: Expression, probe: Probe, *, decides: bool = True) -> Expression:
+    program = expression.program
+    if program is None:
+        return expression
+    return expression._replace(program=told_program(program, probe, decides=decides))
+
+
+def _values(
+    rule: Validator, reads: frozenset[str], evaluation: Evaluation, *params: Json
+) -> list[Any]:
+    """Return the values of the environment, in its order; None for what no expression reads."""
+    request, outside = evaluation.request, evaluation.scope.outside
+    values: list[Any] = [
+        evaluation.object,
+        request.old_object,
+        namespace_object(request, outside) if "namespaceObject" in reads else None,
+        request_value(request) if "request" in reads else None,
+        None,
+        *params,
+        *(authorizer_of(request, outside) if _AUTHORIZER & reads else (None, None)),
+    ]
+    values[_PLACE_OF_VARIABLES] = LazyVariables(
+        VARIABLES_TYPE, rule.variables, values, variable_value
+    )
+    return values
+
+
+def _evaluate(rule: Validator, values: list[Any]) -> Outcome | None:
+    """Return the outcome of a rule that is skipped or refuses the object, else None."""
+    unmet = rule.unmet(values)
+    if unmet is not None:
+        return failed(unmet) if unmet else _UNMET
+    refusal = rule.refusal(values)
+    return failed(refusal.message) if refusal else None
 
 
 def _carried(section: Json, _: PodTemplate) -> Json:
@@ -61,7 +291,7 @@ def _idle(cel: Json) -> Iterator[Remark]:
 RULE_TYPE = RuleType(
     ("validate", "cel"),
     Phase.VALIDATE,
-    _compile,
+    compile_cel,
     Autogen(_carried, sources=("object", "oldObject")),
     problems=_problems,
     broken=_broken,

@@ -1,16 +1,60 @@
 """`verifyImages`: signatures and attestations of images, and digests put in place of tags.
 
-A rule runs in two phases: in its own it verifies and pins, in the validate phase it checks
-`verifyDigest` and `required`. The work is in `images/`, which few policies need.
+A rule runs in two phases: in its own it verifies images and pins digests, in the validate phase
+it checks `verifyDigest` and `required`. kyvsim is offline: what a registry would answer is in the
+values file, by the reference of the image with its registry and its tag, or its digest:
+
+    images:
+      ghcr.io/acme/app:1.0:
+        digest: sha256:…                 # what the tag stands for
+        signatures:                      # the valid ones; [] for an image without signatures
+        - key: …                         # PEM, KMS URI or k8s://NAMESPACE/NAME
+        - {issuer: …, subject: …}        # keyless
+        - certificate: …                 # PEM
+          annotations: {…}               # of the signature
+        attestations:
+        - {type: …, predicate: {…}, signatures: […]}
+
+Missing data is an error that shows what to write.
+Source of the rules: upstream pkg/engine/handlers/mutation/mutate_image.go,
+pkg/engine/handlers/validation/validate_image.go, pkg/engine/internal/imageverifier.go.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
-from kyvsim.engine.compile.compiled import CompiledBody
-from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.images.checks import compile_checked, compile_checks
-from kyvsim.languages.classic.images.matching import compile_concerns
-from kyvsim.languages.classic.images.verification import compile_verification
+from kyvsim.engine.compile.compiled import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    errored,
+    failed,
+    passed,
+    skipped,
+)
+from kyvsim.engine.conditions import ConditionError, compile_conditions
+from kyvsim.engine.context import JSONContext
+from kyvsim.jmespath import QueryError, Template, compile_template
+from kyvsim.kubernetes.objects import Json, annotations, metadata
+from kyvsim.languages.classic.attestors import (
+    AttestationError,
+    CompiledAttestation,
+    SignatureError,
+    check_attestations,
+    check_sets,
+    compile_attestations,
+)
+from kyvsim.languages.classic.images import (
+    Image,
+    compile_concerns,
+    compile_reader,
+    entries_of,
+    image_fits,
+    matching,
+)
+from kyvsim.languages.classic.messages import compile_denial_message
 from kyvsim.languages.classic.rule_type import (
     NOT_CARRIED,
     Autogen,
@@ -19,33 +63,448 @@ from kyvsim.languages.classic.rule_type import (
     RuleContext,
     RuleType,
 )
-from kyvsim.model.policy import RuleFacts
-from kyvsim.model.result import Phase
+from kyvsim.model.explanation import Step, StepKind
+from kyvsim.model.policy import Policy, RuleFacts
+from kyvsim.model.ports import Outside
+from kyvsim.model.probe import Probe, following, tell
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.result import Phase, RuleStatus
+from kyvsim.model.source import Path
+from kyvsim.model.values import ImageData
+from kyvsim.patch.json_patch import apply_json_patch
+
+# Verdicts about images, kept in annotations of the object for the checks that come later.
+#
+# Source of the rules: upstream pkg/engine/api/imageverifymetadata.go, pkg/engine/utils/image.go
+
+_PLAIN = "kyverno.io/verify-images"
+_SCOPED = "kyverno.io/verify-images-scoped"
+_GOOD = frozenset({"pass", "skip"})
 
 
-def _verify(context: RuleContext) -> CompiledBody:
-    return compile_verification(context)
+class MetadataError(Exception):
+    """An annotation that is no record of verdicts."""
 
 
-def _concerns(context: RuleContext) -> Callable[[Json], bool]:
-    return compile_concerns(context)
+def verdict_of(obj: Json, policy: Policy, rule: str, image: str) -> str:
+    """Return `pass`, `skip` or `fail`: what the object's record says of an image.
+
+    Raises `MetadataError` where there is a record that nobody can read.
+    """
+    kept = annotations(obj).get(_SCOPED)
+    if kept is None:
+        return "fail"
+    try:
+        found: Json = json.loads(kept)
+    except ValueError as error:
+        raise MetadataError(f"failed to parse scoped image metadata: {error}") from error
+    for step in ("policies", _policy_key(policy), rule, image):
+        found = found.get(step) if found.__class__ is dict else None
+    return found if found.__class__ is str else "fail"
 
 
-def _check(context: RuleContext) -> CompiledBody:
-    return compile_checks(context)
+def known_before(
+    request: AdmissionRequest, policy: Policy, rule: str, image: Mapping[str, Json]
+) -> bool:
+    """Return whether an UPDATE leaves in place an image that the old object's record passes."""
+    if request.operation is not Operation.UPDATE or request.old_object is None:
+        return False
+    pointer = image["jsonPointer"]
+    if _at(request.old_object, pointer) != _at(request.object, pointer):
+        return False
+    try:
+        return verdict_of(request.old_object, policy, rule, image["reference"]) in _GOOD
+    except MetadataError:
+        return False
 
 
-def _checked(context: RuleContext) -> Callable[[Json], bool]:
-    return compile_checked(context)
+def with_verdicts(obj: Json, policy: Policy, rule: str, verdicts: Mapping[str, str]) -> Json:
+    """Return the object with a rule's verdicts put into its record.
+
+    Those of other policies stay, as the admission controller leaves them.
+    """
+    given = annotations(obj)
+    policies = dict(_mapping(_read_verdicts(given.get(_SCOPED)).get("policies")))
+    rules = dict(_mapping(policies.get(_policy_key(policy))))
+    rules[rule] = {**_mapping(rules.get(rule)), **verdicts}
+    policies[_policy_key(policy)] = rules
+    plain = {**_read_verdicts(given.get(_PLAIN)), **verdicts}
+    kept = {
+        _PLAIN: _compact_json(plain),
+        _SCOPED: _compact_json({"version": 1, "policies": policies}),
+    }
+    return {**obj, "metadata": {**metadata(obj), "annotations": {**given, **kept}}}
 
 
-_ASKED = ("mutateDigest", "verifyDigest", "required")
+def _policy_key(policy: Policy) -> str:
+    return f"{policy.namespace}/{policy.name}"
+
+
+def _compact_json(value: Json) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
+def _read_verdicts(text: str | None) -> Mapping[str, Json]:
+    try:
+        return _mapping(json.loads(text or "{}"))
+    except ValueError:
+        return {}
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if value.__class__ is dict else {}
+
+
+def _at(node: Json, pointer: str) -> Json:
+    for step in pointer.split("/")[1:]:
+        if node.__class__ is list and step.isdecimal():
+            node = node[int(step)] if int(step) < len(node) else None
+        else:
+            node = _mapping(node).get(step)
+    return node
+
+
+# What a rule may ask of an image, answered from recorded data; a gap is an error that names it.
+
+
+class NotRecordedError(Exception):
+    """Something about an image that only a registry knows."""
+
+
+def recorded_data(image: str, outside: Outside, *parts: str) -> ImageData:
+    """Return what is recorded of an image, `parts` of it at least.
+
+    Raises `NotRecordedError`, with the section of a values file to write, where one is missing.
+    """
+    found = outside.mocks.images.get(image)
+    if found is not None and all(getattr(found, part) not in (None, "") for part in parts):
+        return found
+    example: dict[str, Json] = {"digest": "sha256:…", "signatures": [], "attestations": []}
+    wanted = {part: example[part] for part in parts}
+    raise NotRecordedError(
+        "kyvsim asks no registry; give its answer in the values file, such as "
+        f"images: {json.dumps({image: wanted}, ensure_ascii=False)}"
+    )
+
+
+# `validate.deny` inside `verifyImages`: conditions on attestations that let no image pass.
+#
+# Source of the rules: upstream pkg/engine/internal/imageverifier.go (`validateDeny`,
+# `getDenyMessage`)
+
+Denials: TypeAlias = Callable[[JSONContext], str | None]
+"""Returns the message of the first entry that denies; raises `ConditionError`."""
+
+
+def compile_denials(entries: Iterable[Json], context: RuleContext) -> Denials | None:
+    """Return what finds the first entry that denies, or None where no entry has a say."""
+    blocks = [
+        (entry["validate"], context.within(index, "validate", "deny"))
+        for index, entry in enumerate(entries)
+        if entry.get("validate")
+    ]
+    denials = [_compile_denial(*one) for one in blocks if one[0].get("deny")]
+
+    def first(scope: JSONContext) -> str | None:
+        return next((text for one in denials if (text := one(scope)) is not None), None)
+
+    return first if blocks else None
+
+
+def _compile_denial(block: Json, context: RuleContext) -> Denials:
+    system, probe = context.system, context.probe.at("conditions")
+    conditions = compile_conditions(block["deny"].get("conditions"), system, probe)
+    message = compile_denial_message(
+        system, block.get("message") or "", "validation error: imageVerify  failed"
+    )
+
+    def deny(scope: JSONContext) -> str | None:
+        result = conditions(scope)
+        return message(scope, result.messages) if result.met else None
+
+    return deny
+
+
+def tell_image(image: Mapping[str, Json], outcome: Outcome, probe: Probe) -> None:
+    """Tell what a check found of an image."""
+    tell(probe.at("verifyImages"), _image_step(image, outcome))
+
+
+def _image_step(image: Mapping[str, Json], outcome: Outcome) -> Step:
+    return Step(
+        StepKind.IMAGE,
+        str(image["reference"]),
+        answer=outcome.status,
+        note=outcome.message,
+        path=_pointer_path(image["jsonPointer"]),
+        rooted=True,
+    )
+
+
+def _pointer_path(pointer: str) -> Path:
+    """Return the way that a pointer describes; numbers are places in lists."""
+    steps = pointer.split("/")[1:]
+    return tuple(int(step) if step.isdecimal() else step for step in steps)
+
+
+_VERDICTS = MappingProxyType({RuleStatus.PASS: "pass", RuleStatus.SKIP: "skip"})
+
+
+class _Compiled(NamedTuple):
+    """One rule's entries, ready to run."""
+
+    context: RuleContext
+    entries: Template
+    """The entries without the conditions on attestations, whose variables wait for these."""
+    wanted: tuple[tuple[CompiledAttestation, ...], ...]
+    denials: Denials | None
+
+
+class _Turn(NamedTuple):
+    """One entry on one image."""
+
+    entry: Mapping[str, Json]
+    wanted: tuple[CompiledAttestation, ...]
+    image: Image
+    scope: JSONContext
+
+
+def compile_verification(context: RuleContext) -> CompiledBody:
+    """Return the body that a `verifyImages` rule has in its own phase."""
+    system, raw = context.system, entries_of(context.rule.data)
+    read = compile_reader(context.rule.data, system)
+    entries = context.within("verifyImages")
+    compiled = _Compiled(
+        context,
+        compile_template([_without_conditions(entry) for entry in raw], system),
+        tuple(compile_attestations(one, entries.within(index)) for index, one in enumerate(raw)),
+        compile_denials(raw, entries),
+    )
+
+    def evaluate(evaluation: Evaluation) -> Outcome | None:
+        try:
+            images = matching(raw, read(evaluation.object))
+        except QueryError as error:
+            return errored("failed to instantiate handler", error)
+        try:
+            entries = compiled.entries.render(evaluation.scope)
+        except QueryError as error:
+            return errored("failed to substitute variables", error)
+        return _verify_all(compiled, entries, images, evaluation)
+
+    return evaluate
+
+
+def _without_conditions(entry: Json) -> Json:
+    attestations = [
+        {name: value for name, value in one.items() if name != "conditions"}
+        for one in entry.get("attestations") or ()
+    ]
+    bare = {name: value for name, value in entry.items() if name != "validate"}
+    return {**bare, "attestations": attestations} if attestations else bare
+
+
+def _verify_all(
+    compiled: _Compiled, entries: list[Json], images: list[Image], evaluation: Evaluation
+) -> Outcome | None:
+    policy, rule = compiled.context.policy, compiled.context.rule.name
+    probe = compiled.context.probe.at("verifyImages")
+    verify = following(probe, _verify, Step(StepKind.IMAGE), _traced_image)
+    outcomes: list[Outcome] = []
+    verdicts: dict[str, str] = {}
+    digests: dict[str, str] = {}
+    for entry, wanted in zip(entries, compiled.wanted, strict=True):
+        attested = bool(entry.get("attestors") or entry.get("attestations"))
+        for image in images:
+            name = image["reference"]
+            if known_before(evaluation.request, policy, rule, image):
+                verdicts[name] = "pass"
+                continue
+            turn = _Turn(entry, wanted, image, _with_image(evaluation.scope, image))
+            verdict = verify(turn, compiled) if attested else None
+            digest, verdict, problem = _digest(turn, verdict)
+            outcomes += [one for one in (problem, verdict) if one is not None]
+            if digest:
+                digests[image["jsonPointer"]] = f"{name}@{digest}"
+                name = f"{image['registry']}/{image['path']}@{digest}"
+            if verdict is not None and attested:
+                verdicts[name] = _VERDICTS.get(verdict.status, "fail")
+    if not outcomes:
+        return None
+    operations = [
+        {"op": "replace", "path": pointer, "value": image} for pointer, image in digests.items()
+    ]
+    obj = apply_json_patch(evaluation.object, operations)
+    if verdicts:
+        obj = with_verdicts(obj, policy, rule, verdicts)
+    first, *others = outcomes
+    changed = obj if digests or verdicts else None
+    return first._replace(object=changed, further=tuple(others))
+
+
+def _traced_image(step: Step, outcome: Outcome, turn: _Turn, _: _Compiled) -> Step:
+    return step._replace(**_image_step(turn.image, outcome)._asdict())
+
+
+def _with_image(scope: JSONContext, image: Image) -> JSONContext:
+    names = ("reference", "referenceWithTag", "registry", "path", "name", "tag", "digest")
+    return scope.layer({"image": {name: image.get(name, "") for name in names}})
+
+
+def _verify(turn: _Turn, compiled: _Compiled) -> Outcome:
+    entry, image = turn.entry, turn.image["reference"]
+    if not image_fits(image, entry.get("imageReferences")) or image_fits(
+        image, entry.get("skipImageReferences")
+    ):
+        policy, rule = compiled.context.policy.name, compiled.context.rule.name
+        return skipped(f"skipping image reference image {image}, policy {policy} ruleName {rule}")
+    try:
+        return _verify_signatures(turn) or _verify_attestations(turn, compiled)
+    except NotRecordedError as error:
+        return errored(f"failed to verify image {image}", error)
+    except SignatureError as error:
+        return failed(f"failed to verify image {image}: {error}")
+    except AttestationError as error:
+        return failed(str(error))
+
+
+def _verify_signatures(turn: _Turn) -> Outcome | None:
+    """Return the verdict where signatures are all that is asked for."""
+    entry, image = turn.entry, turn.image["reference"]
+    if not entry.get("attestors"):
+        return None
+    data = recorded_data(image, turn.scope.outside, "signatures")
+    check_sets(entry["attestors"], entry, data.signatures or ())
+    if entry.get("attestations"):
+        return None
+    return passed(f"verified image signatures for {image}")
+
+
+def _verify_attestations(turn: _Turn, compiled: _Compiled) -> Outcome:
+    image = turn.image["reference"]
+    data = recorded_data(image, turn.scope.outside, "attestations")
+    given = data.attestations or ()
+    scope = check_attestations(turn.entry, turn.wanted, given, turn.scope)
+    if compiled.denials is None:
+        if data.digest and not turn.image.get("digest"):
+            image = f"{turn.image['registry']}/{turn.image['path']}@{data.digest}"
+        return passed(f"verified image attestations for {image}")
+    try:
+        denied = compiled.denials(scope)
+    except ConditionError as error:
+        denied = f"failed to check deny conditions: {error}"
+    if denied is not None:
+        return failed(f"validation in verifyImages failed: {denied}")
+    return passed(f"verifyImages validation is passed in {compiled.context.rule.name} rule")
+
+
+def _digest(turn: _Turn, verdict: Outcome | None) -> tuple[str, Outcome | None, Outcome | None]:
+    """Return the digest to put in place of a tag ("" for none), the verdict, and a problem."""
+    if turn.entry.get("mutateDigest") is False or turn.image.get("digest"):
+        return "", verdict, None
+    try:
+        data = recorded_data(turn.image["reference"], turn.scope.outside, "digest")
+    except NotRecordedError as error:
+        return "", verdict, errored("failed to update digest", error)
+    return data.digest, verdict or passed("mutated image digest"), None
+
+
+# The checks of `verifyImages` in the validate phase: `verifyDigest` and `required`.
+#
+# Source of the rules: upstream pkg/engine/handlers/validation/validate_image.go.
+
+
+def _is_checked(entry: Json, name: str) -> bool:
+    # The schema fills in that both are wanted.
+    return entry.get(name) is True
+
+
+def compile_has_checks(context: RuleContext) -> Callable[[Json], bool]:
+    """Return whether the rule has anything to check of an object."""
+    entries = entries_of(context.rule.data)
+    if any(
+        _is_checked(entry, "verifyDigest") or _is_checked(entry, "required") for entry in entries
+    ):
+        return compile_concerns(context)
+    return lambda _: False
+
+
+def compile_checks(context: RuleContext) -> CompiledBody:
+    """Return the body that a `verifyImages` rule has in the validate phase."""
+    entries = entries_of(context.rule.data)
+    read = compile_reader(context.rule.data, context.system)
+
+    def evaluate(evaluation: Evaluation) -> Outcome:
+        try:
+            groups = read(evaluation.object)
+        except QueryError as error:
+            outcome = errored("failed to instantiate handler", error)
+            return outcome._replace(phase=Phase.VERIFY_IMAGES)
+        images = [image for group in groups.values() for image in group.values()]
+        outcome = _check_all(context, entries, images, evaluation)
+        return outcome._replace(phase=Phase.VERIFY_IMAGES)
+
+    return evaluate
+
+
+def _check_all(
+    context: RuleContext, entries: list[Json], images: list[Image], evaluation: Evaluation
+) -> Outcome:
+    verdicts: list[tuple[str, str]] = []
+    asked = (
+        (entry, image)
+        for entry in entries
+        for image in images
+        if image_fits(image["reference"], entry.get("imageReferences"))
+    )
+    for entry, image in asked:
+        name = image["reference"]
+        if _is_checked(entry, "verifyDigest") and not image.get("digest"):
+            return _traced_failure(context.probe, image, failed(f"missing digest for {name}"))
+        if not _is_checked(entry, "required"):
+            continue
+        try:
+            verdict = _recorded_verdict(context, image, evaluation)
+        except MetadataError as error:
+            return failed(str(error))
+        if verdict == "fail":
+            return _traced_failure(context.probe, image, failed(f"unverified image {name}"))
+        verdicts.append((verdict, name))
+    return _summary(verdicts)
+
+
+def _traced_failure(probe: Probe, image: Image, outcome: Outcome) -> Outcome:
+    """Return an outcome that is on account of one image, having told so if anybody follows."""
+    if probe.follower is not None:
+        tell_image(image, outcome, probe)
+    return outcome
+
+
+def _recorded_verdict(context: RuleContext, image: Image, evaluation: Evaluation) -> str:
+    policy, rule = context.policy, context.rule.name
+    found = verdict_of(evaluation.object, policy, rule, image["reference"])
+    if found == "fail" and known_before(evaluation.request, policy, rule, image):
+        return "pass"
+    return found
+
+
+def _summary(verdicts: list[tuple[str, str]]) -> Outcome:
+    skips = [name for verdict, name in verdicts if verdict == "skip"]
+    verified = any(verdict == "pass" for verdict, _ in verdicts)
+    if skips and not verified:
+        return skipped(" ".join(("image skipped, skipped images:", *skips)))
+    if skips:
+        return passed(" ".join(("image verified, skipped images:", *skips)))
+    return passed("image verified")
+
+
+_SETTINGS = ("mutateDigest", "verifyDigest", "required")
 
 
 def _idle(entries: Json) -> Iterator[Remark]:
     for index, entry in enumerate(entries):
         asked = entry.get("attestors") or entry.get("attestations")
-        if not asked and not any(entry.get(name) is not False for name in _ASKED):
+        if not asked and not any(entry.get(name) is not False for name in _SETTINGS):
             yield (index,), "nothing is asked of the images"
 
 
@@ -63,11 +522,13 @@ def _carried(section: Json, _: PodTemplate) -> Json:
 RULE_TYPE = RuleType(
     ("verifyImages",),
     Phase.VERIFY_IMAGES,
-    _verify,
+    compile_verification,
     Autogen(_carried),
     idle=_idle,
     facts=_facts,
     fields=frozenset({"imageExtractors"}),
-    concerns=_concerns,
-    then=RuleType(("verifyImages",), Phase.VALIDATE, _check, NOT_CARRIED, concerns=_checked),
+    concerns=compile_concerns,
+    then=RuleType(
+        ("verifyImages",), Phase.VALIDATE, compile_checks, NOT_CARRIED, concerns=compile_has_checks
+    ),
 )

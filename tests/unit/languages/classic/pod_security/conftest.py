@@ -3,9 +3,8 @@
 import pytest
 
 from kyvsim.kubernetes.numbers import with_floats
-from kyvsim.languages.classic.pod_security import active_checks
-from kyvsim.languages.classic.pod_security.pod import read_pod
-from kyvsim.languages.classic.pod_security.reading import read_object
+from kyvsim.languages.classic.pod_security.controls import active_checks, read_pod
+from kyvsim.languages.classic.pod_security.go_structs import read_object
 
 
 @pytest.fixture

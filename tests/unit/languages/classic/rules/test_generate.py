@@ -6,7 +6,18 @@ from kyvsim.engine.context import request_context
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.world import World
 from kyvsim.languages.classic.rule_type import RuleContext
-from kyvsim.languages.classic.rules.generate import compile_wishes
+from kyvsim.languages.classic.rules.generate import DownstreamKey as Target
+from kyvsim.languages.classic.rules.generate import (
+    GenerateError,
+    compile_generated,
+    from_data,
+    from_source,
+    name_problems,
+)
+from kyvsim.languages.classic.rules.generate import downstream_of as target_of
+
+# generate
+
 
 TARGET = {"apiVersion": "v1", "kind": "ConfigMap", "name": "made", "namespace": "other"}
 NAME = "{{ request.object.metadata.name }}"
@@ -168,7 +179,7 @@ def test_a_problem_with_one_element_ends_no_loop(policy, pod, request_for, syste
     own = policy({"generate": {"foreach": [loop]}})
     outside = World(GivenObjects(())).outside
     scope = request_context(request_for(pod()), outside, {})
-    first, second = compile_wishes(RuleContext(own, own.rules[0], system))(scope)
+    first, second = compile_generated(RuleContext(own, own.rules[0], system))(scope)
     assert first.objects == ()
     assert first.problem
     assert first.place == "failed to process 0 foreach in rule r: failed to process 1 element"
@@ -226,3 +237,81 @@ def test_what_is_generated_counts_against_the_budget(run, pod, thing):
     several = made(150)
     assert (several.status.value, several.generated) == ("error", ())
     assert "the budget of 1,000,000 steps for a rule is spent" in several.message
+
+
+# downstream
+
+
+TARGET_DOWNSTREAM = Target("v1", "ConfigMap", "ns", "made")
+OWNED = {"name": "a", "namespace": "ns", "ownerReferences": [{"name": "o"}]}
+
+
+def test_what_a_pattern_does_not_name_is_empty():
+    assert target_of({"kind": "Namespace"}) == Target("", "Namespace", "", "")
+    assert str(TARGET_DOWNSTREAM) == "v1/ConfigMap/ns/made"
+
+
+@pytest.mark.parametrize("field", ["apiVersion", "kind", "namespace", "name"])
+def test_a_name_that_is_no_text_is_refused(field):
+    with pytest.raises(GenerateError):
+        target_of({field: ["a"]})
+
+
+def test_a_target_without_a_namespace_takes_away_that_of_the_data():
+    made = from_data({"metadata": {"namespace": "x"}}, TARGET_DOWNSTREAM._replace(namespace=""))
+    assert made == {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}}
+
+
+def test_data_may_name_a_kind_of_its_own():
+    assert from_data({"kind": "Secret"}, TARGET_DOWNSTREAM)["kind"] == "Secret"
+
+
+def test_owners_are_kept_within_a_namespace_only():
+    source = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": OWNED}
+    assert "ownerReferences" in from_source(source, TARGET_DOWNSTREAM)["metadata"]
+    elsewhere = from_source(source, TARGET_DOWNSTREAM._replace(namespace="other"))
+    assert "ownerReferences" not in elsewhere["metadata"]
+    assert source["metadata"] == OWNED
+
+
+# generated names
+
+
+GOOD = [
+    ("v1", "ConfigMap", "a.b-c.d0", "n"),
+    ("v1", "ConfigMap", "a" * 253, ""),
+    ("v1", "Namespace", "team-a", ""),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole", "system:Node", ""),
+]
+BAD = [
+    ("v1", "ConfigMap", "Upper", "n", "`Upper`: the name is no valid RFC 1123 name"),
+    ("v1", "ConfigMap", "a_b", "n", "`a_b`"),
+    ("v1", "ConfigMap", "", "n", "``"),
+    ("v1", "ConfigMap", "a" * 254, "n", "RFC 1123 name"),
+    ("v1", "ConfigMap", "-a", "n", "`-a`"),
+    ("v1", "ConfigMap", "a..b", "n", "`a..b`"),
+    ("v1", "Namespace", "a.b", "", "no valid RFC 1123 label"),
+    ("v1", "Service", "a" * 64, "n", "RFC 1123 label"),
+    ("rbac.authorization.k8s.io/v1", "Role", "a/b", "n", "path segment"),
+    ("v1", "ConfigMap", "a", "N", "namespace `N` of ConfigMap `a`"),
+]
+
+
+def made(api_version, kind, name, namespace):
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace},
+    }
+
+
+@pytest.mark.parametrize("parts", GOOD)
+def test_good_names(parts):
+    assert name_problems([made(*parts)]) == []
+
+
+@pytest.mark.parametrize("parts", BAD)
+def test_bad_names(parts):
+    *named, told = parts
+    (problem,) = name_problems([made(*named)])
+    assert told in problem

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.numbers import with_floats
-from kyvsim.languages.classic.pod_security.reading import MisfitError, read_object
+from kyvsim.languages.classic.pod_security.go_structs import MisfitError, read_object
 
 START = "json: cannot unmarshal "
 FIELD = "into Go struct field "

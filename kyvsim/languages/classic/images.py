@@ -1,15 +1,60 @@
-"""The images in an object: of containers, or from where `imageExtractors` point.
+"""Images: which images of an object the entries of a `verifyImages` rule name.
 
-upstream: pkg/utils/api/image.go
+upstream: pkg/utils/api/image.go, pkg/engine/utils/image.go
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.jmespath import Query, QueryError, System, compile_query
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.kubernetes.wildcard import matches
+from kyvsim.languages.classic.rule_type import RuleContext
+
+# The entries of `verifyImages`, with the fields of older policies put into today's.
+#
+# Source of the rules: upstream api/kyverno/v1/image_verification_types.go (`Convert`)
+
+
+def entries_of(rule: Mapping[str, Json]) -> list[Json]:
+    """Return the entries of a rule in today's form."""
+    return [today_form(entry) for entry in rule.get("verifyImages") or ()]
+
+
+def today_form(entry: Json) -> Json:
+    """Return an entry whose `image`, `key` and `issuer` stand among references and attestors."""
+    image, key, issuer = (entry.get(name) for name in ("image", "key", "issuer"))
+    if not (image or key or issuer):
+        return entry
+    changed = dict(entry)
+    if image:
+        changed["imageReferences"] = [*(entry.get("imageReferences") or ()), image]
+    annotations = entry.get("annotations")
+    if annotations or key or issuer:
+        attestor: dict[str, Json] = {"annotations": annotations} if annotations else {}
+        if key:
+            attestor["keys"] = {"publicKeys": key}
+        elif issuer:
+            attestor["keyless"] = {
+                "issuer": issuer,
+                "subject": entry.get("subject") or "",
+                "roots": entry.get("roots") or "",
+            }
+        given = entry.get("attestors") or ()
+        changed["attestors"] = [*given, {"entries": [attestor]}]
+    return changed
+
+
+def image_fits(image: str, patterns: Iterable[str] | None) -> bool:
+    """Return whether an image's reference fits one of the wildcard patterns."""
+    return any(matches(pattern, image) for pattern in patterns or ())
+
+
+# The images in an object: of containers, or from where `imageExtractors` point.
+#
+# Source of the rules: upstream pkg/utils/api/image.go
 
 Images: TypeAlias = dict[str, dict[str, Json]]
 """By group and name: registry, path, tag, digest, reference and jsonPointer."""
@@ -113,3 +158,36 @@ def _image(node: Json, way: str, extractor: _Extractor) -> Iterator[tuple[str, d
     except ValueError as error:
         text = f"failed to extract images: invalid image '{image}' ({error})"
         raise QueryError(text) from error
+
+
+# Which images of an object the entries of a rule name.
+#
+# Source of the rules: upstream pkg/engine/utils/image.go
+
+Image: TypeAlias = Mapping[str, Json]
+
+
+def matching(entries: Iterable[Json], images: Images) -> list[Image]:
+    """Return the images that entries name, one that several of them name several times."""
+    every = tuple(entries)
+    return [
+        image
+        for group in images.values()
+        for image in group.values()
+        for entry in every
+        if image_fits(image["reference"], entry.get("imageReferences"))
+    ]
+
+
+def compile_concerns(context: RuleContext) -> Callable[[Json], bool]:
+    """Return what says whether an object has an image that the rule names, or an unreadable one."""
+    entries = entries_of(context.rule.data)
+    read = compile_reader(context.rule.data, context.system)
+
+    def concerns(obj: Json) -> bool:
+        try:
+            return bool(matching(entries, read(obj)))
+        except QueryError:
+            return True
+
+    return concerns

@@ -1,20 +1,28 @@
-"""What a `podSecurity` block looks at in Pods, and the values that decide there."""
+"""The fields of Pods that a `podSecurity` block checks, and the values that decide there."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.pod_security import ActiveCheck, active_checks
-from kyvsim.languages.classic.pod_security.app_armor import ANNOTATION
-from kyvsim.languages.classic.pod_security.app_armor import PROFILES as APP_ARMOR
-from kyvsim.languages.classic.pod_security.capabilities import ALL, DEFAULT, MAY_ADD
-from kyvsim.languages.classic.pod_security.host import LIFECYCLE, NAMESPACES, PROBES, WAYS
-from kyvsim.languages.classic.pod_security.pod import GROUPS
-from kyvsim.languages.classic.pod_security.privileges import DEFAULT_MASKS
-from kyvsim.languages.classic.pod_security.seccomp import PROFILES
-from kyvsim.languages.classic.pod_security.selinux import PARTS
-from kyvsim.languages.classic.pod_security.volumes import OTHERS
+from kyvsim.languages.classic.pod_security.controls import (
+    ALL_CAPABILITIES,
+    APP_ARMOR_ANNOTATION,
+    APP_ARMOR_PROFILES,
+    CONTAINER_FIELDS,
+    DEFAULT_CAPABILITIES,
+    DEFAULT_PROC_MOUNT,
+    HOST_HANDLERS,
+    HOST_NAMESPACES,
+    LIFECYCLE,
+    OTHER_VOLUMES,
+    PROBES,
+    RESTRICTED_CAPABILITIES,
+    SECCOMP_PROFILES,
+    SELINUX_FIELDS,
+    ActiveCheck,
+    active_checks,
+)
 from kyvsim.model.policy import Hole, Way
 
 _Places: TypeAlias = Mapping[str, tuple[Json, ...]]
@@ -37,29 +45,43 @@ _PLACES: Mapping[str, _Places] = MappingProxyType(
     {
         "allowPrivilegeEscalation": {f"{_EACH}securityContext.allowPrivilegeEscalation": _BOTH},
         "appArmorProfile": {
-            **_setting("appArmorProfile.type", *sorted(APP_ARMOR), _UNCONFINED),
-            f"metadata.annotations.{ANNOTATION}a": ("runtime/default", "unconfined", "localhost/a"),
+            **_setting("appArmorProfile.type", *sorted(APP_ARMOR_PROFILES), _UNCONFINED),
+            f"metadata.annotations.{APP_ARMOR_ANNOTATION}a": (
+                "runtime/default",
+                "unconfined",
+                "localhost/a",
+            ),
         },
         "capabilities_baseline": {
-            f"{_EACH}securityContext.capabilities.add[]": (*sorted(DEFAULT), "SYS_ADMIN")
+            f"{_EACH}securityContext.capabilities.add[]": (
+                *sorted(DEFAULT_CAPABILITIES),
+                "SYS_ADMIN",
+            )
         },
         "capabilities_restricted": {
-            f"{_EACH}securityContext.capabilities.add[]": (*sorted(MAY_ADD), "CHOWN"),
-            f"{_EACH}securityContext.capabilities.drop[]": (ALL,),
+            f"{_EACH}securityContext.capabilities.add[]": (
+                *sorted(RESTRICTED_CAPABILITIES),
+                "CHOWN",
+            ),
+            f"{_EACH}securityContext.capabilities.drop[]": (ALL_CAPABILITIES,),
         },
-        "hostNamespaces": {f"spec.{field}": _BOTH for field in NAMESPACES},
+        "hostNamespaces": {f"spec.{field}": _BOTH for field in HOST_NAMESPACES},
         "hostPathVolumes": {"spec.volumes[].hostPath.path": ("/a",)},
         "hostPorts": {f"{_EACH}ports[].hostPort": (0, 80)},
         "hostProbesAndHostLifecycle": {
-            f"{_EACH}{one}.{way}.host": ("a",) for one in _HANDLERS for way in WAYS
+            f"{_EACH}{one}.{way}.host": ("a",) for one in _HANDLERS for way in HOST_HANDLERS
         },
         "privileged": {f"{_EACH}securityContext.privileged": _BOTH},
-        "procMount": {f"{_EACH}securityContext.procMount": (DEFAULT_MASKS, "Unmasked")},
-        "restrictedVolumes": {f"spec.volumes[].{kind}": () for kind in ("emptyDir", *OTHERS)},
+        "procMount": {f"{_EACH}securityContext.procMount": (DEFAULT_PROC_MOUNT, "Unmasked")},
+        "restrictedVolumes": {
+            f"spec.volumes[].{kind}": () for kind in ("emptyDir", *OTHER_VOLUMES)
+        },
         "runAsNonRoot": _setting("runAsNonRoot", *_BOTH),
         "runAsUser": _setting("runAsUser", 0, 1),
-        "seccompProfile_baseline": _setting("seccompProfile.type", *sorted(PROFILES), _UNCONFINED),
-        "seccompProfile_restricted": _setting("seccompProfile.type", *sorted(PROFILES)),
+        "seccompProfile_baseline": _setting(
+            "seccompProfile.type", *sorted(SECCOMP_PROFILES), _UNCONFINED
+        ),
+        "seccompProfile_restricted": _setting("seccompProfile.type", *sorted(SECCOMP_PROFILES)),
         "windowsHostProcess": _setting("windowsOptions.hostProcess", *_BOTH),
     }
 )
@@ -85,7 +107,7 @@ def _places_of(check: ActiveCheck) -> _Places:
     if check.id == "sysctls":
         return {"spec.securityContext.sysctls[].name": (*allowed, "a")}
     if check.id == "seLinuxOptions":
-        values = {part: (*allowed, "a") if part == "type" else ("a",) for part in PARTS}
+        values = {part: (*allowed, "a") if part == "type" else ("a",) for part in SELINUX_FIELDS}
         settings = (_setting(f"seLinuxOptions.{part}", *some) for part, some in values.items())
         return {field: found for one in settings for field, found in one.items()}
     return {**_PLACES[check.id], **windows}
@@ -95,7 +117,7 @@ def _ways(places: _Places) -> Iterator[tuple[Way, tuple[Json, ...]]]:
     for field, values in places.items():
         if field.startswith(_EACH):
             rest = field.removeprefix(_EACH)
-            yield from ((_way(f"spec.{group}[].{rest}"), values) for group in GROUPS)
+            yield from ((_way(f"spec.{group}[].{rest}"), values) for group in CONTAINER_FIELDS)
         else:
             yield _way(field), values
 

@@ -1,1 +1,0 @@
-"""Signed manifests: an object carries the YAML it was made from, and signatures over it."""

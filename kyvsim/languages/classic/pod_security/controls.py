@@ -1,0 +1,644 @@
+"""The controls of the Pod Security Standards, and which hold at a level and a version.
+
+Source of the rules: upstream's fork of k8s.io/pod-security-admission, package policy; the names of
+controls are those of pkg/pss/utils/mapping.go.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.objects import Json
+
+# What checks look at, a Pod, and what they find: fields with values that are forbidden.
+
+CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
+
+
+class Container(NamedTuple):
+    """One container of any group."""
+
+    path: str
+    """Where it stands, such as `spec.containers[0]`."""
+    name: str
+    data: Mapping[str, Json]
+    security: Mapping[str, Json] | None
+    """Its security context, or None where it has none."""
+
+
+class Pod(NamedTuple):
+    """A Pod, or the Pod that a controller makes."""
+
+    annotations: Mapping[str, str]
+    spec: Mapping[str, Json]
+    containers: tuple[Container, ...]
+
+    @property
+    def security(self) -> Mapping[str, Json]:
+        """The Pod's own security context; empty where it has none."""
+        found: Mapping[str, Json] = self.spec.get("securityContext") or {}
+        return found
+
+
+class Finding(NamedTuple):
+    """A field that a check objects to."""
+
+    field: str
+    value: str | bool | int | tuple[str, ...] = ""
+    """The forbidden value; "" where none is shown."""
+    container: Container | None = None
+    required: bool = False
+    """Whether the field is missing rather than forbidden."""
+
+
+class Violation(NamedTuple):
+    """What one check says about a Pod."""
+
+    reason: str
+    findings: tuple[Finding, ...]
+
+
+PodCheck: TypeAlias = Callable[[Pod], Violation | None]
+
+
+def read_pod(annotations: Mapping[str, str], spec: Mapping[str, Json]) -> Pod:
+    """Return a Pod's annotations and spec, read as Go reads them, as checks look at them."""
+    containers = tuple(
+        Container(f"spec.{group}[{at}]", one.get("name", ""), one, one.get("securityContext"))
+        for group in CONTAINER_FIELDS
+        for at, one in enumerate(spec.get(group, ()))
+    )
+    return Pod(annotations, spec, containers)
+
+
+def violation(reason: str, findings: list[Finding]) -> Violation | None:
+    """Return a violation where there is something to object to."""
+    return Violation(reason, tuple(findings)) if findings else None
+
+
+def settings(pod: Pod, option: str) -> Iterator[tuple[str, Mapping[str, Json], Container | None]]:
+    """Yield path, content and container of a map in the security contexts, the Pod's own first."""
+    own = pod.security.get(option)
+    if own is not None:
+        yield f"spec.securityContext.{option}", own, None
+    for container in pod.containers:
+        found = container.security.get(option) if container.security else None
+        if found is not None:
+            yield f"{container.path}.securityContext.{option}", found, container
+
+
+def unless_windows(check: PodCheck) -> PodCheck:
+    """Return a check that lets Pods for Windows pass."""
+
+    def on_other_systems(pod: Pod) -> Violation | None:
+        windows = (pod.spec.get("os") or {}).get("name") == "windows"
+        return None if windows else check(pod)
+
+    return on_other_systems
+
+
+# AppArmor profiles: not unconfined, in fields and in annotations.
+
+APP_ARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
+"""How annotations begin that name the profile of a container."""
+APP_ARMOR_PROFILES = frozenset(("RuntimeDefault", "Localhost"))
+APP_ARMOR_NAMED, APP_ARMOR_LOCAL = frozenset(("", "runtime/default")), "localhost/"
+"""The profiles that annotations may name, and how others begin that they may."""
+
+
+def app_armor(pod: Pod) -> Violation | None:
+    """Only the runtime's default profile and local ones."""
+    fields = [
+        Finding(f"{path}.type", profile.get("type", ""), container)
+        for path, profile, container in settings(pod, "appArmorProfile")
+        if profile.get("type") not in APP_ARMOR_PROFILES
+    ]
+    annotations = [
+        Finding(f"metadata.annotations[{key}]", value)
+        for key, value in sorted(pod.annotations.items())
+        if key.startswith(APP_ARMOR_ANNOTATION) and not _is_allowed_app_armor(value)
+    ]
+    if not fields and not annotations:
+        return None
+    several = len({finding.value for finding in fields}) + len(annotations) > 1
+    reason = "forbidden AppArmor profiles" if several else "forbidden AppArmor profile"
+    return Violation(reason, (*fields, *annotations))
+
+
+def _is_allowed_app_armor(profile: str) -> bool:
+    return profile in APP_ARMOR_NAMED or profile.startswith(APP_ARMOR_LOCAL)
+
+
+# Linux capabilities that containers add and drop.
+
+DEFAULT_CAPABILITIES = frozenset(
+    (
+        "AUDIT_WRITE",
+        "CHOWN",
+        "DAC_OVERRIDE",
+        "FOWNER",
+        "FSETID",
+        "KILL",
+        "MKNOD",
+        "NET_BIND_SERVICE",
+        "SETFCAP",
+        "SETGID",
+        "SETPCAP",
+        "SETUID",
+        "SYS_CHROOT",
+    )
+)
+"""What the baseline level lets be added."""
+RESTRICTED_CAPABILITIES = frozenset(("NET_BIND_SERVICE",))
+"""What the restricted level does."""
+ALL_CAPABILITIES = "ALL"
+
+
+def capabilities_baseline(pod: Pod) -> Violation | None:
+    """No more than the default set may be added."""
+    return violation("non-default capabilities", _added(pod, DEFAULT_CAPABILITIES))
+
+
+def capabilities_restricted(pod: Pod) -> Violation | None:
+    """All must be dropped, and only NET_BIND_SERVICE may be added."""
+    kept = [found for one in pod.containers if (found := _not_dropped(one)) is not None]
+    added = _added(pod, RESTRICTED_CAPABILITIES)
+    return violation("unrestricted capabilities", [*kept, *added])
+
+
+def _added(pod: Pod, allowed: frozenset[str]) -> list[Finding]:
+    findings = []
+    for container in pod.containers:
+        added = set(_listed(container, "add")) - allowed
+        if added:
+            findings.append(Finding(_path(container, "add"), tuple(sorted(added)), container))
+    return findings
+
+
+def _not_dropped(container: Container) -> Finding | None:
+    dropped = _listed(container, "drop")
+    if ALL_CAPABILITIES in dropped:
+        return None
+    path = _path(container, "drop")
+    if not dropped:
+        return Finding(path, container=container, required=True)
+    return Finding(path, tuple(sorted(set(dropped))), container)
+
+
+def _listed(container: Container, action: str) -> tuple[str, ...]:
+    capabilities = (container.security or {}).get("capabilities") or {}
+    return tuple(capabilities.get(action, ()))
+
+
+def _path(container: Container, action: str) -> str:
+    return f"{container.path}.securityContext.capabilities.{action}"
+
+
+# What the node shares: namespaces, ports, paths, and hosts that probes call.
+
+HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+LIFECYCLE = ("postStart", "preStop")
+HOST_HANDLERS = ("httpGet", "tcpSocket")
+"""The fields of a handler that may name a host."""
+
+
+def host_namespaces(pod: Pod) -> Violation | None:
+    """No namespaces of the node."""
+    findings = [
+        Finding(f"spec.{field}", value=True) for field in HOST_NAMESPACES if pod.spec.get(field)
+    ]
+    return violation("host namespaces", findings)
+
+
+def host_path_volumes(pod: Pod) -> Violation | None:
+    """No paths of the node as volumes."""
+    findings = [
+        Finding(f"spec.volumes[{at}].hostPath", volume["hostPath"].get("path", ""))
+        for at, volume in enumerate(pod.spec.get("volumes", ()))
+        if "hostPath" in volume
+    ]
+    return violation("hostPath volumes", findings)
+
+
+def host_ports(pod: Pod) -> Violation | None:
+    """No ports of the node."""
+    findings = [
+        Finding(f"{container.path}.ports[{at}].hostPort", int(port["hostPort"]), container)
+        for container in pod.containers
+        for at, port in enumerate(container.data.get("ports", ()))
+        if port.get("hostPort")
+    ]
+    return violation("hostPort", findings)
+
+
+def host_probes(pod: Pod) -> Violation | None:
+    """Probes and lifecycle handlers name no host; which field did is not said."""
+    named = any(host for container in pod.containers for host in _probed_hosts(container))
+    return Violation("probe or lifecycle host", ()) if named else None
+
+
+def _probed_hosts(container: Container) -> Iterator[str]:
+    data = container.data
+    lifecycle = data.get("lifecycle", {})
+    handlers = [data.get(name) for name in PROBES] + [lifecycle.get(name) for name in LIFECYCLE]
+    for handler in filter(None, handlers):
+        for way in HOST_HANDLERS:
+            yield handler.get(way, {}).get("host", "")
+
+
+# Privileges of containers: privileged mode, escalation, masks of /proc, Windows host processes.
+
+DEFAULT_PROC_MOUNT = "Default"
+
+
+def privileged(pod: Pod) -> Violation | None:
+    """No privileged containers."""
+    findings = [
+        Finding(f"{container.path}.securityContext.privileged", True, container)
+        for container in pod.containers
+        if container.security and container.security.get("privileged")
+    ]
+    return violation("privileged", findings)
+
+
+def proc_mount(pod: Pod) -> Violation | None:
+    """The default masks of /proc."""
+    findings = [
+        Finding(f"{container.path}.securityContext.procMount", found, container)
+        for container in pod.containers
+        if (found := (container.security or {}).get("procMount", DEFAULT_PROC_MOUNT))
+        != DEFAULT_PROC_MOUNT
+    ]
+    return violation("procMount", findings)
+
+
+def windows_host_process(pod: Pod) -> Violation | None:
+    """No processes of the Windows host."""
+    findings = [
+        Finding(f"{path}.hostProcess", True, container)
+        for path, options, container in settings(pod, "windowsOptions")
+        if options.get("hostProcess")
+    ]
+    return violation("hostProcess", findings)
+
+
+def privilege_escalation(pod: Pod) -> Violation | None:
+    """Escalation must be ruled out in every container."""
+    findings = [found for one in pod.containers if (found := _escalation(one)) is not None]
+    return violation("allowPrivilegeEscalation != false", findings)
+
+
+def _escalation(container: Container) -> Finding | None:
+    path = f"{container.path}.securityContext.allowPrivilegeEscalation"
+    if container.security is None:
+        return Finding(path, container=container, required=True)
+    allowed = container.security.get("allowPrivilegeEscalation", "nil")
+    return Finding(path, allowed, container) if allowed else None
+
+
+# Seccomp profiles: not unconfined.
+
+_REASON = "seccompProfile"
+SECCOMP_PROFILES = frozenset(("RuntimeDefault", "Localhost"))
+_OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
+_OF_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
+
+
+def seccomp_annotations(pod: Pod) -> Violation | None:
+    """Annotations of Kubernetes before 1.19 name no other profile."""
+    keys = [_OF_POD, *(_OF_CONTAINER + container.name for container in pod.containers)]
+    findings = [
+        Finding(f"metadata.annotations[{key}]", pod.annotations[key])
+        for key in keys
+        if key in pod.annotations and not _is_allowed_seccomp(pod.annotations[key])
+    ]
+    return violation(_REASON, findings)
+
+
+def _is_allowed_seccomp(profile: str) -> bool:
+    return profile in {"runtime/default", "docker/default"} or profile.startswith("localhost/")
+
+
+def seccomp_baseline(pod: Pod) -> Violation | None:
+    """No other profile is set."""
+    return violation(_REASON, _bad_profiles(pod))
+
+
+def seccomp_restricted(pod: Pod) -> Violation | None:
+    """The Pod or all of its containers set a profile; containers that do not are told last."""
+    return violation(_REASON, _bad_profiles(pod) or _without_profile(pod))
+
+
+def _bad_profiles(pod: Pod) -> list[Finding]:
+    return [
+        Finding(f"{path}.type", profile.get("type", ""), container)
+        for path, profile, container in settings(pod, _REASON)
+        if profile.get("type") not in SECCOMP_PROFILES
+    ]
+
+
+def _without_profile(pod: Pod) -> list[Finding]:
+    if _REASON in pod.security:
+        return []
+    return [
+        Finding(f"{one.path}.securityContext.{_REASON}.type", container=one, required=True)
+        for one in pod.containers
+        if _REASON not in (one.security or {})
+    ]
+
+
+# SELinux options: types for containers only, no user and no role.
+
+SELINUX_FIELDS = ("type", "user", "role")
+
+
+def selinux(types: frozenset[str]) -> PodCheck:
+    """Return the check that allows these types."""
+
+    def check(pod: Pod) -> Violation | None:
+        findings = [
+            Finding(f"{path}.{part}", options[part], container)
+            for path, options, container in settings(pod, "seLinuxOptions")
+            for part in SELINUX_FIELDS
+            if options.get(part) and not (part == "type" and options[part] in types)
+        ]
+        return violation("seLinuxOptions", findings)
+
+    return check
+
+
+# Kernel parameters: only those that a Pod has for itself.
+
+
+def sysctls(safe: frozenset[str]) -> PodCheck:
+    """Return the check that allows these parameters."""
+
+    def check(pod: Pod) -> Violation | None:
+        findings = [
+            Finding(f"spec.securityContext.sysctls[{at}].name", sysctl.get("name", ""))
+            for at, sysctl in enumerate(pod.security.get("sysctls", ()))
+            if sysctl.get("name") not in safe
+        ]
+        return violation("forbidden sysctls", findings)
+
+    return check
+
+
+# Users that containers run as: not root.
+
+
+def run_as_non_root(pod: Pod) -> Violation | None:
+    """The Pod or all of its containers must rule out root, and none may allow it."""
+    inherited = pod.security.get("runAsNonRoot")
+    allowing, silent = [], []
+    if inherited is False:
+        allowing.append(Finding("spec.securityContext.runAsNonRoot", value=False))
+    for container in pod.containers:
+        path = f"{container.path}.securityContext.runAsNonRoot"
+        own = (container.security or {}).get("runAsNonRoot")
+        if own is False:
+            allowing.append(Finding(path, value=False, container=container))
+        elif own is None and not inherited:
+            silent.append(Finding(path, container=container, required=True))
+    return violation("runAsNonRoot != true", allowing + silent)
+
+
+def run_as_user(pod: Pod) -> Violation | None:
+    """The user 0 may not be set."""
+    findings = _root("spec", pod.security, None)
+    for container in pod.containers:
+        findings += _root(container.path, container.security or {}, container)
+    return violation("runAsUser=0", findings)
+
+
+def _root(path: str, security: Mapping[str, Json], container: Container | None) -> list[Finding]:
+    is_root = security.get("runAsUser") == 0
+    return [Finding(f"{path}.securityContext.runAsUser", 0, container)] if is_root else []
+
+
+# Volumes of the kinds that a restricted Pod may have.
+
+RESTRICTED_VOLUMES = frozenset(
+    (
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "image",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    )
+)
+OTHER_VOLUMES = (
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "gitRepo",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "rbd",
+    "flexVolume",
+    "cinder",
+    "cephfs",
+    "flocker",
+    "fc",
+    "azureFile",
+    "vsphereVolume",
+    "quobyte",
+    "azureDisk",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "scaleIO",
+    "storageos",
+)
+"""In the order in which the first is told where a volume has several."""
+
+
+def restricted_volumes(pod: Pod) -> Violation | None:
+    """No volumes of other kinds, nor of no kind."""
+    findings = [
+        Finding(f"spec.volumes[{at}].{_volume_kind(volume)}")
+        for at, volume in enumerate(pod.spec.get("volumes", ()))
+        if RESTRICTED_VOLUMES.isdisjoint(volume)
+    ]
+    return violation("restricted volume types", findings)
+
+
+def _volume_kind(volume: Mapping[str, Json]) -> str:
+    return next((kind for kind in OTHER_VOLUMES if kind in volume), "unknown")
+
+
+_LATEST = 1 << 62
+"""A minor version after all others."""
+_VERSION = re.compile(r"v1\.(0|[1-9][0-9]{0,17})")
+
+_SELINUX_TYPES = frozenset(("container_t", "container_init_t", "container_kvm_t"))
+_SYSCTLS = frozenset(
+    (
+        "kernel.shm_rmid_forced",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.tcp_syncookies",
+        "net.ipv4.ping_group_range",
+        "net.ipv4.ip_unprivileged_port_start",
+    )
+)
+_SYSCTLS_27 = _SYSCTLS | {"net.ipv4.ip_local_reserved_ports"}
+_SYSCTLS_29 = _SYSCTLS_27 | {
+    "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes",
+}
+_SYSCTLS_32 = _SYSCTLS_29 | {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
+
+
+class Variant(NamedTuple):
+    """A check as it is from some version of Kubernetes on."""
+
+    since: int
+    """The minor version."""
+    run: PodCheck
+    allowed: frozenset[str] = frozenset()
+    """The values that are safe, where they are not the same in all versions."""
+    spares_windows: bool = False
+    """Whether Pods for Windows pass."""
+
+    @property
+    def check(self) -> PodCheck:
+        """The check."""
+        return unless_windows(self.run) if self.spares_windows else self.run
+
+
+class Control(NamedTuple):
+    """One check through the versions of Kubernetes."""
+
+    id: str
+    level: str
+    name: str
+    """The name by which rules exclude it; "" where they cannot."""
+    variants: tuple[Variant, ...]
+    """In the order of versions; the first holds before its own, too."""
+
+
+def _selinux_variant(since: int, types: frozenset[str]) -> Variant:
+    return Variant(since, selinux(types), types)
+
+
+def _sysctls_variant(since: int, names: frozenset[str]) -> Variant:
+    return Variant(since, sysctls(names), names)
+
+
+CONTROLS = (
+    Control(
+        "allowPrivilegeEscalation",
+        "restricted",
+        "Privilege Escalation",
+        (
+            Variant(8, privilege_escalation),
+            Variant(25, privilege_escalation, spares_windows=True),
+        ),
+    ),
+    Control("appArmorProfile", "baseline", "AppArmor", (Variant(0, app_armor),)),
+    Control(
+        "capabilities_baseline", "baseline", "Capabilities", (Variant(0, capabilities_baseline),)
+    ),
+    Control(
+        "capabilities_restricted",
+        "restricted",
+        "Capabilities",
+        (
+            Variant(22, capabilities_restricted),
+            Variant(25, capabilities_restricted, spares_windows=True),
+        ),
+    ),
+    Control("hostNamespaces", "baseline", "Host Namespaces", (Variant(0, host_namespaces),)),
+    Control("hostPathVolumes", "baseline", "HostPath Volumes", (Variant(0, host_path_volumes),)),
+    Control("hostPorts", "baseline", "Host Ports", (Variant(0, host_ports),)),
+    Control("hostProbesAndHostLifecycle", "baseline", "", (Variant(34, host_probes),)),
+    Control("privileged", "baseline", "Privileged Containers", (Variant(0, privileged),)),
+    Control("procMount", "baseline", "/proc Mount Type", (Variant(0, proc_mount),)),
+    Control("restrictedVolumes", "restricted", "Volume Types", (Variant(0, restricted_volumes),)),
+    Control("runAsNonRoot", "restricted", "Running as Non-root", (Variant(0, run_as_non_root),)),
+    Control("runAsUser", "restricted", "Running as Non-root user", (Variant(23, run_as_user),)),
+    Control(
+        "seLinuxOptions",
+        "baseline",
+        "SELinux",
+        (
+            _selinux_variant(0, _SELINUX_TYPES),
+            _selinux_variant(31, _SELINUX_TYPES | {"container_engine_t"}),
+        ),
+    ),
+    Control(
+        "seccompProfile_baseline",
+        "baseline",
+        "Seccomp",
+        (Variant(0, seccomp_annotations), Variant(19, seccomp_baseline)),
+    ),
+    Control(
+        "seccompProfile_restricted",
+        "restricted",
+        "Seccomp",
+        (Variant(19, seccomp_restricted), Variant(25, seccomp_restricted, spares_windows=True)),
+    ),
+    Control(
+        "sysctls",
+        "baseline",
+        "Sysctls",
+        (
+            _sysctls_variant(0, _SYSCTLS),
+            _sysctls_variant(27, _SYSCTLS_27),
+            _sysctls_variant(29, _SYSCTLS_29),
+            _sysctls_variant(32, _SYSCTLS_32),
+        ),
+    ),
+    Control(
+        "windowsHostProcess",
+        "baseline",
+        "HostProcess",
+        (Variant(0, windows_host_process),),
+    ),
+)
+"""In the order in which messages tell them."""
+
+
+class ActiveCheck(NamedTuple):
+    """A control as it holds at one level and version."""
+
+    id: str
+    control: str
+    check: PodCheck
+    variant: Variant
+
+
+def active_checks(level: str, version: str) -> tuple[ActiveCheck, ...] | None:
+    """Return the checks of a level (all but those of `restricted` for `baseline`) at a version.
+
+    `version` is `v1.N`, `latest` or ""; None comes back where it is something else.
+    """
+    minor = _minor(version)
+    if minor is None:
+        return None
+    chosen = ((one, _variant(one, minor)) for one in CONTROLS)
+    return tuple(
+        ActiveCheck(one.id, one.name, variant.check, variant)
+        for one, variant in chosen
+        if level != "baseline" or one.level == level
+    )
+
+
+def _minor(version: str) -> int | None:
+    if version in {"", "latest"}:
+        return _LATEST
+    found = _VERSION.fullmatch(version)
+    return int(found[1]) if found else None
+
+
+def _variant(control: Control, minor: int) -> Variant:
+    """Return the newest variant that holds; upstream takes the first where none does."""
+    holding = [one for one in control.variants if one.since <= minor]
+    return holding[-1] if holding else control.variants[0]

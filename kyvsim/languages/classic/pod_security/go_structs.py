@@ -1,0 +1,356 @@
+"""Objects read as Go's encoding/json reads them into structs of Kubernetes' API types.
+
+A value that does not fit is an error with Go's message; fields are known in any case.
+upstream: encoding/json (Go 1.26), k8s.io/api v0.36.3. `pod_types.json` has the fields of these
+structs, `other_types.json` those that Pods do not reach; it is read only when one of them is needed
+(tests/package_data/make_pod_types.py makes both).
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from operator import is_
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.go_text import json_kind, to_json
+from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339, parse_time
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.package_data import read_table
+from kyvsim.kubernetes.quantities import parse_quantity, quantity_problem
+
+_SCALARS: Mapping[str, type | range] = MappingProxyType(
+    {
+        "string": str,
+        "bool": bool,
+        "int32": range(-(2**31), 2**31),
+        "int64": range(-(2**63), 2**63),
+        "float64": float,
+    }
+)
+_OWN_READERS = frozenset(
+    (
+        *("resource.Quantity", "intstr.IntOrString", "v1.Time", "v1.MicroTime", "v1.FieldsV1"),
+        *("[]byte", "runtime.RawExtension", "apiextensions.JSON"),
+        *("apiextensions.JSONSchemaPropsOrArray", "apiextensions.JSONSchemaPropsOrBool"),
+        "apiextensions.JSONSchemaPropsOrStringArray",
+    )
+)
+
+
+class GoType(NamedTuple):
+    """One type: a struct, a map, a list, a scalar, or one that reads its JSON itself."""
+
+    name: str
+    """As Go prints it, such as `[]v1.Container`."""
+    scalar: type | range | None = None
+    """What values are: str, bool, or the range of an integer."""
+    struct: bool = False
+    item: str = ""
+    """The elements' type of a list or a map."""
+    is_list: bool = False
+    reads_itself: bool = False
+
+
+class GoField(NamedTuple):
+    """One JSON field of a struct."""
+
+    shape: GoType
+    path: tuple[str, ...]
+    """The embedded structs on the way to it, and its JSON name."""
+    nullable: bool
+    """Whether null empties it; else null leaves it as it was."""
+    plain: type | None
+    """The Python type of all its values, where any value of that type will do."""
+
+
+_Table: TypeAlias = Mapping[str, str | dict[str, str]]
+
+
+@lru_cache(maxsize=2)
+def _table(file_name: str) -> _Table:
+    table: _Table = read_table(__file__, file_name)
+    return table
+
+
+def _known(name: str) -> str | dict[str, str] | None:
+    """Return the fields of a struct, or what a name stands for; None for what Go itself names."""
+    found = _table("pod_types.json").get(name)
+    if found is not None or "." not in name or name in _OWN_READERS or name[0] in "m[":
+        return found
+    return _table("other_types.json").get(name)
+
+
+def has_type(name: str) -> bool:
+    """Return whether there is a struct of a name such as `v1.Service`."""
+    return _known(name).__class__ is dict
+
+
+@lru_cache(maxsize=512)
+def go_type(written: str) -> GoType:
+    """Return the type that a text such as `*v1.SecurityContext` writes."""
+    name = written.removeprefix("*")
+    known = _known(name)
+    if known.__class__ is dict:
+        return GoType(name, struct=True)
+    if name in _OWN_READERS:
+        return GoType(name, reads_itself=True)
+    shape = known if isinstance(known, str) else name
+    if shape.startswith("map["):
+        return GoType(name, item=shape.partition("]")[2])
+    if shape.startswith("[]"):
+        return GoType(name, item=shape[2:], is_list=True)
+    return GoType(name, _SCALARS[shape])
+
+
+@lru_cache(maxsize=512)
+def fields_of(name: str) -> Mapping[str, GoField]:
+    """Return the JSON fields of a struct."""
+    table = _known(name)
+    assert isinstance(table, dict)  # noqa: S101 — only structs are asked for
+    return {field: _field(field, text) for field, text in table.items()}
+
+
+def _field(name: str, text: str) -> GoField:
+    *embedded, written = text.split()
+    found = go_type(written)
+    nullable = written.startswith("*") or bool(found.item) or found.reads_itself
+    plain = found.scalar if isinstance(found.scalar, type) else None
+    return GoField(found, (*embedded, name), nullable, plain)
+
+
+@lru_cache(maxsize=512)
+def folded_fields(name: str) -> Mapping[str, str]:
+    """Return the JSON fields of a struct by their names without case."""
+    return {fold(field): field for field in fields_of(name)}
+
+
+def fold(key: str) -> str:
+    """Return `key` without case, as Go folds it: letter by letter."""
+    folded = key.upper().lower()
+    return folded if len(folded) == len(key) else key
+
+
+# Types that read their JSON themselves: quantities, times, numbers that may be names.
+#
+# Source of the rules: upstream k8s.io/apimachinery pkg/api/resource, pkg/apis/meta/v1,
+# pkg/util/intstr.
+
+_INT32 = range(-(2**31), 2**31)
+_MICRO = "2006-01-02T15:04:05.000000Z07:00"
+
+
+class OwnReaderError(Exception):
+    """A value is not of a type; `type` stands in Go's usual message where there is no other."""
+
+    def __init__(self, *, message: str = "", wanted: str = "") -> None:
+        super().__init__(message or wanted)
+        self.message = message
+        self.type = wanted
+
+
+def read_itself(value: Json, name: str) -> None:
+    """Check a value that is not null against a type; raises OwnReaderError where it misfits."""
+    if name == "resource.Quantity":
+        _quantity(value)
+    elif name == "intstr.IntOrString":
+        is_number = value.__class__ in {int, float} and is_whole(value, _INT32)
+        if value.__class__ is not str and not is_number:
+            raise OwnReaderError(wanted="int32")
+    elif name == "[]byte":
+        if value.__class__ is not str:
+            raise OwnReaderError(wanted="[]uint8")
+    elif name in {"v1.Time", "v1.MicroTime"}:
+        _time(value, name)
+
+
+def is_whole(number: float, span: range) -> bool:
+    """Return whether a number is whole and lies in a span (`in` would try every number of it)."""
+    return span.start <= number < span.stop and number % 1 == 0
+
+
+def _time(value: Json, name: str) -> None:
+    if value.__class__ is not str:
+        raise OwnReaderError(wanted="string")
+    problem = _time_problem(value, name)
+    if problem:
+        raise OwnReaderError(message=problem)
+
+
+@lru_cache(maxsize=1024)
+def _time_problem(text: str, name: str) -> str:
+    """Return what is wrong with a time, "" for nothing; much happens at the same moment."""
+    try:
+        parse_time(_MICRO, text) if name == "v1.MicroTime" else parse_rfc3339(text)
+    except TimeError as error:
+        return str(error)
+    return ""
+
+
+def _quantity(value: Json) -> None:
+    """Check a quantity; other values than texts are read as they stand in JSON."""
+    text = (value if value.__class__ is str else to_json(value)).strip()
+    if parse_quantity(text) is None:
+        raise OwnReaderError(message=quantity_problem(text))
+
+
+class MisfitError(Exception):
+    """An object is no Go struct of its type; its text is Go's message."""
+
+
+class _DoesNotFitError(Exception):
+    """Something below does not fit; where and why is looked for afterwards."""
+
+
+def read_object(value: Json, root: str) -> Json:
+    """Return the object as its Go type `root` holds it: known fields by their names, without nulls.
+
+    What needs no change is shared. Raises MisfitError with Go's message where a value does not fit.
+    """
+    kind = go_type(root)
+    try:
+        return _read(value, kind)
+    except _DoesNotFitError:
+        raise MisfitError(_explanation(value, kind)) from None
+
+
+def _read(value: Json, kind: GoType) -> Json:
+    if kind.struct:
+        return _read_struct(value, kind)
+    if kind.scalar is not None:
+        if not _is_scalar(value, kind.scalar):
+            raise _DoesNotFitError
+        return value
+    if kind.item:
+        return _read_items(value, kind)
+    if kind.reads_itself and value is not None:
+        try:
+            read_itself(value, kind.name)
+        except OwnReaderError:
+            raise _DoesNotFitError from None
+    return value
+
+
+def _is_scalar(value: Json, scalar: type | range) -> bool:
+    kind = value.__class__
+    if isinstance(scalar, range):
+        return kind in {int, float} and is_whole(value, scalar)
+    if scalar is float:
+        return kind in {int, float}
+    return kind is scalar
+
+
+def _read_struct(value: Json, kind: GoType) -> Json:
+    if value.__class__ is not dict:
+        raise _DoesNotFitError
+    fields = fields_of(kind.name)
+    changed: dict[str, Json] | None = None
+    for key, item in value.items():
+        field = fields.get(key)
+        if field is None:
+            if fold(key) in folded_fields(kind.name):
+                return _read_struct(_with_known_names(value, kind.name), kind)
+            continue
+        if item.__class__ is field.plain:
+            continue
+        new = None if item is None else _read(item, field.shape)
+        if item is None or new is not item:
+            changed = dict(value) if changed is None else changed
+            changed[key] = new
+            if new is None:
+                del changed[key]
+    return value if changed is None else changed
+
+
+def _with_known_names(value: dict[str, Json], struct: str) -> dict[str, Json]:
+    """Return a map in which fields that are written in another case have their names.
+
+    Keys come in the order in which Go writes maps; a later one wins, and maps come together.
+    """
+    fields, folded = fields_of(struct), folded_fields(struct)
+    found: dict[str, Json] = {}
+    for key in sorted(value):
+        item = value[key]
+        name = key if key in fields else folded.get(fold(key), key)
+        field = fields.get(name)
+        if field is not None and item is not None:
+            item = _read(item, field.shape)
+        if field is None or item is not None or field.nullable:
+            found[name] = _merged(found.get(name), item)
+    return found
+
+
+def _merged(old: Json, new: Json) -> Json:
+    if old.__class__ is not dict or new.__class__ is not dict:
+        return new
+    return {**old, **{key: _merged(old.get(key), item) for key, item in new.items()}}
+
+
+def _read_items(value: Json, kind: GoType) -> Json:
+    item_type = go_type(kind.item)
+    if value.__class__ is not (list if kind.is_list else dict):
+        raise _DoesNotFitError
+    given: Collection[Json] = value.values() if isinstance(value, dict) else value
+    items = [_zero(item_type) if item is None else _read(item, item_type) for item in given]
+    if all(map(is_, items, given)):
+        return value
+    return items if kind.is_list else dict(zip(value, items, strict=True))
+
+
+def _zero(kind: GoType) -> Json:
+    """Return what an element is where null stands for it."""
+    if kind.struct:
+        return {}
+    if kind.scalar.__class__ is range:
+        return 0
+    return kind.scalar() if isinstance(kind.scalar, type) else None
+
+
+def _explanation(value: Json, kind: GoType) -> str:
+    """Return Go's message: the first misfit, unless one of a type that reads itself ends it."""
+    first = ""
+    for ends, text in _problems(value, kind, ("", ())):
+        if ends:
+            return text
+        first = first or text
+    return first
+
+
+def _problems(
+    value: Json, kind: GoType, place: tuple[str, tuple[str, ...]]
+) -> Iterator[tuple[bool, str]]:
+    """Yield, for every misfit in Go's order, whether it ends the reading, and its message."""
+    if value is None:
+        return
+    if kind.reads_itself:
+        try:
+            read_itself(value, kind.name)
+        except OwnReaderError as error:
+            yield True, error.message or _misfit(value, error.type, place)
+    elif kind.struct and value.__class__ is dict:
+        struct = kind.name.rpartition(".")[2]
+        for key in sorted(value):
+            field = _field_of(kind.name, key)
+            if field is not None:
+                yield from _problems(value[key], field.shape, (struct, (*place[1], *field.path)))
+    elif kind.item and value.__class__ is (list if kind.is_list else dict):
+        items = value if kind.is_list else [value[key] for key in sorted(value)]
+        for item in items:
+            yield from _problems(item, go_type(kind.item), place)
+    elif kind.scalar is None or not _is_scalar(value, kind.scalar):
+        yield False, _misfit(value, kind.name, place)
+
+
+def _field_of(struct: str, key: str) -> GoField | None:
+    fields = fields_of(struct)
+    return fields.get(key) or fields.get(folded_fields(struct).get(fold(key), ""))
+
+
+def _misfit(value: Json, wanted: str, place: tuple[str, tuple[str, ...]]) -> str:
+    struct, path = place
+    where = f"struct field {struct}.{'.'.join(path)}" if struct else "value"
+    return f"json: cannot unmarshal {_described(value, wanted)} into Go {where} of type {wanted}"
+
+
+def _described(value: Json, wanted: str) -> str:
+    kind = json_kind(value)
+    return f"number {to_json(value)}" if kind == "number" and wanted.startswith("int") else kind
