@@ -23,7 +23,7 @@ from kyvsim.engine.context.loaders import loader_of
 from kyvsim.jmespath.functions.record import Function
 from kyvsim.jmespath.functions.table import FAMILIES, family, functions
 from kyvsim.languages import LANGUAGES
-from kyvsim.languages.classic import doubts
+from kyvsim.languages.classic import suspicious
 from kyvsim.languages.classic.rule_type import RuleType
 from kyvsim.languages.classic.rules import rule_types, rule_types_of
 from kyvsim.lint.registry import CHECKS
@@ -152,7 +152,9 @@ def test_every_operator_is_tested():
 
 def called_in_checks():
     """Return the names that stand in the lists of checks, from the text of their module."""
-    tree = ast.parse((PACKAGE / "languages/classic/checks/__init__.py").read_text(encoding="utf-8"))
+    tree = ast.parse(
+        (PACKAGE / "languages/classic/validation/__init__.py").read_text(encoding="utf-8")
+    )
     written = [
         node
         for node in tree.body
@@ -169,7 +171,7 @@ def called_in_checks():
 
 def test_every_check_is_registered():
     named = called_in_checks()
-    for name, module in modules("languages/classic/checks").items():
+    for name, module in modules("languages/classic/validation").items():
         checks = [
             function
             for function in vars(module)
@@ -191,22 +193,22 @@ def test_every_lint_check_is_registered():
     assert all(one.__doc__.startswith("KV") for one in functions)
 
 
-def test_every_doubt_is_registered():
+def test_everything_suspicious_is_registered():
     offered = {
         function
-        for name, function in vars(doubts).items()
+        for name, function in vars(suspicious).items()
         if inspect.isfunction(function)
-        and function.__module__ == doubts.__name__
+        and function.__module__ == suspicious.__name__
         and [*inspect.signature(function).parameters] == ["policy"]
-        and name != "doubts_about"
+        and name != "suspicious_parts"
     }
-    assert offered == {*doubts.DOUBTS}
-    assert not only_once(doubts.DOUBTS)
+    assert offered == {*suspicious.SUSPICIOUS}
+    assert not only_once(suspicious.SUSPICIOUS)
 
 
 def test_codes_stand_in_one_file_each():
     homes = {}
-    places = ("classic/checks/*.py", "classic/doubts.py")
+    places = ("classic/validation/*.py", "classic/suspicious.py")
     for path in (one for name in places for one in PACKAGE.glob(f"languages/{name}")):
         for code in set(re.findall(r'"(KV\d{3})"', path.read_text(encoding="utf-8"))):
             homes.setdefault(code, []).append(path.stem)
@@ -280,9 +282,9 @@ def test_every_language_is_registered():
 @pytest.mark.parametrize("one", LANGUAGES, ids=lambda one: one.language)
 def test_modules_of_languages_have_what_the_table_says(one):
     """The table imports them by their names, which no type checker sees."""
-    parts = (("LANGUAGE", one.language), ("mentions", one.mentions))
-    for name, module in parts:
-        assert hasattr(importlib.import_module(f"kyvsim.languages.{module}"), name), module
+    module, _, name = one.references.rpartition(".")
+    for part, home in (("LANGUAGE", one.language), (name, module)):
+        assert hasattr(importlib.import_module(f"kyvsim.languages.{home}"), part), home
 
 
 CEL_FOLDERS = ("cel/libraries", "cel/kyverno")
@@ -345,7 +347,7 @@ FOLDERS = (
     "languages/classic/rules",
     "engine/context/loaders",
     "jmespath/functions",
-    "languages/classic/checks",
+    "languages/classic/validation",
     "lint",
     "report",
 )
@@ -394,7 +396,7 @@ def test_every_function_is_called_by_a_test():
 
 def test_every_code_of_a_check_is_asked_for_by_a_test():
     codes = set()
-    for path in (PACKAGE / "languages/classic/checks").glob("*.py"):
+    for path in (PACKAGE / "languages/classic/validation").glob("*.py"):
         codes |= set(re.findall(r'"(KV\d{3})"', path.read_text(encoding="utf-8")))
     texts = [*(UNIT / "languages").rglob("*.py"), *(ROOT / "tests/golden").rglob("stderr")]
     told = "".join(path.read_text(encoding="utf-8") for path in texts)

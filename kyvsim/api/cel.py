@@ -26,7 +26,7 @@ from kyvsim.engine.context.cel_access import (
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages import cel_request
-from kyvsim.languages.cel.values import request_value
+from kyvsim.languages.cel.kind import request_value
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.load.values import read_context_file

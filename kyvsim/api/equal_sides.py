@@ -21,7 +21,7 @@ from kyvsim.equivalence.values import is_pattern
 from kyvsim.equivalence.verdict import Why
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages import compile_policies, mentions_of, mentions_of_exception
+from kyvsim.languages import compile_policies, references_of, references_of_exception
 from kyvsim.model.evidence import Limit
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
 from kyvsim.model.policy import About, Policy
@@ -52,8 +52,8 @@ class Ground(NamedTuple):
 
     def space(self, policies: Iterable[Policy]) -> Space:
         """Return what there is to vary for some policies."""
-        found = [one for policy in policies for one in mentions_of(policy, self.options.system)]
-        found += [one for some in self.options.exceptions for one in mentions_of_exception(some)]
+        found = [one for policy in policies for one in references_of(policy, self.options.system)]
+        found += [one for some in self.options.exceptions for one in references_of_exception(some)]
         now = self.options.system.clock.now()
         return space_of(found, self.options.kinds, now)._replace(user=self.user)
 
@@ -121,7 +121,7 @@ def ground_of(shared: ReadInputs, now: datetime | None, policies: Sequence[Polic
 
 def _role_places(policy: Policy, options: CompileOptions) -> Iterator[str]:
     """Yield the namespaces in which a policy asks for roles, "" where it does so at all."""
-    for one in mentions_of(policy, options.system):
+    for one in references_of(policy, options.system):
         if one.about is About.REQUEST and one.way[1:] in {("roles",), ("clusterRoles",)}:
             yield ""
             texts = (value for value in one.values if value.__class__ is str)

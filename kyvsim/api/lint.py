@@ -10,8 +10,8 @@ from kyvsim.engine.compile import CompileOptions
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.languages import READERS, derived_rules
 from kyvsim.languages.cel.exceptions import lone_problems
-from kyvsim.languages.unread_selectors import faults_of_binding
-from kyvsim.languages.unread_selectors import unread as unread_selectors
+from kyvsim.languages.diagnostics import binding_selector_problems
+from kyvsim.languages.diagnostics import selector_errors as unread_selectors
 from kyvsim.lint.check import LintInputs, Subject
 from kyvsim.lint.policies import lint_policy
 from kyvsim.lint.registry import run_checks
@@ -104,7 +104,9 @@ def _findings(
     bindings, unfit = load_bindings(documents)
     found += unfit
     for one in bindings:
-        found += unread_selectors(one.document, faults_of_binding(one.document.data["spec"]))
+        found += unread_selectors(
+            one.document, binding_selector_problems(one.document.data["spec"])
+        )
     policies, _ = load_policies(documents, READERS)
     inputs = LintInputs(
         policies,

@@ -16,9 +16,9 @@ from kyvsim.languages.policies import (
     is_cel_policy,
     kinds_of,
     language_of,
-    mentions_of,
-    mentions_of_exception,
     needs_request,
+    references_of,
+    references_of_exception,
     usable_payloads,
 )
 
@@ -34,8 +34,8 @@ __all__ = [
     "is_cel_policy",
     "kinds_of",
     "language_of",
-    "mentions_of",
-    "mentions_of_exception",
     "needs_request",
+    "references_of",
+    "references_of_exception",
     "usable_payloads",
 ]

@@ -12,7 +12,7 @@ from kyvsim.engine.match.block import followed_filter
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
 from kyvsim.kubernetes.labels import compile_selector, selector_fault
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.followed_constraints import followed_constraints, followed_parts
+from kyvsim.languages.tracing import traced_constraints, traced_parts
 from kyvsim.model.probe import NO_PROBE, Probe
 
 _Parts: TypeAlias = list[tuple[str, Predicate]]
@@ -81,13 +81,13 @@ def _followed(matches: Predicate, probe: Probe) -> Predicate:
     if probe.follower is None:
         return matches
 
-    return followed_constraints(matches, probe)
+    return traced_constraints(matches, probe)
 
 
 def _all_hold(parts: _Parts, written: Mapping[str, Json], probe: Probe) -> Predicate:
     """Return whether all parts hold, asked in this order."""
     if probe.follower is not None:
-        parts = followed_parts(parts, written, probe)
+        parts = traced_parts(parts, written, probe)
     tests = tuple(test for _, test in parts)
     if len(tests) == 1:
         return tests[0]

@@ -14,7 +14,7 @@ from kyvsim.engine.compile import (
 )
 from kyvsim.engine.compile.compiled import uncompiled
 from kyvsim.kubernetes.objects import Json, text_field
-from kyvsim.languages.protocol import Diagnostics, Language
+from kyvsim.languages.language import Diagnostics, Language
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import About, Mention, Policy, PolicyException, PolicyReaders, Rule
 from kyvsim.model.ports import System, fault_text
@@ -35,8 +35,8 @@ class PolicyKinds(NamedTuple):
     """They are read in all versions that are served."""
     language: str
     """The module of the `LANGUAGE`, below this package, as the others are."""
-    mentions: str
-    """The module of `mentions`, which yields where a policy looks and what it looks for there."""
+    references: str
+    """The module and the function that yields the fields that a policy refers to, for `equal`."""
 
 
 def _with_namespaced(*kinds: str) -> frozenset[str]:
@@ -47,13 +47,13 @@ CLASSIC_POLICIES: Final = PolicyKinds(
     RULES_GROUP,
     frozenset({"ClusterPolicy", "Policy"}),
     language="classic",
-    mentions="classic.mentions",
+    references="classic.field_references.classic_references",
 )
 CLEANUP_POLICIES: Final = PolicyKinds(
     RULES_GROUP,
     frozenset({"ClusterCleanupPolicy", "CleanupPolicy"}),
     language="cleanup",
-    mentions="classic.mentions",
+    references="classic.field_references.classic_references",
 )
 CEL_POLICIES: Final = PolicyKinds(
     CEL_GROUP,
@@ -65,13 +65,13 @@ CEL_POLICIES: Final = PolicyKinds(
         "ImageValidatingPolicy",
     ),
     language="cel",
-    mentions="cel.mentions",
+    references="field_references.cel_references",
 )
 NATIVE_POLICIES: Final = PolicyKinds(
     NATIVE_GROUP,
     frozenset({"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"}),
     language="native",
-    mentions="native.mentions",
+    references="field_references.native_references",
 )
 
 LANGUAGES: Final = (CLASSIC_POLICIES, CLEANUP_POLICIES, CEL_POLICIES, NATIVE_POLICIES)
@@ -151,13 +151,13 @@ def _compile(
     """Return a policy compiled, or None, with what is wrong with it or cannot be meant."""
     options.system.meter.begin_resource()
     try:
-        problems = () if options.admitted else language.check(policy, options)
+        problems = () if options.admitted else language.validate(policy, options)
         if problems:
             return None, problems
-        compiled, problems = language.lower(policy, options)
+        compiled, problems = language.compile(policy, options)
         if problems or options.admitted:
             return compiled, problems
-        return compiled, language.doubt(policy)
+        return compiled, language.suspicious(policy)
     except Exception as error:  # noqa: BLE001 — INVARIANT: a policy's fault is that policy's error
         return None, (uncompiled(policy, fault_text(error)),)
 
@@ -183,14 +183,16 @@ def usable_payloads(payloads: tuple[Payload, ...]) -> tuple[tuple[Payload, ...],
     return language_at(CEL_POLICIES.language).check_payloads(payloads)
 
 
-def mentions_of_exception(exception: PolicyException) -> tuple[Mention, ...]:
-    """Return where an exception from rules looks, and what it looks for there."""
-    return tuple(_module(CLASSIC_POLICIES.mentions).exception_mentions(exception))
+def references_of_exception(exception: PolicyException) -> tuple[Mention, ...]:
+    """Return the fields that an exception from rules refers to, and the values there."""
+    module = CLASSIC_POLICIES.references.rpartition(".")[0]
+    return tuple(_module(module).exception_references(exception))
 
 
-def mentions_of(policy: Policy, system: System) -> tuple[Mention, ...]:
-    """Return where a policy looks, and what it looks for there; one of a namespace looks there."""
-    told = tuple(_module(_BY_KIND[policy.kind].mentions).mentions(policy, system))
+def references_of(policy: Policy, system: System) -> tuple[Mention, ...]:
+    """Return the fields that a policy refers to, and values; a namespaced one has its own."""
+    module, _, name = _BY_KIND[policy.kind].references.rpartition(".")
+    found = tuple(getattr(_module(module), name)(policy, system))
     if not policy.namespace:
-        return told
-    return (Mention(About.OBJECT, ("metadata", "namespace"), (policy.namespace,)), *told)
+        return found
+    return (Mention(About.OBJECT, ("metadata", "namespace"), (policy.namespace,)), *found)

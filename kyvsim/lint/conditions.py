@@ -13,8 +13,8 @@ from kyvsim.kubernetes.numbers import parse_float
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.languages.classic.checks.refusal import conditions_of, is_open
-from kyvsim.languages.classic.checks.variables import expression_of
+from kyvsim.languages.classic.validation.rule_parts import conditions_of, is_open
+from kyvsim.languages.classic.validation.variables import expression_of
 from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

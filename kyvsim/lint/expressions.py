@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Json, text_field
-from kyvsim.languages.classic.checks.refusal import is_free, is_query, nodes, texts
-from kyvsim.languages.classic.checks.variables import impossible_calls_in, syntax_problem
+from kyvsim.languages.classic.validation.rule_parts import is_free, is_query, nodes, texts
+from kyvsim.languages.classic.validation.variables import impossible_calls_in, syntax_problem
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

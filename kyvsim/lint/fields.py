@@ -1,15 +1,143 @@
-"""Deprecated fields of policies with rules, and misspelt annotations."""
+"""Deprecated fields of policies with rules and what replaces them, and misspelt annotations."""
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
 from difflib import SequenceMatcher
+from types import MappingProxyType
 
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import ANNOTATION
-from kyvsim.languages.classic.moved_fields import successor_of
-from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
-from kyvsim.model.policy import Policy
+from kyvsim.model.diagnostic import Change, Diagnostic, Fix, Way, change
+from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
+
+# What is written in place of a deprecated field, where that means the same.
+#
+# There is no fix where a rule says otherwise already, or where both fields stand side by side:
+# what counts then is for the author to say.
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
+"""Texts that need no quotes anywhere."""
+_NO_TEXTS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+
+_Changes = tuple[Change, ...]
+_Mover = Callable[[Policy, Json, Path], _Changes]
+
+
+def successor_fix(policy: Policy, data: Json, path: Path) -> Fix | None:
+    """Return what puts the successor in place of the deprecated field at `path` of `data`."""
+    name = str(path[-1])
+    mover = _MOVERS.get(name)
+    changes = mover(policy, data, path) if mover else ()
+    return Fix(_TITLES.get(name, f"move `{name}`"), changes) if changes else None
+
+
+def _left_out(policy: Policy, _: Json, path: Path) -> _Changes:
+    return (change(policy.document, Way.REMOVE, path),)
+
+
+def _into_webhook(name: str) -> _Mover:
+    """Return what moves a field of the policy into its `webhookConfiguration`."""
+
+    def move(policy: Policy, data: Json, path: Path) -> _Changes:
+        entry = f"{name}: {_word(data[path[-1]])}"
+        webhook = data.get("webhookConfiguration")
+        if webhook is None and "webhookConfiguration" not in data:
+            text = f"webhookConfiguration:\n  {entry}"
+            return (change(policy.document, Way.ENTRY, path, text),)
+        if not webhook or name in webhook:
+            return ()
+        added = change(policy.document, Way.ADD, (*path[:-1], "webhookConfiguration"), entry)
+        return change(policy.document, Way.REMOVE, path), added
+
+    return move
+
+
+def _into_rules(section: str, name: str, fits: Callable[[Rule], bool]) -> _Mover:
+    """Return what moves a field of the policy into those of its rules which it is about."""
+
+    def move(policy: Policy, data: Json, path: Path) -> _Changes:
+        rules = [one for one in policy.rules if fits(one)]
+        if not rules or any(name in one.data[section] for one in rules):
+            return ()
+        entry = f"{name}: {_word(data[path[-1]])}"
+        places = [(*one.path, section) for one in rules]
+        added = (change(policy.document, Way.ADD, place, entry) for place in places)
+        return change(policy.document, Way.REMOVE, path), *added
+
+    return move
+
+
+def _action(policy: Policy, data: Json, path: Path) -> _Changes:
+    """Move the failure action to the rules: those for images have none that means the same."""
+    value = str(data[path[-1]])
+    if any(one.data.get("verifyImages") for one in policy.rules):
+        return ()
+    if "validationFailureActionOverrides" in data or value.lower() not in {"audit", "enforce"}:
+        return ()
+    spelled = {**data, path[-1]: value.capitalize()}
+    return _into_validations(policy, spelled, path)
+
+
+_into_validations = _into_rules(
+    "validate", "failureAction", lambda rule: bool(rule.data.get("validate"))
+)
+
+
+def _one_filter(policy: Policy, data: Json, path: Path) -> _Changes:
+    """Make a block with criteria of its own one with a single filter under `any`."""
+    if data.get("any") or data.get("all") or "any" in data or "all" in data:
+        return ()
+    return (change(policy.document, Way.ITEM, path[:-1], "any"),)
+
+
+def _into_names(policy: Policy, data: Json, path: Path) -> _Changes:
+    """Put a list with one name in place of a name."""
+    if "names" in data or data.get("name").__class__ is not str:
+        return ()
+    return (change(policy.document, Way.ENTRY, path, f"names: [{_word(data['name'])}]"),)
+
+
+def _into_type(policy: Policy, data: Json, path: Path) -> _Changes:
+    """Call the type of an attestation so."""
+    return () if "type" in data else (change(policy.document, Way.KEY, path, "type"),)
+
+
+def _word(value: Json) -> str:
+    """Return a scalar as it is written, also within brackets."""
+    if value.__class__ is not str:
+        return json.dumps(value)
+    plain = _PLAIN.fullmatch(value) and value.lower() not in _NO_TEXTS
+    return value if plain else json.dumps(value, ensure_ascii=False)
+
+
+_MOVERS: Mapping[str, _Mover] = MappingProxyType(
+    {
+        "validationFailureAction": _action,
+        "failurePolicy": _into_webhook("failurePolicy"),
+        "webhookTimeoutSeconds": _into_webhook("timeoutSeconds"),
+        "mutateExistingOnPolicyUpdate": _into_rules(
+            "mutate", "mutateExistingOnPolicyUpdate", lambda rule: rule.mutates_existing
+        ),
+        "generateExisting": _into_rules(
+            "generate", "generateExisting", lambda rule: rule.generates
+        ),
+        "schemaValidation": _left_out,
+        **dict.fromkeys(("resources", "subjects", "roles", "clusterRoles"), _one_filter),
+        "name": _into_names,
+        "predicateType": _into_type,
+    }
+)
+_TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        "schemaValidation": "leave out `schemaValidation`",
+        "name": "use `names`",
+        "predicateType": "use `type`",
+        **dict.fromkeys(("resources", "subjects", "roles", "clusterRoles"), "use `any`"),
+    }
+)
 
 # Fields of a policy that another field has replaced.
 #
@@ -42,10 +170,6 @@ _ATTESTATION = (("predicateType", "`type`"),)
 _Fields = tuple[tuple[str, str], ...]
 
 
-def _unused_successor(policy: Policy, data: Json, path: Path) -> Fix | None:
-    return successor_of(policy, data, path)
-
-
 def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
     """KV202: a field that still works and has been replaced, or has no effect any more."""
     spec = policy.document.data["spec"]
@@ -54,7 +178,7 @@ def deprecated_fields(policy: Policy) -> Iterator[Diagnostic]:
             if data.get(name) is not None:
                 remedy = f"use {successor}" if successor else "leave it out"
                 text = f"field `{name}` is deprecated: {remedy}"
-                fix = _unused_successor(policy, data, (*path, name))
+                fix = successor_fix(policy, data, (*path, name))
                 yield warn(policy.document, "KV202", text, (*path, name), fix=fix)
 
 

@@ -10,8 +10,8 @@ from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.autogen import ANNOTATION, compute_rules, hindrance
-from kyvsim.languages.classic.checks.match_blocks import check_empty_match
-from kyvsim.languages.classic.checks.refusal import rules_under_check
+from kyvsim.languages.classic.validation.match_blocks import check_empty_match
+from kyvsim.languages.classic.validation.rule_parts import rules_under_check
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy, Rule
 

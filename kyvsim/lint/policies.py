@@ -17,18 +17,16 @@ from kyvsim.languages import (
     NATIVE_POLICIES,
     kinds_of,
 )
-from kyvsim.languages.cel.autogen import is_about_pods, variants
-from kyvsim.languages.cel.compile import compile_cel_policy, idle_parts
-from kyvsim.languages.cel.mutation_variants import variants as moved_variants
-from kyvsim.languages.classic.checks import check_policy
-from kyvsim.languages.classic.checks.refusal import nodes, refuse
-from kyvsim.languages.classic.doubts import doubts_about
+from kyvsim.languages.cel.autogen import is_about_pods, mutation_variants, variants
+from kyvsim.languages.cel.compile import compile_cel_policy, unused_parts
 from kyvsim.languages.classic.policy import RuleBudgetError, compile_policy, compile_rule, exhausted
-from kyvsim.languages.cleanup.checks import expression_problems
-from kyvsim.languages.cleanup.lower import lower_cleanup
+from kyvsim.languages.classic.suspicious import suspicious_parts
+from kyvsim.languages.classic.validation import check_policy
+from kyvsim.languages.classic.validation.rule_parts import nodes, refuse
+from kyvsim.languages.cleanup.compile import expression_problems, lower_cleanup
+from kyvsim.languages.language import Diagnostics
 from kyvsim.languages.native.compile import compile_native_policy
 from kyvsim.languages.policies import PolicyKinds
-from kyvsim.languages.protocol import Diagnostics
 from kyvsim.lint.cel_policy import CelPolicy, expressions_of
 from kyvsim.lint.check import Subject
 from kyvsim.lint.registry import run_checks
@@ -52,7 +50,7 @@ def lint_policy(policy: Policy, options: CompileOptions) -> Diagnostics:
 def _lint_classic(policy: Policy, options: CompileOptions) -> Diagnostics:
     """Return validation errors, or else errors of compiling, and the results of the checks."""
     problems = check_policy(policy, options.kinds) or tuple(_compile_errors(policy, options))
-    return _with_checks(policy, (*problems, *doubts_about(policy)))
+    return _with_checks(policy, (*problems, *suspicious_parts(policy)))
 
 
 def _lint_cleanup(policy: Policy, options: CompileOptions) -> Diagnostics:
@@ -107,7 +105,7 @@ _ALL_TEXT_DERIVED = frozenset({"ValidatingPolicy", "ImageValidatingPolicy"})
 
 def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
     """Return compile errors and parts without effect; checks run only if there are none."""
-    problems = compile_cel_policy(policy, options)[1] or tuple(idle_parts(policy))
+    problems = compile_cel_policy(policy, options)[1] or tuple(unused_parts(policy))
     if problems:
         return problems
     env = kyverno_environment(policy.kind, options.system.clock, options.system.entropy)
@@ -119,7 +117,7 @@ def _lint_cel(policy: Policy, options: CompileOptions) -> Diagnostics:
         expressions=expressions_of(policy.spec, env),
         derivable=derivable,
         is_derived=derivable and any(True for _ in variants(policy.spec)),
-        is_moved=kind == "MutatingPolicy" and any(True for _ in moved_variants(policy.spec)),
+        is_moved=kind == "MutatingPolicy" and any(True for _ in mutation_variants(policy.spec)),
         is_about_pods=is_about_pods(policy.spec.get("matchConstraints") or {}),
     )
     return tuple(run_checks((Subject.CEL, Subject.EXPRESSIONS), checked))

@@ -7,17 +7,21 @@ from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.compile import (
     compile_cel_policy,
     existing_changes,
-    idle_parts,
     pinning,
     problems_of,
+    unused_parts,
     variants_of,
 )
 from kyvsim.languages.cel.exceptions import declare_cel_exceptions
-from kyvsim.languages.cel.facts import policy_facts, rule_facts
+from kyvsim.languages.cel.facts import (
+    WebhookFacts,
+    matched_resources,
+    policy_facts,
+    rule_facts,
+    webhook_facts,
+)
 from kyvsim.languages.cel.payloads import checked_payloads
-from kyvsim.languages.cel.webhook_facts import WebhookFacts, matched_resources, webhook_facts
-from kyvsim.languages.protocol import Diagnostics, Language
-from kyvsim.languages.whole_policy import whole_policy
+from kyvsim.languages.language import Diagnostics, Language, single_rule_policy
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Document
 
@@ -26,13 +30,13 @@ def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
     kind, spec = data["kind"], data["spec"]
     name = metadata(data)["name"] if kind.endswith("DeletingPolicy") else ""
     facts = policy_facts(kind, spec)
-    return whole_policy(data, document, facts, rule_facts(spec), rule_name=name), ()
+    return single_rule_policy(data, document, facts, rule_facts(spec), rule_name=name), ()
 
 
 LANGUAGE = Language(
     read=_read,
-    lower=compile_cel_policy,
-    doubt=lambda policy: tuple(idle_parts(policy)),
+    compile=compile_cel_policy,
+    suspicious=lambda policy: tuple(unused_parts(policy)),
     declare=declare_cel_exceptions,
     check_payloads=checked_payloads,
 )

@@ -1,9 +1,12 @@
-"""Variants of a policy on Pods for the controllers that make them.
+"""Variants of a policy on Pods for the controllers of Pods.
 
-The expressions are changed as texts: `object.spec` becomes the way to the Pod's template, wherever
-it stands in the whole specification.
+The expressions are changed as strings: `object.spec` becomes the path of the Pod's template,
+wherever it is in the whole specification. Of a MutatingPolicy only the expressions of conditions
+and apply configurations are changed, by regular expressions; one that begins with `Object{` is
+wrapped.
 
-Source of the rules: upstream pkg/cel/autogen, pkg/cel/policies/vpol/autogen.
+Source of the rules: upstream pkg/cel/autogen, pkg/cel/policies/vpol/autogen,
+pkg/cel/policies/mpol/autogen.
 """
 
 import re
@@ -100,3 +103,60 @@ def _replaced(value: Json, template: str) -> Json:
     if value.__class__ is dict:
         return {_replaced(key, template): _replaced(one, template) for key, one in value.items()}
     return value
+
+
+_OBJECTS = r"\b(object|oldObject|Object)\."
+_SPEC_FIELD = re.compile(rf"{_OBJECTS}spec", re.ASCII)
+_METADATA_FIELD = re.compile(rf"{_OBJECTS}metadata\.(labels|annotations)", re.ASCII)
+
+
+def mutation_variants(spec: Mapping[str, Json]) -> Iterator[Variant]:
+    """Yield the variants of a policy, in the order in which they are evaluated."""
+    return variants(spec, _rewrite)
+
+
+def _rewrite(spec: Mapping[str, Json], template: str) -> Mapping[str, Json]:
+    changed = dict(spec)
+    if spec.get("matchConditions"):
+        changed["matchConditions"] = [_changed(one, template) for one in spec["matchConditions"]]
+    if spec.get("mutations"):
+        changed["mutations"] = [
+            {**one, "applyConfiguration": _changed(one["applyConfiguration"], template)}
+            if one.get("applyConfiguration")
+            else one
+            for one in spec["mutations"]
+        ]
+    return changed
+
+
+def _changed(holder: Mapping[str, Json], template: str) -> Mapping[str, Json]:
+    return {**holder, "expression": _for_template(holder.get("expression") or "", template)}
+
+
+def _for_template(expression: str, template: str) -> str:
+    expression = _SPEC_FIELD.sub(rf"\1.{template}.spec", expression)
+    expression = _METADATA_FIELD.sub(rf"\1.{template}.metadata.\2", expression)
+    head, brace, rest = expression.strip().partition("{")
+    if not brace or head.rstrip(" \t\r\n") != "Object":
+        return expression
+    end = _closing_brace(rest)
+    return f"{_wrapped(rest[:end], template)}{rest[end + 1 :]}" if end > 0 else expression
+
+
+def _closing_brace(text: str) -> int:
+    """Return where the brace before a text is closed, 0 if nowhere; texts in it count, too."""
+    depth = 1
+    for at, char in enumerate(text):
+        depth += (char == "{") - (char == "}")
+        if not depth:
+            return at
+    return 0
+
+
+def _wrapped(inner: str, template: str) -> str:
+    """Return the fields of an object inside objects that lead to the template."""
+    steps = template.split(".")
+    opened = "Object{"
+    for count, step in enumerate(steps, 1):
+        opened += f"{step}: Object.{'.'.join(steps[:count])}{{"
+    return opened + inner + "}" * (len(steps) + 1)

@@ -13,35 +13,30 @@ from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome, failed
 from kyvsim.engine.compile.followed import compile_tell, followed_rule, told_by
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.cel import (
-    deleting_policy,
-    generating_policy,
-    image_validating_policy,
-    mutating_policy,
-    validating_policy,
-)
-from kyvsim.languages.cel.authorization import authorization_compiler, compile_authorization
 from kyvsim.languages.cel.autogen import Variant
+from kyvsim.languages.cel.deleting_policy import DELETING
 from kyvsim.languages.cel.exceptions import compile_exceptions, with_exceptions
-from kyvsim.languages.cel.existing_objects import ExistingChange
 from kyvsim.languages.cel.expressions import Compiler, ExpressionProblem
 from kyvsim.languages.cel.facts import mutates, mutating_facts
-from kyvsim.languages.cel.image_pinning import PINNING
+from kyvsim.languages.cel.generating_policy import GENERATING
+from kyvsim.languages.cel.image_validating_policy import IMAGE_VALIDATING, PINNING
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, mode_of
+from kyvsim.languages.cel.mutating_policy import MUTATING, ExistingChange, compile_mutating_policy
+from kyvsim.languages.cel.payloads import authorization_compiler, compile_authorization
+from kyvsim.languages.cel.validating_policy import VALIDATING
 from kyvsim.languages.constraints import Constraints, compile_constraints
-from kyvsim.languages.expression_remark import expression_remark
-from kyvsim.languages.unread_selectors import faults_of_targets, unread
+from kyvsim.languages.diagnostics import expression_error, selector_errors, target_selector_problems
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import Operation, PayloadMode
 from kyvsim.model.result import RuleStatus
 
 KINDS: tuple[CelKind, ...] = (
-    validating_policy.KIND,
-    mutating_policy.KIND,
-    generating_policy.KIND,
-    deleting_policy.KIND,
-    image_validating_policy.KIND,
+    VALIDATING,
+    MUTATING,
+    GENERATING,
+    DELETING,
+    IMAGE_VALIDATING,
 )
 _BY_NAME: Mapping[str, CelKind] = MappingProxyType(
     {name: kind for kind in KINDS for name in (kind.name, f"Namespaced{kind.name}")}
@@ -53,7 +48,7 @@ def compile_cel_policy(
 ) -> tuple[CompiledPolicy | None, tuple[Diagnostic, ...]]:
     """Return a policy compiled, or None with what is wrong with it."""
     compiled, problems = _lowered(policy, options)
-    told = tuple(unread(policy.document, faults_of_targets(policy.spec)))
+    told = tuple(selector_errors(policy.document, target_selector_problems(policy.spec)))
     if problems:
         told = (*told, *(_diagnostic(policy, one) for one in problems))
         return (compiled if _BY_NAME[policy.kind].tells_faults else None), told
@@ -79,7 +74,7 @@ def existing_changes(policy: Policy, options: CompileOptions) -> tuple[ExistingC
     found = []
     for spec in specs:
         part = PolicyPart(policy, spec, _compiler(policy, options), options)
-        compiled = mutating_policy.compile_mutating_policy(part)
+        compiled = compile_mutating_policy(part)
         if compiled.targets is not None:
             found.append(ExistingChange(compiled, compiled.targets))
     return tuple(found)
@@ -111,10 +106,10 @@ def _lower(
         rules.append(derived)
         # What is wrong as it is written is not told again for what is derived from it.
         found += [] if problems else [problem._replace(variant=one.name) for problem in further]
-    return CompiledPolicy(policy, _told(kind, policy, rules, options)), tuple(found)
+    return CompiledPolicy(policy, _with_coverage_of(kind, policy, rules, options)), tuple(found)
 
 
-def _told(
+def _with_coverage_of(
     kind: CelKind, policy: Policy, rules: list[CompiledRule], options: CompileOptions
 ) -> tuple[CompiledRule, ...]:
     """Return rules that tell how they ended, and which variant did, if anybody listens."""
@@ -153,7 +148,7 @@ def _lower_authorization(
     )
     if options.follower is not None:
         rule = followed_rule(rule, policy, probe)
-    rules = _told(kind, policy, [rule], options)
+    rules = _with_coverage_of(kind, policy, [rule], options)
     return CompiledPolicy(policy, rules), tuple(compiler.problems)
 
 
@@ -214,7 +209,7 @@ def _compiler(policy: Policy, options: CompileOptions) -> Compiler:
     return Compiler(env, options.probe_of(policy, policy.rules[0]), system.meter)
 
 
-def idle_parts(policy: Policy) -> Iterator[Diagnostic]:
+def unused_parts(policy: Policy) -> Iterator[Diagnostic]:
     """KV159: a part of a policy that does nothing here; KV160: one that no cluster heeds."""
     targets = mutating_facts(policy) if mutates(policy.kind) else None
     if targets is not None and targets.keeps_triggers and not targets.changes_existing:
@@ -259,4 +254,35 @@ def _cannot_match(kind: CelKind, fault: str) -> CompiledBody:
 def _diagnostic(policy: Policy, problem: ExpressionProblem) -> Diagnostic:
     variant = f" (as derived for {problem.variant})" if problem.variant else ""
     place = (problem.document or policy.document).locate(problem.path)
-    return expression_remark("KV150", f"`{policy.key}`{variant}", problem.message, place)
+    return expression_error("KV150", f"`{policy.key}`{variant}", problem.message, place)
+
+
+# Whether an admission policy of Kubernetes can stand for a policy, which wants it.
+#
+# Source of the rules: upstream pkg/controllers/admissionpolicygenerator (generate-vap.go,
+# generate-map.go).
+
+_MUTATING = "MutatingAdmissionPolicy"
+_SERVER_SIDE = (
+    "useServerSideApply is enabled, which mutates atomic fields that a native "
+    "MutatingAdmissionPolicy rejects."
+)
+
+
+def wants_native_policy(policy: Policy, kind: str) -> bool:
+    """Return whether a policy wants an admission policy of a kind."""
+    field = f"{kind[0].lower()}{kind[1:]}"
+    return ((policy.spec.get("autogen") or {}).get(field) or {}).get("enabled") is True
+
+
+def why_no_native_policy(policy: Policy, kind: str) -> str:
+    """Return why there is no admission policy for a policy, "" where there is one."""
+    skipped = f"skip generating {kind}:"
+    if not wants_native_policy(policy, kind):
+        return f"{skipped} not enabled."
+    evaluation = policy.spec.get("evaluation") or {}
+    if kind == _MUTATING and evaluation.get("useServerSideApply"):
+        return f"{skipped} {_SERVER_SIDE}"
+    if variants_of(policy):
+        return f"{skipped} pod controllers autogen is enabled."
+    return ""

@@ -15,8 +15,7 @@ from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, fa
 from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.languages.cel.exceptions import CompiledExceptions, compile_exceptions, noted
 from kyvsim.languages.cel.expressions import EvaluationError, all_hold
-from kyvsim.languages.cel.kind import CelKind, PolicyPart
-from kyvsim.languages.cel.values import RequestValues, namespace_object
+from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues, namespace_object
 from kyvsim.model.request import Operation
 from kyvsim.model.result import RuleStatus, Stage
 
@@ -83,7 +82,7 @@ def _compile(part: PolicyPart) -> CompiledBody:
     return DeletingPolicy(RequestValues(part, variables), conditions, exceptions).judge
 
 
-KIND = CelKind(
+DELETING = CelKind(
     "DeletingPolicy",
     Stage.CEL_DELETE,
     _compile,

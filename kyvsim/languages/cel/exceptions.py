@@ -20,9 +20,8 @@ from kyvsim.engine.compile.compiled import (
     Outcome,
 )
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError, all_hold
-from kyvsim.languages.cel.kind import PolicyPart
-from kyvsim.languages.cel.values import RequestValues
-from kyvsim.languages.expression_remark import expression_remark
+from kyvsim.languages.cel.kind import PolicyPart, RequestValues
+from kyvsim.languages.diagnostics import expression_error
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import CelException, Policy
 from kyvsim.model.probe import PointKind, PolicyPlace, Probe, Seen
@@ -232,4 +231,4 @@ def lone_problems(
                 if _VARIABLES not in problem.text:
                     place = exception.document.locate(problem.path)
                     about = f"`{exception.key}`"
-                    yield expression_remark("KV150", about, problem.message, place)
+                    yield expression_error("KV150", about, problem.message, place)

@@ -1,4 +1,4 @@
-"""Expressions of a policy with their places, and the variables that they share.
+"""Expressions of a policy with their places, validations, and errors in upstream's words.
 
 Source of the rules: upstream pkg/cel/compiler (matchconditions.go, variables.go, validation.go).
 """
@@ -10,8 +10,9 @@ from kyvsim.cel import BudgetError, CelError, CompileError, Environment, Program
 from kyvsim.cel.kyverno.environments import VARIABLES
 from kyvsim.cel.kyverno.native import native_text
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
+from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.probed_expressions import told_program
+from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.ports import Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.source import Document, Path
@@ -71,7 +72,7 @@ class Compiler:
         try:
             program = self.program(text, wanted)
             decides = wanted == BOOL if decides is None else decides
-            return told_program(program, self.probe.at(*path[1:]), decides=decides)
+            return with_coverage(program, self.probe.at(*path[1:]), decides=decides)
         except CompileError as error:
             message = error.listing or f"output is expected to be of type {wanted.name}"
             self.problems.append(ExpressionProblem(path, text, message, shown))
@@ -158,3 +159,83 @@ def annotation_texts(
         if text:
             found[key] = text
     return found
+
+
+# Validations with their messages, which several kinds have.
+#
+# Source of the rules: upstream pkg/cel/compiler (validation.go, compiler.go).
+
+
+class Validation(NamedTuple):
+    """One entry of `validations`."""
+
+    test: Program
+    message: str
+    message_expression: Program | None
+
+    def denial(self, index: int, values: Sequence[Any]) -> str:
+        """Return what is said where it is false."""
+        message = self.message
+        if self.message_expression is not None:
+            try:
+                message = str(evaluate(self.message_expression, values))
+            except EvaluationError as error:
+                message = f"failed to evaluate message expression: {error}"
+        return message or f"CEL expression validation failed at index {index}"
+
+
+def compile_validations(
+    compiler: Compiler, entries: Sequence[Json], path: Path
+) -> tuple[Validation, ...]:
+    """Return the validations of a policy."""
+    found: list[Validation] = []
+    for index, entry in enumerate(entries):
+        place = (*path, index)
+        test = compiler.compile(entry["expression"], (*place, "expression"), BOOL)
+        text = entry.get("messageExpression") or ""
+        computed = compiler.text(text, (*place, "messageExpression"))
+        if test is not None:
+            found.append(Validation(test, entry.get("message") or "", computed))
+    return tuple(found)
+
+
+# What is wrong with a policy's expressions, in upstream's one text.
+#
+# Source of the form: k8s.io/apimachinery pkg/util/validation/field (Error), util/errors
+# (Aggregate).
+
+_SECTIONS = ("matchImageReferences", "matchConditions", "images", "variables", "attestors")
+"""The fields that are compiled as a whole, in this order; the first that is wrong is told."""
+_FIRST_ONLY = frozenset({"images", "attestors"})
+
+
+def compile_error_text(problems: Sequence[ExpressionProblem], offsets: Mapping[str, int]) -> str:
+    """Return what upstream says of the problems of one policy.
+
+    `offsets` has for the name of a field how many entries upstream puts before those written.
+    """
+    for section in _SECTIONS:
+        found = [one for one in problems if one.path[1] == section and not one.document]
+        if found:
+            taken = found[:1] if section in _FIRST_ONLY else found
+            text = _joined_errors([_error_text(one, offsets) for one in taken])
+            if section != "matchImageReferences":
+                return text
+            text = text.replace("spec.match", "spec.Match")
+            return f"<nil>: Internal error: failed to compile matches: {text}"
+    return _error_text(problems[0], offsets)
+
+
+def _joined_errors(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def _error_text(problem: ExpressionProblem, offsets: Mapping[str, int]) -> str:
+    path, value = problem.shown or (problem.path, quote(problem.text))
+    return f"{_field_path(path, offsets)}: Invalid value: {value}: {problem.message}"
+
+
+def _field_path(path: Path, offsets: Mapping[str, int]) -> str:
+    start = offsets.get(str(path[1]), 0)
+    parts = (f"[{one + start}]" if isinstance(one, int) else f".{one}" for one in path)
+    return "".join(parts).removeprefix(".")

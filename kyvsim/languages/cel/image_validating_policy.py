@@ -1,27 +1,39 @@
 """ImageValidatingPolicy and NamespacedImageValidatingPolicy of `policies.kyverno.io`.
 
-Images are found, chosen and looked at for a digest; then their data are fetched, which here is
+Images are found, chosen and checked for a digest; then their data are fetched, which here is
 what a context file gives; then validations see them. No signature is ever verified, so a policy
-that wants images to be verified passes only where it takes none. What cannot be compiled is an
-error of every object that the policy matches, besides a remark.
+that requires verified images passes only where it matches none. What cannot be compiled is an
+error of every object that the policy matches, besides a diagnostic.
 
-Source of the rules: upstream pkg/image/verification/evaluator (compiler.go, policy.go),
-pkg/cel/policies/ivpol/engine/engine.go, pkg/cel/compiler/images.go.
+Source of the rules: upstream pkg/image/verification (evaluator/compiler.go, evaluator/policy.go,
+variables/attestors.go), pkg/cel/policies/ivpol/engine/engine.go, pkg/cel/compiler (compiler.go,
+image.go, images.go), pkg/cel/matching/image.go.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from kyvsim.cel import CelError, Program
-from kyvsim.cel.kyverno.images import ImageFacts, image_verification, parse_image, unfetched
-from kyvsim.cel.kyverno.native import native_texts
+from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_expression
+from kyvsim.cel.kyverno.environments import image_reference_environment
+from kyvsim.cel.kyverno.images import (
+    Attestor,
+    ImageFacts,
+    image_verification,
+    parse_image,
+    unanswered,
+    unfetched,
+)
+from kyvsim.cel.kyverno.native import native_text, native_texts
+from kyvsim.cel.types import BOOL
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
 from kyvsim.engine.compile.followed import CHECKED
+from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
+from kyvsim.kubernetes.globs import GlobError, compile_glob
+from kyvsim.kubernetes.go_text import to_json
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.autogen import variants
-from kyvsim.languages.cel.compile_errors import listed
 from kyvsim.languages.cel.exceptions import (
     CompiledExceptions,
     Matched,
@@ -33,16 +45,155 @@ from kyvsim.languages.cel.expressions import (
     Compiler,
     EvaluationError,
     ExpressionProblem,
+    Validation,
     all_hold,
     annotation_texts,
+    compile_error_text,
+    compile_validations,
     evaluate,
 )
-from kyvsim.languages.cel.image_attestors import AttestorPrograms, Attestors, compile_attestors
-from kyvsim.languages.cel.image_references import ImageReferences, compile_references
-from kyvsim.languages.cel.kind import CelKind, PolicyPart
-from kyvsim.languages.cel.validations import Validation, compile_validations
-from kyvsim.languages.cel.values import RequestValues
+from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
 from kyvsim.model.result import Phase, RuleStatus, Stage
+from kyvsim.model.source import Path
+
+# `matchImageReferences`: which images a policy is about.
+#
+# Source of the rules: upstream pkg/cel/compiler (compiler.go, image.go),
+# pkg/cel/matching/image.go.
+
+_Test = Callable[[str], Any]
+_NEITHER = "either glob or expression must be set"
+
+
+class ImageReferences(NamedTuple):
+    """The entries ready to run."""
+
+    tests: tuple[_Test, ...]
+
+    def take(self, image: str) -> bool:
+        """Return whether an image is one of them; with no entry all are. Raises CelError."""
+        return not self.tests or any(test(image) for test in self.tests)
+
+
+def compile_references(
+    entries: Sequence[Json], path: Path, problems: list[ExpressionProblem]
+) -> ImageReferences:
+    """Return the entries compiled; what is wrong with them is added to `problems`."""
+    tests: list[_Test] = []
+    for index, entry in enumerate(entries):
+        field = next((name for name in ("glob", "expression") if entry.get(name)), "")
+        if not field:
+            place = (*path, index)
+            problems.append(ExpressionProblem(place, "", _NEITHER, shown=(place, "{}")))
+            continue
+        text = entry[field]
+        try:
+            tests.append(
+                compile_glob(text).fullmatch if field == "glob" else _reference_expression(text)
+            )
+        except (GlobError, CompileError) as error:
+            shown = getattr(error, "listing", str(error))
+            message = shown or "output is expected to be of type bool"
+            problems.append(ExpressionProblem((*path, index, field), text, message))
+    return ImageReferences(tuple(tests))
+
+
+def _reference_expression(text: str) -> _Test:
+    program = compile_expression(text, image_reference_environment(), BOOL)
+
+    def test(image: str) -> Any:
+        try:
+            return program.evaluate((image,))
+        except BudgetError as error:
+            raise CelError(str(error)) from None
+
+    return test
+
+
+# The attestors of a policy: values that functions take, some of which expressions complete.
+#
+# Source of the rules: upstream pkg/image/verification/variables/attestors.go.
+
+_PARTS = (
+    ("key", ("cosign", "key"), ()),
+    ("cert", ("cosign", "certificate"), ("cert",)),
+    ("cert chain", ("cosign", "certificate"), ("certChain",)),
+    ("notary cert", ("notary",), ("certs",)),
+    ("notary tsa cert", ("notary",), ("tsaCerts",)),
+    ("trustedRoot", ("cosign", "trustedRoot"), ()),
+)
+"""What an expression may give: its name, the field that errors show, and the way on from there."""
+
+AttestorPrograms: TypeAlias = Mapping[str, tuple[tuple[str, Program], ...]]
+"""What completes each attestor, by its name."""
+
+
+class Attestors(dict[str, Any]):
+    """The value of `attestors` on one request, each completed when it is first asked for.
+
+    It can be asked for an attestor and walked through, which gives the attestors and not their
+    names, and for nothing else.
+    upstream: k8s.io/apiserver pkg/cel/lazy/lazy.go
+    """
+
+    only_own_kind = True
+
+    def __init__(self, programs: AttestorPrograms) -> None:
+        super().__init__()
+        self._programs = programs
+        self._values: Sequence[Any] = ()
+
+    def see(self, values: Sequence[Any]) -> None:
+        """Take the values that the expressions see."""
+        self._values = values
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[name] for name in self._programs)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._programs
+
+    def __missing__(self, name: str) -> Attestor:
+        for part, program in self._programs[name]:
+            start = f"failed to convert {part} in compiled attestor: {name}, error: failed to"
+            try:
+                value = program.evaluate(self._values)
+            except (CelError, BudgetError) as error:
+                wrong = f"{start} evaluate compiled attestor: {name}, error: {error}"
+                raise CelError(wrong) from None
+            try:
+                native_text(value)
+            except CelError as error:
+                wrong = f"{start} convert expression in compiled attestor: {name}, error: {error}"
+                raise CelError(wrong) from None
+        found = self[name] = Attestor(name)
+        return found
+
+
+def compile_attestors(entries: Sequence[Json], path: Path, compiler: Compiler) -> AttestorPrograms:
+    """Return the expressions that complete each attestor, by its name."""
+    found: dict[str, tuple[tuple[str, Program], ...]] = {}
+    for index, entry in enumerate(entries):
+        programs: list[tuple[str, Program]] = []
+        for part, shown, rest in _PARTS:
+            owner = _field_at(entry, shown)
+            text = _field_at(owner, (*rest, "expression"))
+            if not text:
+                continue
+            place = (*path, index, *shown, *rest, "expression")
+            value = (place[: len(path) + 1], to_json(owner))
+            program = compiler.compile(text, place, shown=value)
+            if program is not None:
+                programs.append((part, program))
+        found[entry["name"]] = tuple(programs)
+    return found
+
+
+def _field_at(value: Json, fields: Sequence[str]) -> Json:
+    for field in fields:
+        value = (value or {}).get(field)
+    return value
+
 
 _SPEC = ("spec",)
 _IMAGE_LISTS = ("containers", "initContainers", "ephemeralContainers")
@@ -86,7 +237,7 @@ class ImageValidatingPolicy(NamedTuple):
 def _compile(part: PolicyPart) -> CompiledBody:
     policy, given = image_programs(part)
     problems = part.compiler.problems
-    return _broken(policy, problems) if problems else _body(policy, given)
+    return _compile_failure(policy, problems) if problems else _body(policy, given)
 
 
 def image_programs(
@@ -176,12 +327,14 @@ def _pod_spec(evaluation: Evaluation, kinds: KindTable) -> str:
     return _POD_SPECS.get((group, version, plural(group, key.kind, kinds)), "")
 
 
-def _broken(policy: ImageValidatingPolicy, problems: Sequence[ExpressionProblem]) -> CompiledBody:
+def _compile_failure(
+    policy: ImageValidatingPolicy, problems: Sequence[ExpressionProblem]
+) -> CompiledBody:
     """Return the body of a policy that cannot be compiled, which upstream finds out each time."""
 
     def run(evaluation: Evaluation) -> Outcome:
         found = _pod_spec(evaluation, policy.kinds)
-        text = listed(problems, {"images": len(_IMAGE_LISTS) if found else 0})
+        text = compile_error_text(problems, {"images": len(_IMAGE_LISTS) if found else 0})
         return _error(f"failed to compile policy: {text}")
 
     return run
@@ -199,8 +352,8 @@ def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) ->
             matched = policy.exceptions.matching(evaluation) if policy.exceptions else Matched()
             if matched.counting:
                 return excepted(matched)._replace(phase=Phase.VALIDATE)
-            found = _found(policy, _pod_spec(evaluation, policy.kinds), values)
-            return noted(_judged(policy, found, images, evaluation), matched)
+            found = _matched_images(policy, _pod_spec(evaluation, policy.kinds), values)
+            return noted(_validated(policy, found, images, evaluation), matched)
         except (EvaluationError, CelError) as error:
             return _unevaluated(error)
 
@@ -220,7 +373,7 @@ def conditions_hold(policy: ImageValidatingPolicy, values: Sequence[Any]) -> boo
     return holds and not policy.unbound
 
 
-def _found(
+def _matched_images(
     policy: ImageValidatingPolicy, pod_spec: str, values: Sequence[Any]
 ) -> Mapping[str, list[str]]:
     """Return the images that the policy takes, by the names of their lists."""
@@ -234,7 +387,7 @@ def _found(
     }
 
 
-def _judged(
+def _validated(
     policy: ImageValidatingPolicy,
     found: Mapping[str, list[str]],
     known: Mapping[str, Json],
@@ -285,7 +438,7 @@ def _error(message: str) -> Outcome:
     return Outcome(RuleStatus.ERROR, message, rule_name="evaluation")
 
 
-KIND = CelKind(
+IMAGE_VALIDATING = CelKind(
     "ImageValidatingPolicy",
     Stage.CEL_VERIFY_IMAGES,
     _compile,
@@ -297,3 +450,50 @@ KIND = CelKind(
     match_rule="match",
     judges_json=lambda mode: mode == "JSON",
 )
+
+# What ImageValidatingPolicies do before they look at images: tags become digests.
+#
+# A registry knows the digests, so that here an image without one is an error. Images are those of
+# containers, whatever `spec.images` finds.
+#
+# Source of the rules: upstream pkg/image/verification/evaluator/policy.go (`MutateDigest`),
+# pkg/cel/policies/ivpol/engine/engine.go.
+
+_PINNING_RULE = "mutateDigest"
+
+
+def _compile_pinning(part: PolicyPart) -> CompiledBody:
+    policy, _ = image_programs(part)
+    if part.compiler.problems:
+        # Told where images are validated.
+        return lambda _: None
+
+    def run(evaluation: Evaluation) -> Outcome | None:
+        try:
+            if not conditions_hold(policy, policy.values.of(evaluation)):
+                return None
+            if policy.exceptions and policy.exceptions.matching(evaluation).counting:
+                return None
+            found = [unanswered(one) for one in _tagged(policy, evaluation)]
+        except (EvaluationError, CelError, ImageError) as error:
+            found = [str(error)]
+        if not found:
+            return None
+        message = f"failed to update digest: {'; '.join(found)}"
+        return Outcome(RuleStatus.ERROR, message, rule_name=_PINNING_RULE)
+
+    return run
+
+
+def _tagged(policy: ImageValidatingPolicy, evaluation: Evaluation) -> Iterator[str]:
+    """Yield the images without a digest that a policy takes; raises ImageError or CelError."""
+    found: Json = load_images(evaluation.request.subject)
+    groups = {} if found is SKIPPED else found
+    for group in groups.values():
+        for image in group.values():
+            if not image.get("digest") and policy.references.take(image["reference"]):
+                yield image["reference"]
+
+
+PINNING = IMAGE_VALIDATING._replace(compile=_compile_pinning)
+"""The kind, as the webhook sees it that changes objects."""

@@ -1,14 +1,30 @@
-"""What a kind of policy in CEL is: a value that names it and compiles what is its own."""
+"""What a kind of policy in CEL is, and the values that its expressions see."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
-from kyvsim.engine.compile.compiled import CompiledBody, CompileOptions, Outcome
+from kyvsim.cel import Program
+from kyvsim.cel.kyverno.environments import VARIABLES_TYPE
+from kyvsim.cel.program import LazyVariables, plainly
+from kyvsim.engine.compile.compiled import CompiledBody, CompileOptions, Evaluation, Outcome
 from kyvsim.engine.compile.followed import APPLIED, Ends
-from kyvsim.kubernetes.objects import Json
+from kyvsim.engine.context.cel_access import (
+    constants,
+    global_access,
+    http_access,
+    image_access,
+    live_access,
+    registry_access,
+    resource_access,
+)
+from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, plural, split_api_version
+from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.expressions import Compiler
+from kyvsim.languages.cel_request import review_request
 from kyvsim.model.policy import Policy
+from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
 
@@ -97,3 +113,162 @@ class CelKind(NamedTuple):
         """Return the result where what decides on evaluating the policy cannot be evaluated."""
         name = "" if self.names_rules else "evaluation"
         return Outcome(RuleStatus.ERROR, f"{self.fault}: {cause}", rule_name=name)
+
+
+# What the expressions of a policy see of one request.
+#
+# Only what they read is worked out, and what no request changes is made once for each policy.
+#
+# Source of the rules: upstream pkg/cel/policies/vpol/compiler/eval.go, and cmd/cli/kubectl-
+# kyverno/processor for what there is of a request without a cluster: at CREATE the old object is
+# an empty map, at DELETE the object is.
+
+_Source: TypeAlias = Callable[[Evaluation], Any]
+
+
+class RequestValues:
+    """The values of a policy's variables, worked out for one request after the other."""
+
+    def __init__(self, part: PolicyPart, variables: Mapping[str, Program]) -> None:
+        """Take the policy, whose expressions are all compiled until the first request."""
+        namespace, kinds = part.policy.namespace, part.options.kinds
+        system = part.options.system
+        self._compiler = part.compiler
+        self._variables = variables
+        self._sources: Mapping[str, _Source] = {
+            **_SOURCES,
+            "request": lambda evaluation: _request(evaluation, kinds),
+            "resource": lambda evaluation: _resources(evaluation, namespace),
+            "http": lambda evaluation: http_access(evaluation.scope.outside, namespace),
+            "globalContext": lambda evaluation: global_access(
+                evaluation.scope.outside, system, _hints(evaluation)
+            ),
+        }
+        self._plan: tuple[list[Any], list[tuple[int, _Source]], dict[str, int]] | None = None
+
+    def of(self, evaluation: Evaluation, **own: Any) -> list[Any]:
+        """Return the values for a request in the order of the environment.
+
+        `own` has those that only the policy's kind knows; what no expression reads is None.
+        """
+        base, sources, places = self._plan or self._planned()
+        values = base.copy()
+        for place, source in sources:
+            values[place] = source(evaluation)
+        for name, value in own.items():
+            values[places[name]] = value
+        if "variables" in places:
+            values[places["variables"]] = LazyVariables(
+                VARIABLES_TYPE, self._variables, values, plainly
+            )
+        return values
+
+    def place(self, name: str) -> int:
+        """Return where among the values that of a variable stands."""
+        return (self._plan or self._planned())[2][name]
+
+    def _planned(self) -> tuple[list[Any], list[tuple[int, _Source]], dict[str, int]]:
+        """Return the values that never change, what makes the others, and where each belongs."""
+        reads, env = self._compiler.reads, self._compiler.env
+        fixed = constants()
+        names = [name for name, _ in env.variables]
+        sources = [
+            (place, self._sources[name])
+            for place, name in enumerate(names)
+            if name in reads and name in self._sources
+        ]
+        places = {name: place for place, name in enumerate(names)}
+        self._plan = [fixed.get(name) for name in names], sources, places
+        return self._plan
+
+
+def _object(evaluation: Evaluation) -> Json:
+    return {} if evaluation.request.operation is Operation.DELETE else evaluation.object
+
+
+def _old_object(evaluation: Evaluation) -> Json:
+    request = evaluation.request
+    if request.is_payload:
+        return None
+    old = request.old_object
+    if request.operation is Operation.UPDATE and old is None:
+        old = request.object
+    return {} if old is None else old
+
+
+def _request(evaluation: Evaluation, kinds: KindTable) -> Json:
+    request = evaluation.request
+    return None if request.is_payload else request_value(request, kinds)
+
+
+def _allowed(evaluation: Evaluation) -> dict[str, list[str]]:
+    """Return what the exceptions that match let pass."""
+    return {
+        "allowedImages": [image for one in evaluation.exceptions for image in one.images],
+        "allowedValues": [value for one in evaluation.exceptions for value in one.values],
+    }
+
+
+def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
+    outside = evaluation.scope.outside
+    if outside.account is not None:
+        return live_access(outside.cluster, outside.account, policy_namespace)
+    clusters = (outside.cluster,) if outside.context is None else (outside.context, outside.cluster)
+    return resource_access(clusters, policy_namespace, _hints(evaluation))
+
+
+def _hints(evaluation: Evaluation) -> list[str]:
+    """Return where to tell what nobody gave; a cluster that is asked has what it has."""
+    scope = evaluation.scope
+    return scope.hints if scope.outside.account is None else []
+
+
+def _namespace_object(evaluation: Evaluation) -> Json:
+    """Return the Namespace of the request's object; None for one that lies in none."""
+    namespace = object_key(evaluation.request.subject).namespace
+    if not namespace or evaluation.request.is_payload:
+        return None
+    return namespace_object(evaluation, namespace)
+
+
+def namespace_object(evaluation: Evaluation, name: str) -> Json:
+    """Return a Namespace, as far as anything is known of it."""
+    outside = evaluation.scope.outside
+    given = outside.namespaces.get(name)
+    if given is None and outside.answers_calls:
+        given = outside.cluster.get("v1", "Namespace", "", name)
+    return None if given is None else {"spec": {}, "status": {}, **given}
+
+
+def _images(evaluation: Evaluation) -> Any:
+    outside = evaluation.scope.outside
+    if outside.account is not None:
+        return registry_access()
+    return image_access(outside.images, _hints(evaluation))
+
+
+_SOURCES: Mapping[str, _Source] = MappingProxyType(
+    {
+        "object": _object,
+        "oldObject": _old_object,
+        "namespaceObject": _namespace_object,
+        "exceptions": _allowed,
+        "image": _images,
+    }
+)
+
+
+def request_value(request: AdmissionRequest, kinds: KindTable = NO_KINDS) -> dict[str, Json]:
+    """Return the value of `request`, with what an API server has filled in."""
+    key = object_key(request.subject)
+    group, version = split_api_version(key.api_version)
+    resource = {"group": group, "version": version, "resource": plural(group, key.kind, kinds)}
+    deletes = request.operation is Operation.DELETE
+    # The request for a Namespace has that namespace, unlike the object.
+    namespace = key.namespace if request.details is None else request.namespace
+    return {
+        **review_request(request, resource, namespace),
+        "object": None if deletes else request.object,
+        "oldObject": request.old_object,
+        **(request.details or {}),
+    }

@@ -1,21 +1,26 @@
-"""MutatingPolicy and NamespacedMutatingPolicy of `policies.kyverno.io`.
+"""MutatingPolicy and NamespacedMutatingPolicy of `policies.kyverno.io`, and their existing targets.
 
 Mutations are done in order, each on what the one before left; if one of them fails, the object
 stays as it was. A policy has one result, whose rule has no name, or `evaluation` for an error.
 
-Source of the rules: upstream pkg/cel/policies/mpol (compiler, engine).
+Source of the rules: upstream pkg/cel/policies/mpol (compiler, engine),
+pkg/background/mpol/processor.go, cmd/cli/kubectl-kyverno/processor/policy_processor.go
+(discoverCELTargets, targetMatchPredicate).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import Program
 from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
-from kyvsim.cel.types import list_of
+from kyvsim.cel.types import ANY, STRING, list_of, map_of
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
+from kyvsim.engine.match import match_facts
+from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.numbers import with_floats_where_exact, with_whole_numbers
 from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.languages.cel.autogen import mutation_variants
 from kyvsim.languages.cel.exceptions import (
     CompiledExceptions,
     Matched,
@@ -30,20 +35,150 @@ from kyvsim.languages.cel.expressions import (
     annotation_texts,
     evaluate,
 )
-from kyvsim.languages.cel.kind import CelKind, Idle, PolicyPart, idle_without
-from kyvsim.languages.cel.mutation_targets import (
-    TargetKinds,
-    Targets,
-    compile_target_kinds,
-    compile_targets,
-)
-from kyvsim.languages.cel.mutation_variants import variants
-from kyvsim.languages.cel.values import RequestValues
-from kyvsim.languages.constraints import are_plain
+from kyvsim.languages.cel.kind import CelKind, Idle, PolicyPart, RequestValues, idle_without
+from kyvsim.languages.constraints import Constraints, are_plain, compile_constraints
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
+from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PatchedTarget, Stage
 from kyvsim.patch.nodes import same
 from kyvsim.patch.structured_merge import type_finder
+
+# The existing objects that a MutatingPolicy changes on behalf of a trigger.
+#
+# They are found by an expression, or chosen by constraints, their own or else those of triggers,
+# whatever the operation, among the objects given as targets. Each has conditions of its own.
+#
+# Source of the rules: upstream cmd/cli/kubectl-kyverno/processor/policy_processor.go
+# (discoverCELTargets, targetMatchPredicate), pkg/cel/policies/mpol/compiler/policy.go.
+
+_TARGET_TYPE = map_of(STRING, ANY)
+_NO_OBJECT = "type conversion error from 'null_type' to 'map[string]interface {}'"
+
+
+class Targets(NamedTuple):
+    """What finds the existing objects of a policy."""
+
+    expression: Program | None
+    chosen: Constraints
+    conditions: tuple[Program, ...]
+
+    def find(self, values: RequestValues, evaluation: Evaluation) -> Iterator[Json]:
+        """Yield them in their order; raises EvaluationError."""
+        if self.expression is None:
+            for obj in evaluation.scope.outside.targets:
+                if self._chooses(obj, evaluation):
+                    yield obj
+            return
+        # What an earlier policy made of a given target counts, and not what the expression read.
+        given = {object_key(obj): obj for obj in evaluation.scope.outside.targets}
+        try:
+            found = self._evaluated_targets(values.of(evaluation))
+            if found is None and not given:
+                return  # there is nothing to look among
+            named = _target_list(found)
+        except EvaluationError as error:
+            raise EvaluationError(f"failed to discover CEL targets: {error}") from None
+        for obj in named:
+            if isinstance(obj, dict) and obj.get("kind"):
+                yield given.get(object_key(obj), obj)
+
+    def named(self, values: list[Json]) -> list[Json]:
+        """Return what the expression gives, one object or those of a list.
+
+        Raises EvaluationError.
+        """
+        return _target_list(self._evaluated_targets(values))
+
+    def take(self, values: list[Json]) -> bool:
+        """Return whether the conditions of targets hold; raises EvaluationError."""
+        return all_hold(self.conditions, values)
+
+    def _evaluated_targets(self, values: list[Json]) -> Json:
+        return evaluate(self.expression, values) if self.expression else {}
+
+    def _chooses(self, obj: Json, evaluation: Evaluation) -> bool:
+        namespace = object_key(obj).namespace
+        labels = evaluation.scope.outside.cluster.namespace_labels(namespace)
+        request = AdmissionRequest(Operation.UPDATE, obj, None, namespace)
+        facts = match_facts(request, obj, labels)
+        return facts is not None and self.chosen.matches(facts)
+
+
+class TargetKinds(NamedTuple):
+    """The kinds of the existing objects that a policy changes in place of its triggers."""
+
+    constraints: Constraints | None
+    """None where an expression finds the objects: then they tell."""
+
+    def have(self, trigger: Json, found: Iterable[Json]) -> bool:
+        """Return whether a trigger is of one of them; `found` is what an expression gave."""
+        if self.constraints is None:
+            kind = _group_and_kind(trigger)
+            return any(isinstance(one, dict) and _group_and_kind(one) == kind for one in found)
+        facts = match_facts(AdmissionRequest(Operation.UPDATE, trigger), trigger, {})
+        return facts is not None and self.constraints.matches(facts)
+
+
+def _group_and_kind(obj: Json) -> tuple[str, str]:
+    key = object_key(obj)
+    return split_api_version(key.api_version)[0], key.kind
+
+
+def compile_target_kinds(part: PolicyPart) -> TargetKinds | None:
+    """Return the kinds of a policy's targets, None where it names none and changes its triggers.
+
+    upstream: pkg/cel/policies/mpol/engine/predicate.go `NoTargetMatchConstraintPolicy`
+    """
+    written: Mapping[str, Json] = part.spec.get("targetMatchConstraints") or {}
+    if written.get("expression"):
+        return TargetKinds(None)
+    rules = written.get("resourceRules")
+    if not rules:
+        return None
+    fields = ("apiGroups", "apiVersions", "resources")
+    kinds = [{name: rule[name] for name in fields if name in rule} for rule in rules]
+    return TargetKinds(
+        compile_constraints(
+            _with_any_operation({"resourceRules": kinds}), "", part.options.kinds, everything=True
+        )
+    )
+
+
+def _target_list(found: Json) -> list[Json]:
+    if not isinstance(found, dict):
+        raise EvaluationError(_NO_OBJECT)
+    listed = found.get("items")
+    return listed if isinstance(listed, list) else [found]
+
+
+def compile_targets(part: PolicyPart) -> Targets | None:
+    """Return what finds the targets of a policy, None where it changes no existing objects."""
+    spec, compiler = part.spec, part.compiler
+    written: Mapping[str, Json] = spec.get("targetMatchConstraints") or {}
+    text = written.get("expression") or ""
+    place = ("spec", "targetMatchConstraints", "expression")
+    expression = compiler.compile(text, place, _TARGET_TYPE) if text else None
+    conditions = compiler.conditions(
+        spec.get("targetMatchConditions") or (), ("spec", "targetMatchConditions")
+    )
+    evaluation = spec.get("evaluation") or {}
+    if not (evaluation.get("mutateExisting") or {}).get("enabled"):
+        return None
+    own = written if written.get("resourceRules") else spec.get("matchConstraints")
+    chosen = compile_constraints(
+        _with_any_operation(own), part.policy.namespace, part.options.kinds, everything=True
+    )
+    if chosen.fault:
+        chosen = Constraints(lambda _: False, frozenset())
+    return Targets(expression, chosen, conditions)
+
+
+def _with_any_operation(constraints: Json) -> Json:
+    if not constraints:
+        return constraints
+    rules = [{**rule, "operations": ["*"]} for rule in constraints.get("resourceRules") or ()]
+    return {**constraints, "resourceRules": rules}
+
 
 _SPEC = ("spec",)
 _FIELDS = MappingProxyType({"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"})
@@ -134,7 +269,7 @@ def _mutation(part: PolicyPart, entry: Json, index: int) -> Mutation | None:
     return _json_patch(program) if patches else _merge(part, program)
 
 
-def _idle(spec: Mapping[str, Json]) -> Iterator[Idle]:
+def _unused(spec: Mapping[str, Json]) -> Iterator[Idle]:
     yield from idle_without("mutations")(spec)
     for index, entry in enumerate(spec.get("mutations") or ()):
         field = _FIELDS.get(entry["patchType"])
@@ -165,7 +300,7 @@ def _body(policy: MutatingPolicy) -> CompiledBody:
         try:
             matched = policy.exceptions.matching(evaluation) if policy.exceptions else Matched()
         except EvaluationError as error:
-            return KIND.unevaluated(error)
+            return MUTATING.unevaluated(error)
         excused = excepted(matched) if matched.is_full else None
         if excused is not None and policy.targets is None:
             return excused
@@ -185,18 +320,18 @@ def _run(policy: MutatingPolicy, evaluation: Evaluation, excused: Outcome | None
         if not all_hold(policy.conditions, values):
             return excused or skipped("skip")
     except EvaluationError as error:
-        return excused or KIND.unevaluated(error)
-    found, fault = _found(policy, evaluation)
+        return excused or MUTATING.unevaluated(error)
+    found, fault = _existing_targets(policy, evaluation)
     if excused is None and _changes_trigger(policy, evaluation, found):
         outcome = mutation_outcome(policy, values, evaluation.object)
     else:
         outcome = excused or passed("success")
     if fault is not None:
-        return outcome._replace(further=(KIND.unevaluated(fault),))
+        return outcome._replace(further=(MUTATING.unevaluated(fault),))
     return _with_targets(policy, found, evaluation, outcome)
 
 
-def _found(
+def _existing_targets(
     policy: MutatingPolicy, evaluation: Evaluation
 ) -> tuple[list[Json], EvaluationError | None]:
     """Return the existing objects that a policy is to change, or why they cannot be found.
@@ -229,7 +364,7 @@ def mutation_outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Ou
         after = _mutated(policy, values, {} if obj is None else obj)
         properties = annotation_texts(policy.annotations, values, '"')
     except (EvaluationError, MutationError) as error:
-        return KIND.unevaluated(error)
+        return MUTATING.unevaluated(error)
     done = passed("success")._replace(properties=properties)
     if same(after, obj):
         return done
@@ -269,7 +404,7 @@ def _with_targets(
                 after = _mutated(policy, values, target)
                 changed.append(PatchedTarget(after, not same(after, target), target))
         except (EvaluationError, MutationError) as error:
-            faults.append(_on(target, KIND.unevaluated(error)))
+            faults.append(_noted_target(target, MUTATING.unevaluated(error)))
     return outcome._replace(targets=tuple(changed), further=tuple(faults))
 
 
@@ -288,22 +423,81 @@ def values_on_existing(policy: MutatingPolicy, seen: Evaluation) -> list[Any]:
     return policy.values.of(seen, object=seen.object, oldObject=None, namespaceObject=None)
 
 
-def _on(target: Json, outcome: Outcome) -> Outcome:
+def _noted_target(target: Json, outcome: Outcome) -> Outcome:
     """Return an outcome that says which existing object it is about."""
     key = object_key(target)
     place = "/".join(filter(None, (key.namespace, key.kind, key.name)))
     return outcome._replace(note=f"on the existing object `{place}`")
 
 
-KIND = CelKind(
+MUTATING = CelKind(
     "MutatingPolicy",
     Stage.CEL_MUTATE,
     _compile,
-    idle=_idle,
-    variants=variants,
+    idle=_unused,
+    variants=mutation_variants,
     names_rules=False,
     match_rule="match",
     without_constraints=True,
     weighs_exceptions=True,
     answers_always=lambda spec: not are_plain(spec.get("matchConstraints")),
 )
+
+# How a MutatingPolicy changes the objects that are in a cluster already.
+#
+# Requests that it matches are triggers of that. Then each variant of the policy changes each
+# target, one after the other, whatever kind the variant was made for: in the background nothing
+# is matched.
+#
+# Source of the rules: upstream pkg/background/mpol/processor.go, pkg/cel/policies/mpol (engine,
+# compiler/policy.go).
+
+
+class TargetError(Exception):
+    """Targets that an expression does not name; the text is upstream's."""
+
+
+class ExistingChange(NamedTuple):
+    """What one variant of a policy makes of existing objects."""
+
+    policy: MutatingPolicy
+    targets: Targets
+
+    def wants(self, evaluation: Evaluation) -> bool:
+        """Return whether the conditions for triggers hold; where one has no value they do not."""
+        try:
+            return all_hold(self.policy.conditions, self.policy.values.of(evaluation))
+        except EvaluationError:
+            return False
+
+    def find(self, evaluation: Evaluation) -> Sequence[Json]:
+        """Return the targets that the expression names for a trigger; raises TargetError."""
+        values = values_on_existing(self.policy, evaluation)
+        try:
+            if not all_hold(self.policy.conditions, values):
+                return ()
+        except EvaluationError:
+            return ()
+        try:
+            found = self.targets.named(values)
+        except EvaluationError as error:
+            raise TargetError(str(error)) from None
+        for one in found:
+            if one.__class__ is not dict:
+                raise TargetError(f"item is not a valid Kubernetes object: {one}")
+        return found
+
+    def change(self, evaluation: Evaluation) -> Outcome:
+        """Return the result for a target, with the object that the variant leaves of it."""
+        exceptions = self.policy.exceptions
+        try:
+            matched = exceptions.matching(evaluation) if exceptions else Matched()
+            if matched.is_full:
+                return excepted(matched)
+            seen = evaluation._replace(exceptions=matched.partial)
+            values = values_on_existing(self.policy, seen)
+            if not self.targets.take(values):
+                return skipped("skip")
+        except EvaluationError as error:
+            return MUTATING.unevaluated(error)
+        return mutation_outcome(self.policy, values, seen.object)

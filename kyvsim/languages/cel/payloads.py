@@ -1,16 +1,44 @@
-"""Payloads that are requests: those that policies can decide on, and what is wrong with others.
+"""Payloads that are HTTP and Envoy requests: their checks, and the policies that decide on them.
 
 Codes: KV152 a payload that cannot be used, KV170 a field of a payload that nobody reads, KV171 an
 empty request.
+
+Source of the rules: upstream kyverno-authz pkg/engine/compiler, and
+cmd/cli/kubectl-kyverno/processor/authz_processor.go for the results.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from kyvsim.cel.kyverno.authorization import MODES
+from kyvsim.cel import Environment, Program
+from kyvsim.cel.kyverno.authorization import MODES, AuthorizationMode, authorization_environment
+from kyvsim.cel.kyverno.environments import VARIABLES_TYPE, ordered
 from kyvsim.cel.kyverno.http_requests import Fields, fields_of_request
 from kyvsim.cel.kyverno.messages import MessageError
+from kyvsim.cel.program import LazyVariables, plainly
+from kyvsim.cel.types import CelType
+from kyvsim.engine.compile.compiled import (
+    CompiledBody,
+    Evaluation,
+    Outcome,
+    failed,
+    passed,
+    skipped,
+)
+from kyvsim.engine.context.cel_access import http_access, resource_access
+from kyvsim.languages.cel.expressions import (
+    Compiler,
+    EvaluationError,
+    ExpressionProblem,
+    all_hold,
+    evaluate,
+)
+from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
+from kyvsim.model.ports import System
+from kyvsim.model.probe import Probe
 from kyvsim.model.request import Payload, PayloadMode
+from kyvsim.model.result import RuleStatus
 
 
 def checked_payloads(
@@ -23,7 +51,7 @@ def checked_payloads(
         problem = _problem(payload)
         if problem is None:
             found.append(payload)
-            said += _doubts(payload)
+            said += _suspicious_fields(payload)
         else:
             said.append(problem)
     return tuple(found), tuple(said)
@@ -38,7 +66,7 @@ def _problem(payload: Payload) -> Diagnostic | None:
         mode.read(payload.data)
     except MessageError as error:
         return _unusable(payload, error)
-    for fields in _read_in_any_case(payload):
+    for fields in _case_insensitive_fields(payload):
         if fields.unknown and not fields.known:
             # A field that is wrong may be a slip; a map without any that is right is none.
             reason = f"it has none of the fields {', '.join(fields.names)}"
@@ -46,7 +74,7 @@ def _problem(payload: Payload) -> Diagnostic | None:
     return None
 
 
-def _read_in_any_case(payload: Payload) -> Iterator[Fields]:
+def _case_insensitive_fields(payload: Payload) -> Iterator[Fields]:
     """Yield the maps of a payload whose unknown fields Kyverno passes over without a word."""
     if payload.mode is PayloadMode.HTTP:
         yield from fields_of_request(payload.data)
@@ -59,9 +87,9 @@ def _unusable(payload: Payload, error: MessageError) -> Diagnostic:
     return Diagnostic("KV152", Severity.ERROR, text, payload.document.locate(error.path))
 
 
-def _doubts(payload: Payload) -> Iterator[Diagnostic]:
+def _suspicious_fields(payload: Payload) -> Iterator[Diagnostic]:
     """KV170, KV171: what of a request is not what its file says."""
-    for fields in _read_in_any_case(payload):
+    for fields in _case_insensitive_fields(payload):
         for name in fields.unknown:
             path = (*fields.path, name)
             hint = likely(name, fields.names)
@@ -70,3 +98,99 @@ def _doubts(payload: Payload) -> Iterator[Diagnostic]:
     if payload.mode in MODES and not payload.data.get("attributes"):
         text = "this request has no attributes: policies see an empty one"
         yield Diagnostic("KV171", Severity.WARNING, text, payload.document.locate(()))
+
+
+# ValidatingPolicies of modes HTTP and Envoy: validations that decide on a request, in turn.
+#
+# Source of the rules: upstream kyverno-authz pkg/engine/compiler, and cmd/cli/kubectl-
+# kyverno/processor/authz_processor.go for the results.
+
+_SPEC = ("spec",)
+_UNDECIDED = skipped("request does not match")
+
+
+class _AuthorizationPolicy(NamedTuple):
+    mode: AuthorizationMode
+    conditions: tuple[Program, ...]
+    variables: Mapping[str, Program]
+    validations: tuple[Program, ...]
+    ignores_faults: bool
+    env: Environment
+
+
+def authorization_compiler(mode: PayloadMode, system: System, probe: Probe) -> Compiler:
+    """Return what compiles the expressions of a policy of a mode."""
+    return Compiler(authorization_environment(MODES[mode], system.clock), probe, system.meter)
+
+
+def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBody:
+    """Return what judges payloads of a mode."""
+    spec, compiler, mode = part.spec, part.compiler, MODES[payload]
+    conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
+    variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
+    validations = [
+        _validation(compiler, entry["expression"], index, mode.response)
+        for index, entry in enumerate(spec.get("validations") or ())
+    ]
+    policy = _AuthorizationPolicy(
+        mode=mode,
+        conditions=conditions,
+        variables=variables,
+        validations=tuple(one for one in validations if one is not None),
+        ignores_faults=spec.get("failurePolicy") == "Ignore",
+        env=compiler.env,
+    )
+
+    def run(evaluation: Evaluation) -> Outcome:
+        try:
+            values = _payload_values(policy, evaluation)
+            return _decision(policy, values)
+        except EvaluationError as error:
+            if policy.ignores_faults:
+                return _UNDECIDED
+            return Outcome(RuleStatus.ERROR, str(error))
+        except MessageError as error:
+            place = ".".join(map(str, error.path))
+            reason = f"`{place}`: {error.reason}" if place else error.reason
+            return Outcome(RuleStatus.ERROR, f"this payload is no request: {reason}")
+
+    return run
+
+
+def _validation(compiler: Compiler, text: str, index: int, response: CelType) -> Program | None:
+    place = (*_SPEC, "validations", index, "expression")
+    program = compiler.compile(text, place)
+    if program is not None and program.type.kind != "null" and program.type != response:
+        message = f"rule response output is expected to be of type {response.name}"
+        compiler.problems.append(ExpressionProblem(place, text, message))
+    return program
+
+
+def _payload_values(policy: _AuthorizationPolicy, evaluation: Evaluation) -> list[Any]:
+    outside = evaluation.scope.outside
+    values = ordered(
+        policy.env,
+        {
+            **policy.mode.values,
+            "object": policy.mode.read(evaluation.object),
+            "http": http_access(outside, ""),
+            "resource": resource_access((outside.cluster,), "", evaluation.scope.hints),
+        },
+    )
+    place = [name for name, _ in policy.env.variables].index("variables")
+    values[place] = LazyVariables(VARIABLES_TYPE, policy.variables, values, plainly)
+    return values
+
+
+def _decision(policy: _AuthorizationPolicy, values: Sequence[Any]) -> Outcome:
+    if not all_hold(policy.conditions, values):
+        return _UNDECIDED
+    for validation in policy.validations:
+        found = evaluate(validation, values)
+        if found is None:
+            continue
+        allows, message = policy.mode.decide(found)
+        if allows is None:
+            return Outcome(RuleStatus.ERROR, message)
+        return passed(message) if allows else failed(message)
+    return _UNDECIDED

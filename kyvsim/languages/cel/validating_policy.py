@@ -16,13 +16,13 @@ from kyvsim.engine.compile.followed import CHECKED
 from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.expressions import (
     EvaluationError,
+    Validation,
     all_hold,
     annotation_texts,
+    compile_validations,
     evaluate,
 )
-from kyvsim.languages.cel.kind import CelKind, PolicyPart, idle_without
-from kyvsim.languages.cel.validations import Validation, compile_validations
-from kyvsim.languages.cel.values import RequestValues
+from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues, idle_without
 from kyvsim.languages.constraints import are_plain
 from kyvsim.model.result import RuleStatus, Stage
 
@@ -67,7 +67,7 @@ def _body(policy: ValidatingPolicy) -> CompiledBody:
             if not all_hold(policy.conditions, values):
                 return skipped("skip")
         except EvaluationError as error:
-            return skipped("skip") if policy.ignores_faults else KIND.unevaluated(error)
+            return skipped("skip") if policy.ignores_faults else VALIDATING.unevaluated(error)
         return _validated(policy, values)
 
     return run
@@ -87,12 +87,12 @@ def _validated(policy: ValidatingPolicy, values: Sequence[Any]) -> Outcome:
     try:
         told = annotation_texts(policy.annotations, values)
     except EvaluationError as error:
-        return KIND.unevaluated(error)
+        return VALIDATING.unevaluated(error)
     return _SUCCESS._replace(properties=told) if told else _SUCCESS
 
 
 _SUCCESS = passed("success")
-KIND = CelKind(
+VALIDATING = CelKind(
     "ValidatingPolicy",
     Stage.CEL_VALIDATE,
     _compile,

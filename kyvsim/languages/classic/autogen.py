@@ -14,9 +14,8 @@ from typing import NamedTuple
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Json, contains_text
 from kyvsim.languages.classic.facts import with_facts
-from kyvsim.languages.classic.rule_type import PodTemplate
+from kyvsim.languages.classic.rule_type import PodTemplate, rewrite_conditions
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.languages.classic.rules.shared import carried_conditions
 from kyvsim.model.policy import Policy, Rule
 
 ANNOTATION = "pod-policies.kyverno.io/autogen-controllers"
@@ -265,7 +264,7 @@ def _wrap(rule: Rule, data: Mapping[str, Json], prefix: str, template: PodTempla
     name = f"{prefix}-{rule.name}"[:_MAX_NAME]
     kept = {field: data[field] for field in _KEPT if data.get(field)}
     if "preconditions" in kept:
-        kept["preconditions"] = carried_conditions(kept["preconditions"])
+        kept["preconditions"] = rewrite_conditions(kept["preconditions"])
     return replace(
         rule,
         name=name,

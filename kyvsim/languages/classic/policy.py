@@ -16,11 +16,11 @@ from kyvsim.engine.compile.followed import compile_tell, told_by
 from kyvsim.jmespath import QuerySyntaxError
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
 from kyvsim.languages.classic.autogen import CRON_JOB, POD_CONTROLLERS, ComputedRules, compute_rules
-from kyvsim.languages.classic.checks.refusal import refuse, rules_under_check
-from kyvsim.languages.classic.checks.variables import invalid_variables, user_dependencies
 from kyvsim.languages.classic.facts import policy_facts, rule_facts
 from kyvsim.languages.classic.lower import lower_derived_rule, lower_rule
 from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.languages.classic.validation.rule_parts import refuse, rules_under_check
+from kyvsim.languages.classic.validation.variables import invalid_variables, user_dependencies
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.ports import BudgetError

@@ -2,9 +2,8 @@
 
 from kyvsim.engine.match.criteria import filters, kinds_of_block
 from kyvsim.kubernetes.objects import Json, metadata
-from kyvsim.languages.cleanup.lower import lower_cleanup
-from kyvsim.languages.protocol import Diagnostics, Language
-from kyvsim.languages.whole_policy import whole_policy
+from kyvsim.languages.cleanup.compile import lower_cleanup
+from kyvsim.languages.language import Diagnostics, Language, single_rule_policy
 from kyvsim.model.policy import Policy, PolicyFacts, RuleFacts
 from kyvsim.model.source import Document
 
@@ -22,9 +21,9 @@ def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
         exclude=tuple(filters(spec, "exclude")),
         kinds=kinds_of_block(spec.get("match") or {}),
     )
-    return whole_policy(data, document, facts, blocks, rule_name=metadata(data)["name"]), ()
+    return single_rule_policy(data, document, facts, blocks, rule_name=metadata(data)["name"]), ()
 
 
-LANGUAGE = Language(read=_read, lower=lower_cleanup)
+LANGUAGE = Language(read=_read, compile=lower_cleanup)
 
 __all__ = ["LANGUAGE"]

@@ -1,9 +1,8 @@
 """Kubernetes' own admission policies, as Kyverno evaluates them: one file for each kind."""
 
 from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.languages.language import Diagnostics, Language, single_rule_policy
 from kyvsim.languages.native.compile import compile_native_policy
-from kyvsim.languages.protocol import Diagnostics, Language
-from kyvsim.languages.whole_policy import whole_policy
 from kyvsim.model.policy import Policy, PolicyFacts, RuleFacts
 from kyvsim.model.source import Document
 from kyvsim.schema.kinds import NATIVE_GROUP
@@ -12,9 +11,9 @@ from kyvsim.schema.kinds import NATIVE_GROUP
 def _read(data: Json, document: Document) -> tuple[Policy, Diagnostics]:
     facts = PolicyFacts(f"{NATIVE_GROUP}/v1", has_rules=False)
     name = metadata(data)["name"]
-    return whole_policy(data, document, facts, RuleFacts(), rule_name=name), ()
+    return single_rule_policy(data, document, facts, RuleFacts(), rule_name=name), ()
 
 
-LANGUAGE = Language(read=_read, lower=compile_native_policy)
+LANGUAGE = Language(read=_read, compile=compile_native_policy)
 
 __all__ = ["LANGUAGE"]

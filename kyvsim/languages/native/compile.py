@@ -1,7 +1,7 @@
-"""A policy of Kubernetes' own kinds → CompiledPolicy, and what is wrong with its expressions.
+"""An admission policy of Kubernetes → CompiledPolicy: bindings, parameters, constraints.
 
-Where it has bindings, upstream's command line looks at what they match only, not at the policy's
-own constraints; of several that match the last one counts.
+Where a policy has bindings, upstream's command line evaluates what they match only, not the
+policy's own constraints; of several bindings that match the last one counts.
 
 Codes: KV156 an expression that cannot be compiled, KV157 parameters that are not given, KV161 a
 selector that cannot be read: the constraints match nothing, as upstream has it.
@@ -16,22 +16,25 @@ from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluatio
 from kyvsim.engine.compile.followed import compile_tell, followed_rule, told_by
 from kyvsim.engine.match import KindIndexEntry, MatchFacts, match_facts
 from kyvsim.kubernetes.discovery import KindTable
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.labels import SelectorError, compile_selector
+from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.languages.constraints import Constraints, compile_constraints
-from kyvsim.languages.expression_remark import expression_remark
-from kyvsim.languages.native import mutating_admission_policy, validating_admission_policy
-from kyvsim.languages.native.expressions import ExpressionProblem
-from kyvsim.languages.native.kind import NativeKind, Surroundings
-from kyvsim.languages.native.parameters import chosen_parameters
-from kyvsim.languages.protocol import Diagnostics
-from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy, unread
+from kyvsim.languages.diagnostics import (
+    binding_selector_problems,
+    expression_error,
+    policy_selector_problems,
+    selector_errors,
+)
+from kyvsim.languages.language import Diagnostics
+from kyvsim.languages.native.admission_policies import MUTATING, VALIDATING
+from kyvsim.languages.native.expressions import ExpressionProblem, NativeKind, Surroundings
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.ports import Meter
 from kyvsim.model.probe import NO_PROBE, PolicyPlace, Probe
 from kyvsim.model.request import Operation
 
-KINDS: tuple[NativeKind, ...] = (validating_admission_policy.KIND, mutating_admission_policy.KIND)
+KINDS: tuple[NativeKind, ...] = (VALIDATING, MUTATING)
 _CREATE = Operation.CREATE.value
 _BEYOND = "a cluster does not ask the policy: its own `matchConstraints` do not match"
 _BY_NAME: Mapping[str, NativeKind] = MappingProxyType({kind.name: kind for kind in KINDS})
@@ -119,9 +122,11 @@ def _lost(bindings: list[Binding], options: CompileOptions) -> Iterator[Diagnost
 
 
 def _unread(policy: Policy, bindings: Iterable[Binding]) -> Iterator[Diagnostic]:
-    yield from unread(policy.document, faults_of_policy(policy.spec))
+    yield from selector_errors(policy.document, policy_selector_problems(policy.spec))
     for one in bindings:
-        yield from unread(one.document, faults_of_binding(one.document.data["spec"]))
+        yield from selector_errors(
+            one.document, binding_selector_problems(one.document.data["spec"])
+        )
 
 
 def _bind(
@@ -175,7 +180,7 @@ def _probe_of(binding: Binding, options: CompileOptions) -> Probe:
 
 def _uncompiled(policy: Policy, problem: ExpressionProblem) -> Diagnostic:
     place = policy.document.locate(problem.path)
-    return expression_remark("KV156", f"`{policy.key}`", problem.message, place)
+    return expression_error("KV156", f"`{policy.key}`", problem.message, place)
 
 
 def _naming(properties: Mapping[str, str], body: CompiledBody) -> CompiledBody:
@@ -222,3 +227,31 @@ def _all_of(kinds: list[KindIndexEntry]) -> KindIndexEntry:
             return None
         found |= one
     return found
+
+
+# The parameters of Kubernetes' admission policies, among the objects given for it.
+#
+# A selector takes all that fit, as one list; otherwise the first counts that has the name, or
+# where no name is written, the namespace.
+#
+# Source of the rules: upstream pkg/admissionpolicy/mutate.go, validate.go (matchesSelector).
+
+
+def chosen_parameters(reference: Json, given: Iterable[Json]) -> Json:
+    """Return the value of `params` that a binding refers to, None where there is nothing."""
+    selector = reference.get("selector")
+    if selector is None:
+        return next((one for one in given if _is_meant(reference, one)), None)
+    try:
+        fits = compile_selector(selector)
+    except SelectorError:
+        return None
+    items = [one for one in given if fits(labels(one))]
+    return {"items": items} if items else None
+
+
+def _is_meant(reference: Json, obj: Json) -> bool:
+    key = object_key(obj)
+    if reference.get("name"):
+        return bool(key.name == reference["name"])
+    return bool(reference.get("namespace")) and key.namespace == reference["namespace"]

@@ -1,24 +1,27 @@
-"""Expressions of Kubernetes' admission policies: compiled, with the values that they see.
+"""Expressions of Kubernetes' admission policies with the values that they see, and their kinds.
 
 Source of the rules: upstream pkg/admissionpolicy over k8s.io/apiserver
 pkg/admission/plugin/cel (compile.go, composition.go, condition.go).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_expression
 from kyvsim.cel.kubernetes import VARIABLES, VARIABLES_TYPE, declared_type, kubernetes_environment
 from kyvsim.cel.program import LazyVariables, composited
 from kyvsim.cel.types import BOOL, DYN, CelType
-from kyvsim.engine.compile.compiled import Evaluation
+from kyvsim.engine.compile.compiled import CompiledBody, Evaluation
+from kyvsim.engine.compile.followed import Ends
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel_request import namespace_object, request_value
-from kyvsim.languages.probed_expressions import told_program
+from kyvsim.languages.tracing import with_coverage
+from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter
 from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.request import Operation, UserInfo
+from kyvsim.model.result import Stage
 from kyvsim.model.source import Path
 
 _NOBODY = "system:kyverno:background-scan"
@@ -54,7 +57,7 @@ class Compiler:
         try:
             program = compile_expression(text, self.env, wanted)._replace(meter=self.meter)
             self.reads_params = self.reads_params or "params" in program.reads
-            return told_program(program, self.probe.at(*path[1:]), decides=wanted == BOOL)
+            return with_coverage(program, self.probe.at(*path[1:]), decides=wanted == BOOL)
         except CompileError as error:
             self.problems.append(ExpressionProblem(path, error.listing or str(error)))
             return None
@@ -164,3 +167,36 @@ def all_hold(conditions: Iterable[Program], values: Sequence[Any]) -> bool:
     if faults:
         raise EvaluationError(", ".join(faults))
     return True
+
+
+Compiled: TypeAlias = tuple[CompiledBody, tuple[ExpressionProblem, ...]]
+
+
+class Surroundings(NamedTuple):
+    """What the expressions of a policy are compiled for."""
+
+    kinds: KindTable
+    params: Sequence[Json]
+    """The value of `params`, or nothing."""
+    bound: bool = True
+    """Whether `params` is what a binding gives, and not null for want of one that does."""
+    probe: Probe = NO_PROBE
+    meter: Meter | None = None
+    """Counts what they take."""
+
+
+class NativeKind(NamedTuple):
+    """One kind."""
+
+    name: str
+    stage: Stage
+    compile: Callable[[Policy, Surroundings], Compiled]
+    """Returns what judges or changes an object."""
+    ends: Ends
+    """What can come of a policy, as coverage counts it."""
+    binding_property: str
+    """Under which name reports tell the binding."""
+    tells_faults: bool = False
+    """Whether what cannot be compiled is an error of each object, besides being told."""
+    answers_always: bool = False
+    """Whether tests see an answer where it has nothing to say."""

@@ -20,6 +20,7 @@ from kyvsim.languages.cel_validator import (
     variable_value,
 )
 from kyvsim.languages.mutations import MutationError, merge_object, patch_object
+from kyvsim.languages.native.admission_policies import audit_annotations
 from kyvsim.languages.native.expressions import (
     Compiler,
     EvaluationError,
@@ -28,7 +29,6 @@ from kyvsim.languages.native.expressions import (
     evaluate,
     for_conditions,
 )
-from kyvsim.languages.native.validating_admission_policy import audit_annotations
 from kyvsim.model.source import Path
 from kyvsim.patch.structured_merge import type_finder
 from kyvsim.simulator.admission_policies.bound import Asked, Invocation

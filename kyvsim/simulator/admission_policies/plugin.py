@@ -11,7 +11,7 @@ from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
-from kyvsim.languages.unread_selectors import faults_of_binding, faults_of_policy
+from kyvsim.languages.diagnostics import binding_selector_problems, policy_selector_problems
 from kyvsim.model.simulation import Reason, Unevaluated
 from kyvsim.schema.kinds import native_schemas
 from kyvsim.simulator.admission_policies.bound import (
@@ -197,7 +197,9 @@ def _detail(fault: str) -> str:
 def _selector_faults(obj: Json) -> Iterator[tuple[tuple[str | int, ...], str]]:
     if obj["kind"] in _OWN:
         spec = obj.get("spec") or {}
-        yield from (faults_of_policy if obj["kind"] in POLICIES else faults_of_binding)(spec)
+        yield from (
+            policy_selector_problems if obj["kind"] in POLICIES else binding_selector_problems
+        )(spec)
 
 
 def _at(obj: Json, path: tuple[str | int, ...]) -> str:

@@ -11,7 +11,7 @@ from kyvsim.engine.world import World, creation_of
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.cel.facts import generates, generating_facts
-from kyvsim.languages.cel.listed_triggers import listed_triggers
+from kyvsim.languages.cel.listed_objects import listed_triggers
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus

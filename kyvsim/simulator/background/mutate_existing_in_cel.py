@@ -11,15 +11,15 @@ from kyvsim.engine.world import World
 from kyvsim.kubernetes.labels import SelectorError
 from kyvsim.kubernetes.numbers import with_whole_numbers
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
-from kyvsim.languages.cel.existing_objects import ExistingChange, TargetError
 from kyvsim.languages.cel.facts import mutating_facts
-from kyvsim.languages.cel.listed_targets import (
+from kyvsim.languages.cel.listed_objects import (
     Listing,
+    listed_triggers,
     selected_targets,
     target_listings,
     written_part,
 )
-from kyvsim.languages.cel.listed_triggers import listed_triggers
+from kyvsim.languages.cel.mutating_policy import ExistingChange, TargetError
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage

@@ -10,8 +10,8 @@ from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.languages.cel.facts import mutates, mutating_facts
-from kyvsim.languages.cel.listed_targets import named_kinds
-from kyvsim.languages.classic.reading import reads_own_name
+from kyvsim.languages.cel.listed_objects import named_kinds
+from kyvsim.languages.classic.field_references import reads_own_name
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse

@@ -7,7 +7,7 @@ from kyvsim.engine.compile import Model
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.languages import language_of
-from kyvsim.languages.classic.checks.variables import user_dependencies
+from kyvsim.languages.classic.validation.variables import user_dependencies
 from kyvsim.model.policy import Policy
 from kyvsim.model.simulation import Hazard, HazardLevel, Reason, TimelineEvent, Unevaluated
 from kyvsim.schema.kinds import CEL_GROUP

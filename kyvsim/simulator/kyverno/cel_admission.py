@@ -8,8 +8,7 @@ from kyvsim.engine.compile import CompiledRule, Turn
 from kyvsim.engine.policy import RuleInput, run_turn
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.languages.cel.facts import mutating_facts
-from kyvsim.languages.cel.webhook_facts import WebhookFacts
+from kyvsim.languages.cel.facts import WebhookFacts, mutating_facts
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Outside
 from kyvsim.model.probe import PolicyPlace, Probe

@@ -16,7 +16,7 @@ from kyvsim.cel import BudgetError, CelError, Program, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
 from kyvsim.languages.cel_request import authorizer_of, request_value
-from kyvsim.languages.followed_expressions import followed_program
+from kyvsim.languages.tracing import traced_program
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Outside
 from kyvsim.model.probe import Probe
@@ -65,7 +65,7 @@ def tell_conditions(
     """
     values = _values(request, outside)
     for number, text in enumerate(texts):
-        program = followed_program(_program(text), probe.at(number, "expression"))
+        program = traced_program(_program(text), probe.at(number, "expression"))
         with suppress(CelError, BudgetError):
             if program.evaluate(values) is False:
                 return

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import preferred_version
 from kyvsim.kubernetes.objects import Json, ObjectKey
-from kyvsim.languages.cel.native_twin import wants_native_twin, why_no_native_twin
+from kyvsim.languages.cel.compile import wants_native_policy, why_no_native_policy
 from kyvsim.languages.classic import native_twin as classic
 from kyvsim.model.policy import Filter, Policy, PolicyException
 from kyvsim.simulator.kyverno.configuration import ADMISSION
@@ -163,15 +163,15 @@ def _wanted(policy: Policy, parts: Parts) -> Plan | None:
     )
     if policy.kind == "MutatingPolicy":
         plan = Plan(_MUTATING, f"mpol-{policy.name}")
-        if mutates is not True and not wants_native_twin(policy, plan.kind):
+        if mutates is not True and not wants_native_policy(policy, plan.kind):
             return None
-        return plan._replace(why_not=why_no_native_twin(policy, plan.kind))
+        return plan._replace(why_not=why_no_native_policy(policy, plan.kind))
     if validates is False:
         return None
     if policy.kind == "ClusterPolicy":
         return _plan_of_rules(policy, parts)
     plan = Plan(_VALIDATING, f"vpol-{policy.name}")
-    return plan._replace(why_not=why_no_native_twin(policy, plan.kind))
+    return plan._replace(why_not=why_no_native_policy(policy, plan.kind))
 
 
 def _plan_of_rules(policy: Policy, parts: Parts) -> Plan | None:
@@ -230,7 +230,7 @@ def may_be_left(policy: Policy) -> bool:
         return classic.why_no_native_twin(policy, ()) == ""
     if policy.kind in _SOURCES:
         kind = policy.kind.replace("Policy", "AdmissionPolicy")
-        return not why_no_native_twin(policy, kind)
+        return not why_no_native_policy(policy, kind)
     return False
 
 

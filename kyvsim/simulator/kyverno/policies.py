@@ -15,9 +15,8 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.languages import CEL_POLICIES, CLASSIC_POLICIES, compile_policies
 from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.compile import existing_changes, pinning
-from kyvsim.languages.cel.existing_objects import ExistingChange
-from kyvsim.languages.cel.facts import generates, mutates
-from kyvsim.languages.cel.webhook_facts import WebhookFacts
+from kyvsim.languages.cel.facts import WebhookFacts, generates, mutates
+from kyvsim.languages.cel.mutating_policy import ExistingChange
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.generate import (
     GeneratedSets,

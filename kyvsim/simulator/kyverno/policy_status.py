@@ -10,9 +10,8 @@ from kyvsim.kubernetes.discovery import kind_of_plural
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.languages.cel import resources_of
 from kyvsim.languages.cel.compile import variants_of
-from kyvsim.languages.cel.facts import generates, verifies_images
-from kyvsim.languages.cel.webhook_facts import matched_resources
-from kyvsim.languages.classic.status import derived_rules
+from kyvsim.languages.cel.facts import generates, matched_resources, verifies_images
+from kyvsim.languages.classic.admission import derived_rules
 from kyvsim.model.policy import Policy
 from kyvsim.simulator.kyverno.configuration import ADMISSION, REPORTS
 from kyvsim.simulator.kyverno.native_policies import plan_of, with_twin_of, with_why_not

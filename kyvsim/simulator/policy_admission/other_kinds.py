@@ -6,9 +6,9 @@ from kyvsim.engine.match.criteria import filters
 from kyvsim.jmespath import QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.quantities import parse_duration
-from kyvsim.languages.classic.checks.match_blocks import check_match_blocks, user_fields
-from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
-from kyvsim.languages.classic.checks.rule_types import exclusion_problems
+from kyvsim.languages.classic.validation.match_blocks import check_match_blocks, user_fields
+from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck
+from kyvsim.languages.classic.validation.rule_types import exclusion_problems
 from kyvsim.model.policy import CelException, Policy, PolicyException, PolicyFacts, Rule, RuleFacts
 from kyvsim.simulator.kyverno.configuration import CLEANUP
 from kyvsim.simulator.server import Store

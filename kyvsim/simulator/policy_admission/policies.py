@@ -13,16 +13,15 @@ from kyvsim.kubernetes.go_text import quote
 from kyvsim.languages.cel import resources_of
 from kyvsim.languages.cel.compile import problems_of
 from kyvsim.languages.cel.facts import mutating_facts
-from kyvsim.languages.classic import admission_remarks as remarks
-from kyvsim.languages.classic import checks
-from kyvsim.languages.classic.checks.match_blocks import check_wildcard_kinds
-from kyvsim.languages.classic.checks.refusal import PolicyCheck, RuleUnderCheck, each_rule
-from kyvsim.languages.classic.checks.rule_bodies import check_derived_bodies
-from kyvsim.languages.classic.generate_changes import (
+from kyvsim.languages.classic import admission, validation
+from kyvsim.languages.classic.admission import (
     STALE_TARGETS,
-    celled_generation,
+    cel_preconditions_problem,
     changed_generation,
 )
+from kyvsim.languages.classic.validation.match_blocks import check_wildcard_kinds
+from kyvsim.languages.classic.validation.rule_bodies import check_derived_bodies
+from kyvsim.languages.classic.validation.rule_parts import PolicyCheck, RuleUnderCheck, each_rule
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Filter, Policy, Rule
 from kyvsim.model.source import Path
@@ -124,21 +123,20 @@ def _problem(policy: Policy, rule: Rule, entry: Filter, store: Store) -> KindPro
 
 # ClusterPolicies and Policies: what is refused, and what is warned of.
 #
-# The checks that need no cluster are those of `kyvsim.languages.classic.checks`; here they stand
-# in
-# upstream's order beside those that need one.
+# The checks that need no cluster are those of `kyvsim.languages.classic.validation`; here they are
+# in upstream's order, together with those that need one.
 # Source of the rules: upstream pkg/validation/policy/validate.go.
 
 
 def policy_problem(policy: Policy, old: Policy | None, store: Store, warnings: list[str]) -> str:
     """Return why a policy is refused, "" where it is not; warnings are added on the way."""
-    warnings += remarks.old_actions(policy)
-    problem = _match_conditions(policy) or _first(policy, checks.VARIABLE_CHECKS)
+    warnings += admission.old_actions(policy)
+    problem = _match_conditions(policy) or _first(policy, validation.VARIABLE_CHECKS)
     if problem:
         return problem
     for position, rule in enumerate(policy.rules):
-        warnings += remarks.cloned_variables(rule, position)
-    problem = _structure(policy, store) or _first(policy, checks.MODE_CHECKS)
+        warnings += admission.clone_variable_warnings(rule, position)
+    problem = _structure(policy, store) or _first(policy, validation.MODE_CHECKS)
     if problem:
         return problem
     return _in_cluster(policy, old, store, warnings)
@@ -167,17 +165,17 @@ def _in_cluster(policy: Policy, old: Policy | None, store: Store, warnings: list
 def _rules(policy: Policy, store: Store, warnings: list[str]) -> str:
     for position, rule in enumerate(policy.rules):
         subject = RuleUnderCheck(policy, rule, position)
-        warnings += remarks.before_rights(rule)
-        problem = _said(one for check in checks.BODY_CHECKS for one in check(subject))
-        problem = problem or celled_generation(rule, position)
+        warnings += admission.warnings_before_permissions(rule)
+        problem = _said(one for check in validation.BODY_CHECKS for one in check(subject))
+        problem = problem or cel_preconditions_problem(rule, position)
         problem = problem or missing_rights(rule, position, store)
         if problem:
             return problem
         warnings += unreported(rule, store)
-        problem = _said(one for check in checks.LAST_CHECKS for one in check(subject))
+        problem = _said(one for check in validation.LAST_CHECKS for one in check(subject))
         if problem:
             return problem
-        warnings += remarks.after_rights(policy, rule)
+        warnings += admission.warnings_after_permissions(policy, rule)
     return _first(policy, (check_derived_bodies,))
 
 
@@ -187,7 +185,9 @@ def _structure(policy: Policy, store: Store) -> str:
     def in_cluster(kind: str) -> bool:
         return is_cluster_wide(kind, store)
 
-    found = [one.message for check in checks.structure_checks(in_cluster) for one in check(policy)]
+    found = [
+        one.message for check in validation.structure_checks(in_cluster) for one in check(policy)
+    ]
     if policy.kind == "Policy":
         found += _cluster_wide(policy, store)
     return combined(found)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.languages.cleanup.checks import cleanup_problems
+from kyvsim.languages.cleanup.compile import cleanup_problems
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.kyverno.denial import denial

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel import webhook_facts_of
-from kyvsim.languages.cel.webhook_facts import WebhookFacts
+from kyvsim.languages.cel.facts import WebhookFacts
 from kyvsim.model.policy import Policy
 from kyvsim.simulator.kyverno.cel_admission import own_webhook_name
 from kyvsim.simulator.webhooks.rules import Selectors, in_order, merged_selector, webhook

@@ -44,7 +44,7 @@ def policies():
     return found
 
 
-@pytest.fixture(params=["check", "lower", "doubt"])
+@pytest.fixture(params=["validate", "compile", "suspicious"])
 def faulty(request, monkeypatch):
     usual = languages.language_of
 

@@ -6,7 +6,7 @@ from ways import way_text
 
 from kyvsim.api.inputs import ApplyInputs, read_inputs
 from kyvsim.api.system import own_system
-from kyvsim.languages import mentions_of
+from kyvsim.languages import references_of
 from kyvsim.load.files import Source
 from kyvsim.model.policy import About
 
@@ -17,7 +17,7 @@ def mentions(data, about=About.OBJECT):
     read = read_inputs(ApplyInputs(policies=(Source("policy", json.dumps(data)),)), None)
     assert not read.diagnostics
     (policy,) = read.policies
-    return [one for one in mentions_of(policy, SYSTEM) if one.about is about]
+    return [one for one in references_of(policy, SYSTEM) if one.about is about]
 
 
 def mentioned(data, about=About.OBJECT):

@@ -17,13 +17,12 @@ from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.labels import compile_selector
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.languages.classic.rule_type import Autogen, Remark, RuleContext, RuleType
+from kyvsim.languages.classic.rule_type import Autogen, Remark, RuleContext, RuleType, empty
 from kyvsim.languages.classic.rules.loops import (
     compile_elements,
     compile_list,
     compile_loop_preconditions,
 )
-from kyvsim.languages.classic.rules.shared import empty
 from kyvsim.model.policy import GeneratePattern, Generation, Policy, Rule, RuleFacts
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
 from kyvsim.model.result import Phase, RuleStatus

@@ -16,10 +16,15 @@ from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key, text_field
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.rule_type import NOT_CARRIED, RuleContext, RuleType
+from kyvsim.languages.classic.rule_type import (
+    NO_AUTOGEN,
+    NOTHING_CHANGED,
+    RuleContext,
+    RuleType,
+    empty,
+)
 from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
 from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_rule_patch
-from kyvsim.languages.classic.rules.shared import NOTHING_CHANGED, empty
 from kyvsim.model.policy import RuleFacts, Target
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
@@ -226,7 +231,7 @@ RULE_TYPE = RuleType(
     Phase.MUTATE,
     _compile,
     # What is carried over is its patch, as if it were for the trigger.
-    NOT_CARRIED,
+    NO_AUTOGEN,
     counts=lambda _: False,
     idle=empty([], "targets", NOTHING_CHANGED),
     facts=_facts,

@@ -11,7 +11,16 @@ from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
+from kyvsim.languages.classic.rule_type import (
+    NOTHING_CHANGED,
+    Autogen,
+    PodTemplate,
+    Remark,
+    RuleContext,
+    RuleType,
+    empty,
+    nest_in_template,
+)
 from kyvsim.languages.classic.rules.loops import (
     compile_elements,
     compile_list,
@@ -24,7 +33,6 @@ from kyvsim.languages.classic.rules.mutate_resource import (
     object_to_patch,
 )
 from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher, filled_patcher
-from kyvsim.languages.classic.rules.shared import NOTHING_CHANGED, empty, nested
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.ports import FEW, Meter
 from kyvsim.model.result import Phase, RuleStatus
@@ -220,7 +228,7 @@ def _carried(section: Json, template: PodTemplate) -> Json:
     """Return the loops with their merges nested; nothing else of them is carried over."""
     loops = [
         {field: loop[field] for field in _KEPT if field in loop}
-        | {"patchStrategicMerge": nested(loop.get("patchStrategicMerge"), template)}
+        | {"patchStrategicMerge": nest_in_template(loop.get("patchStrategicMerge"), template)}
         for loop in section["foreach"]
     ]
     return {"foreach": loops} if loops else None

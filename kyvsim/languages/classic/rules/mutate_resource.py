@@ -9,9 +9,17 @@ from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, er
 from kyvsim.engine.compile.followed import followed_template
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
+from kyvsim.languages.classic.rule_type import (
+    NOTHING_CHANGED,
+    Autogen,
+    PodTemplate,
+    Remark,
+    RuleContext,
+    RuleType,
+    empty,
+    nest_in_template,
+)
 from kyvsim.languages.classic.rules.patches import Patcher, compile_patcher, filled_patcher
-from kyvsim.languages.classic.rules.shared import NOTHING_CHANGED, empty, nested
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
 from kyvsim.patch.nodes import PatchError, UnreadableObjectError
@@ -77,7 +85,7 @@ BY_JSON_PATCH = "it has a JSON patch"
 
 
 def _carried(section: Json, template: PodTemplate) -> Json:
-    return {"patchStrategicMerge": nested(section["patchStrategicMerge"], template)}
+    return {"patchStrategicMerge": nest_in_template(section["patchStrategicMerge"], template)}
 
 
 def _merges(merge: Json) -> Iterator[tuple[Path, Json]]:

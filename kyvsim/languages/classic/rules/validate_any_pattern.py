@@ -27,8 +27,15 @@ from kyvsim.languages.classic.messages import (
     has_fixed_message,
     own_message,
 )
-from kyvsim.languages.classic.rule_type import PodTemplate, RuleContext, RuleType
-from kyvsim.languages.classic.rules.shared import NOTHING_CHECKED, carried_check, empty, nested
+from kyvsim.languages.classic.rule_type import (
+    NOTHING_CHECKED,
+    PodTemplate,
+    RuleContext,
+    RuleType,
+    autogen_rewrite,
+    empty,
+    nest_in_template,
+)
 from kyvsim.languages.classic.rules.validate_pattern import compile_checker, subject_of
 from kyvsim.model.probe import PointKind, Seen
 from kyvsim.model.result import Phase
@@ -136,7 +143,7 @@ def _carried(patterns: Json, template: PodTemplate) -> Json:
     """Return the patterns for a controller; what is not a list stays, and a check refuses it."""
     if patterns.__class__ is not list:
         return patterns
-    return [nested(pattern, template) for pattern in patterns]
+    return [nest_in_template(pattern, template) for pattern in patterns]
 
 
 def _patterns(patterns: Json) -> Iterator[tuple[Path, Json]]:
@@ -148,7 +155,7 @@ RULE_TYPE = RuleType(
     ("validate", "anyPattern"),
     Phase.VALIDATE,
     _compile,
-    carried_check("anyPattern", _carried),
+    autogen_rewrite("anyPattern", _carried),
     idle=empty([], "anyPattern", NOTHING_CHECKED),
     patterns=_patterns,
     proofs=_proofs,

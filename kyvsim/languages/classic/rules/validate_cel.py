@@ -31,7 +31,7 @@ from kyvsim.languages.cel_validator import (
     variable_value,
 )
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
-from kyvsim.languages.probed_expressions import told_program
+from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.probe import Probe
 from kyvsim.model.result import Phase
@@ -214,7 +214,7 @@ def _traced(expression: Expression, probe: Probe, *, decides: bool = True) -> Ex
     program = expression.program
     if program is None:
         return expression
-    return expression._replace(program=told_program(program, probe, decides=decides))
+    return expression._replace(program=with_coverage(program, probe, decides=decides))
 
 
 def _values(

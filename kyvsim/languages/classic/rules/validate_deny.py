@@ -10,8 +10,13 @@ from kyvsim.engine.conditions.shape import is_seen_whole, refuting_shape
 from kyvsim.engine.prefilter import Shape
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.messages import compile_deny_message, has_fixed_message, usual_pass
-from kyvsim.languages.classic.rule_type import RuleContext, RuleType
-from kyvsim.languages.classic.rules.shared import carried_check, carried_deny, never_denies
+from kyvsim.languages.classic.rule_type import (
+    RuleContext,
+    RuleType,
+    autogen_rewrite,
+    never_denies,
+    rewrite_deny,
+)
 from kyvsim.model.result import Phase
 
 
@@ -65,7 +70,7 @@ RULE_TYPE = RuleType(
     ("validate", "deny"),
     Phase.VALIDATE,
     _compile,
-    carried_check("deny", carried_deny),
+    autogen_rewrite("deny", rewrite_deny),
     idle=never_denies,
     ends=_ends,
     proofs=_proofs,

@@ -19,22 +19,24 @@ from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.conditions.shape import elements_shape
 from kyvsim.jmespath import QueryError
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.rule_type import Remark, RuleContext, RuleType
+from kyvsim.languages.classic.rule_type import (
+    NOTHING_CHECKED,
+    Remark,
+    RuleContext,
+    RuleType,
+    autogen_rewrite,
+    empty,
+    is_empty,
+    never_denies,
+    never_holds,
+    rewrite_loops,
+)
 from kyvsim.languages.classic.rules.loops import (
     Element,
     compile_elements,
     compile_list,
     compile_loop_preconditions,
     is_absent,
-)
-from kyvsim.languages.classic.rules.shared import (
-    NOTHING_CHECKED,
-    carried_check,
-    carried_loops,
-    empty,
-    is_empty,
-    never_denies,
-    never_holds,
 )
 from kyvsim.languages.classic.rules.validate_any_pattern import compile_any_pattern_body
 from kyvsim.languages.classic.rules.validate_deny import (
@@ -220,7 +222,7 @@ RULE_TYPE = RuleType(
     ("validate", "foreach"),
     Phase.VALIDATE,
     _compile,
-    carried_check("foreach", carried_loops, pivot="pattern"),
+    autogen_rewrite("foreach", rewrite_loops, pivot="pattern"),
     problems=_problems,
     idle=_idle,
     patterns=_patterns,

@@ -35,7 +35,7 @@ from kyvsim.languages.classic.manifest_diff import (
     differences,
     ignored_fields,
 )
-from kyvsim.languages.classic.rule_type import NOT_CARRIED, RuleContext, RuleType
+from kyvsim.languages.classic.rule_type import NO_AUTOGEN, RuleContext, RuleType
 from kyvsim.model.result import Phase
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_all
@@ -367,7 +367,7 @@ RULE_TYPE = RuleType(
     ("validate", "manifests"),
     Phase.VALIDATE,
     compile_manifests,
-    NOT_CARRIED,
+    NO_AUTOGEN,
     counts=_counts,
     concerns=_concerns,
 )

@@ -22,8 +22,14 @@ from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.jmespath.variables import RuleScope
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.messages import compile_pattern_message, has_fixed_message, usual_pass
-from kyvsim.languages.classic.rule_type import RuleContext, RuleType
-from kyvsim.languages.classic.rules.shared import NOTHING_CHECKED, carried_check, empty, nested
+from kyvsim.languages.classic.rule_type import (
+    NOTHING_CHECKED,
+    RuleContext,
+    RuleType,
+    autogen_rewrite,
+    empty,
+    nest_in_template,
+)
 from kyvsim.model.policy import RuleFacts
 from kyvsim.model.request import Operation
 from kyvsim.model.result import Phase
@@ -112,7 +118,7 @@ RULE_TYPE = RuleType(
     ("validate", "pattern"),
     Phase.VALIDATE,
     _compile,
-    carried_check("pattern", nested),
+    autogen_rewrite("pattern", nest_in_template),
     idle=empty({}, "pattern", NOTHING_CHECKED),
     patterns=_patterns,
     facts=_facts,

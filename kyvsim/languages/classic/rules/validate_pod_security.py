@@ -34,8 +34,13 @@ from kyvsim.languages.classic.pod_security.controls import (
     read_pod,
 )
 from kyvsim.languages.classic.pod_security.go_structs import MisfitError, read_object
-from kyvsim.languages.classic.rule_type import RuleContext, RuleType
-from kyvsim.languages.classic.rules.shared import NOTHING_CHECKED, carried_check, empty
+from kyvsim.languages.classic.rule_type import (
+    NOTHING_CHECKED,
+    RuleContext,
+    RuleType,
+    autogen_rewrite,
+    empty,
+)
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.probe import Probe, tell
 from kyvsim.model.result import Phase
@@ -393,7 +398,7 @@ RULE_TYPE = RuleType(
     ("validate", "podSecurity"),
     Phase.VALIDATE,
     _compile,
-    carried_check("podSecurity"),
+    autogen_rewrite("podSecurity"),
     idle=empty({}, "podSecurity", NOTHING_CHECKED),
     exclusions=compile_exclusions,
 )

@@ -56,7 +56,7 @@ from kyvsim.languages.classic.images import (
 )
 from kyvsim.languages.classic.messages import compile_denial_message
 from kyvsim.languages.classic.rule_type import (
-    NOT_CARRIED,
+    NO_AUTOGEN,
     Autogen,
     PodTemplate,
     Remark,
@@ -529,6 +529,6 @@ RULE_TYPE = RuleType(
     fields=frozenset({"imageExtractors"}),
     concerns=compile_concerns,
     then=RuleType(
-        ("verifyImages",), Phase.VALIDATE, compile_checks, NOT_CARRIED, concerns=compile_has_checks
+        ("verifyImages",), Phase.VALIDATE, compile_checks, NO_AUTOGEN, concerns=compile_has_checks
     ),
 )

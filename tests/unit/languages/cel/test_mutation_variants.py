@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.languages.cel.mutation_variants import variants
+from kyvsim.languages.cel.autogen import mutation_variants
 
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
 WRAPPED = "Object{spec: Object.spec{template: Object.spec.template{"
@@ -18,7 +18,7 @@ def derived(text):
             {"patchType": "JSONPatch", "jsonPatch": {"expression": text}},
         ],
     }
-    return {one.name: one.spec for one in variants(spec)}
+    return {one.name: one.spec for one in mutation_variants(spec)}
 
 
 @pytest.mark.parametrize(

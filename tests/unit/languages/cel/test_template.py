@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.languages.cel.expressions import Compiler, EvaluationError
-from kyvsim.languages.cel.template import TemplateError, compile_template
+from kyvsim.languages.cel.generating_policy import TemplateError, compile_template
 
 
 @pytest.fixture

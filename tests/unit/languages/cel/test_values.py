@@ -8,8 +8,7 @@ from kyvsim.engine.compile.compiled import Evaluation
 from kyvsim.engine.context import JSONContext
 from kyvsim.kubernetes.discovery import NO_KINDS, KindFacts
 from kyvsim.languages.cel.expressions import Compiler
-from kyvsim.languages.cel.kind import PolicyPart
-from kyvsim.languages.cel.values import RequestValues
+from kyvsim.languages.cel.kind import PolicyPart, RequestValues
 from kyvsim.model.policy import Policy, PolicyFacts
 from kyvsim.model.ports import Outside
 from kyvsim.model.request import AdmissionRequest, Operation

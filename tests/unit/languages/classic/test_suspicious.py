@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.engine.compile import CompileOptions
 from kyvsim.languages import compile_policies
-from kyvsim.languages.classic.doubts import doubts_about
+from kyvsim.languages.classic.suspicious import suspicious_parts
 from kyvsim.lint.policies import lint_policy
 
 HOLDS = {"key": "a", "operator": "Equals", "value": "b"}
@@ -29,7 +29,7 @@ def checking(expression, **fields):
 @pytest.fixture
 def told(policy):
     def told(rule):
-        found = doubts_about(policy(rule))
+        found = suspicious_parts(policy(rule))
         return [(one.code, one.severity.value, one.location.column - 4) for one in found]
 
     return told
@@ -52,7 +52,7 @@ def test_an_expression_that_cannot_be_compiled_is_an_error_at_its_place(told, ru
 
 
 def test_the_place_is_that_of_the_expression(policy):
-    (found,) = doubts_about(policy(cel({"expression": "true"}, {"expression": "1"})))
+    (found,) = suspicious_parts(policy(cel({"expression": "true"}, {"expression": "1"})))
     assert found.message == f"rule `r` fails for every object: {NO_BOOL}"
     assert found.location.line == 1 + len(("spec", "rules", 0, *"vce", 1, "expression"))
 
@@ -124,7 +124,7 @@ def test_a_rule_that_can_say_nothing_is_told(told, rule):
     ],
 )
 def test_cel_preconditions_that_nobody_reads_are_told(policy, rule, refused):
-    (found,) = doubts_about(policy({**rule, "celPreconditions": ALWAYS}))
+    (found,) = suspicious_parts(policy({**rule, "celPreconditions": ALWAYS}))
     assert (found.code, found.severity.value) == ("KV211", "warning")
     assert ("in a cluster Kyverno refuses" in found.message) is refused
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.languages.native.parameters import chosen_parameters
+from kyvsim.languages.native.compile import chosen_parameters
 
 
 def config(name, namespace, **labels):

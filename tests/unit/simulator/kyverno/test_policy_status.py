@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.languages.classic.status import written_rule
+from kyvsim.languages.classic.admission import written_rule
 
 DENY = {"validate": {"message": "no", "deny": {}}}
 

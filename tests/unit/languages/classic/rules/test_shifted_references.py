@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.languages.classic.rules.shared import shift_references
+from kyvsim.languages.classic.rule_type import rewrite_references
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from kyvsim.languages.classic.rules.shared import shift_references
     ],
 )
 def test_references_get_the_way_behind_their_pivot(message, pivot, shifted):
-    assert shift_references(message, "T", pivot) == shifted
+    assert rewrite_references(message, "T", pivot) == shifted

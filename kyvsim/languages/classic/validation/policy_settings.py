@@ -8,7 +8,7 @@ from itertools import product
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.checks.refusal import has, refuse
+from kyvsim.languages.classic.validation.rule_parts import has, refuse
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

@@ -1,15 +1,15 @@
-"""What cannot be meant in a policy that Kyverno takes, and lets bad objects pass or none at all.
+"""Warnings about policies that Kyverno accepts although they certainly do not work as meant.
 
-Every command reports it, beside the verdicts, which stay Kyverno's.
+Such a policy passes all objects, or none. Every command reports these warnings; the results stay
+Kyverno's. What only `lint` reports is in `kyvsim.lint`.
 """
 
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from kyvsim.languages.classic.rule_type import Remark
+from kyvsim.languages.classic.rule_type import Remark, never_holds
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.languages.classic.rules.shared import never_holds
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
 
@@ -67,11 +67,11 @@ def unread_preconditions(policy: Policy) -> Iterator[Diagnostic]:
         yield Diagnostic("KV211", Severity.WARNING, text, place)
 
 
-Doubt: TypeAlias = Callable[[Policy], Iterator[Diagnostic]]
+_Check: TypeAlias = Callable[[Policy], Iterator[Diagnostic]]
 
-DOUBTS: tuple[Doubt, ...] = (broken_cel, empty_rules, unread_preconditions)
+SUSPICIOUS: tuple[_Check, ...] = (broken_cel, empty_rules, unread_preconditions)
 
 
-def doubts_about(policy: Policy) -> tuple[Diagnostic, ...]:
-    """Return what cannot be meant in a policy that is taken."""
-    return tuple(remark for doubt in DOUBTS for remark in doubt(policy))
+def suspicious_parts(policy: Policy) -> tuple[Diagnostic, ...]:
+    """Return warnings about a policy that Kyverno accepts."""
+    return tuple(found for check in SUSPICIOUS for found in check(policy))

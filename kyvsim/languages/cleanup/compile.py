@@ -1,10 +1,14 @@
-"""Cleanup policies: which objects a schedule would delete.
+"""CleanupPolicy and ClusterCleanupPolicy: what Kyverno refuses in them, and how they compile.
 
-One rule of the phase that comes last stands for a policy. It looks at the objects as they were
-given, knows neither user nor operation, and says of every object whether it matched.
-upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go (`applyCleanupPolicies`),
-pkg/utils/match/match.go
+A policy is one rule of the last phase. It evaluates the objects as they were given, without user
+and operation, and has a result for every object: whether it matched.
+
+Source of the rules: upstream pkg/validation/cleanuppolicy, api/kyverno/v2/cleanup_policy_types.go,
+cmd/cli/kubectl-kyverno/commands/apply/command.go (`applyCleanupPolicies`), pkg/utils/match/match.go
 """
+
+from collections.abc import Iterator
+from dataclasses import replace
 
 from kyvsim.engine.compile.compiled import (
     CompiledBody,
@@ -24,13 +28,93 @@ from kyvsim.engine.context.json_context import load_images
 from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.engine.match import MatchFacts, Predicate, compile_exception_match
 from kyvsim.engine.match.block import followed_block
+from kyvsim.engine.match.criteria import filters
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System
+from kyvsim.kubernetes.cron import is_standard_schedule
+from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Policy
+from kyvsim.languages.classic.validation.match_blocks import check_match_blocks, user_fields
+from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, texts
+from kyvsim.languages.classic.validation.variables import (
+    invalid_cleanup_variables,
+    syntax_problem,
+    unreadable_variables,
+)
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.ports import Meter
 from kyvsim.model.probe import PointKind, Probe
 from kyvsim.model.result import RuleStatus, Stage
+from kyvsim.model.source import Path
+
+_LONGEST_NAME = 63
+_NOT_ALLOWED = (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap"))
+
+
+def cleanup_problems(policy: Policy) -> Iterator[str]:
+    """Yield what is wrong with a cleanup policy, each as `field: what: why`."""
+    if len(policy.name.encode()) > _LONGEST_NAME:
+        yield f"metadata.name: Too long: may not be more than {_LONGEST_NAME} bytes"
+    spec = policy.spec
+    for entry in spec.get("context") or ():
+        for field, title in _NOT_ALLOWED:
+            if entry.get(field) is not None:
+                yield f"spec.context: Invalid value: {title} is not allowed in CleanUp Policy"
+    yield from _schedule_problem(spec.get("schedule", ""))
+    for block in ("match", "exclude"):
+        told = list(user_fields(filters(spec, block)))
+        yield from told or _block_problems(policy, block)
+    yield from (message for message, *_ in variable_problems(policy))
+
+
+def variable_problems(policy: Policy) -> Iterator[tuple[str, Path, str]]:
+    """Yield what is wrong with variables of a policy's conditions, where, and what helps.
+
+    A cluster refuses the policy with it.
+    """
+    start = f"variable substitution failed for policy {policy.name}: "
+    for message, path, note in invalid_cleanup_variables(policy.spec.get("conditions")):
+        yield f"{start}{message}", ("spec", "conditions", *path), note
+
+
+def expression_problems(policy: Policy) -> Iterator[Diagnostic]:
+    """KV231: a variable in a condition, KV232: one in a context entry, that is not JMESPath."""
+
+    def refused(code: str, text: str, path: Path, note: str) -> Diagnostic:
+        excerpt = (note,) if note else ()
+        return Diagnostic(code, Severity.ERROR, text, policy.document.locate(path), excerpt)
+
+    for text, path, note in variable_problems(policy):
+        yield refused("KV231", text, path, note)
+    context = policy.spec.get("context")
+    for problem, path, note in (*unreadable_variables(context), *_unreadable_queries(context)):
+        text = f"a context entry can never be evaluated: {problem}"
+        yield refused("KV232", text, ("spec", "context", *path), note)
+
+
+def _unreadable_queries(context: Json) -> Iterator[tuple[str, Path, str]]:
+    for path, text in texts(context):
+        query = text.strip()
+        problem = ""
+        if path[-1:] == ("jmesPath",) and "{{" not in text:
+            problem = syntax_problem(query) if query else ""
+        if problem:
+            yield f"`{query}` is not JMESPath: {problem}", path, ""
+
+
+def _schedule_problem(schedule: Json) -> Iterator[str]:
+    if not is_standard_schedule(str(schedule)):
+        why = "schedule spec in the cleanupPolicy is not in proper cron format"
+        yield f"spec.schedule: Invalid value: {quote(schedule)}: {why}"
+
+
+def _block_problems(policy: Policy, block: str) -> Iterator[str]:
+    data = {block: policy.spec[block]} if policy.spec.get(block) else {}
+    kind = "Policy" if policy.namespace else "ClusterPolicy"
+    rule = RuleUnderCheck(replace(policy, kind=kind), Rule("", data, ("spec",), RuleFacts()), 0)
+    for found in check_match_blocks(rule):
+        yield found.message.replace("spec.rules[0].", "spec.", 1)
+
 
 _MATCHED = passed("resource matched")
 _UNMATCHED = failed("resource did not match")

@@ -7,8 +7,8 @@ from kyvsim.engine.match.criteria import filters
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has, is_set
-from kyvsim.languages.classic.checks.variables import PLAIN_VARIABLE
+from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, has, is_set
+from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Filter
 from kyvsim.yaml.document import YamlError

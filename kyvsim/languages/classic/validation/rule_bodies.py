@@ -7,10 +7,10 @@ from kyvsim.jmespath.variables import VARIABLE
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import compute_rules
-from kyvsim.languages.classic.checks.refusal import RuleUnderCheck, has, marked_texts, refuse
-from kyvsim.languages.classic.checks.variables import PLAIN_VARIABLE, mask_variables
 from kyvsim.languages.classic.rule_type import Remark, RuleType
 from kyvsim.languages.classic.rules import SECTIONS, rule_types_of
+from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck, has, marked_texts, refuse
+from kyvsim.languages.classic.validation.variables import PLAIN_VARIABLE, mask_variables
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

@@ -6,9 +6,9 @@ from kyvsim.engine.conditions import operators
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.checks.refusal import RuleUnderCheck
-from kyvsim.languages.classic.checks.variables import mask_variables, syntax_problem
 from kyvsim.languages.classic.rules import rule_types_of
+from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck
+from kyvsim.languages.classic.validation.variables import mask_variables, syntax_problem
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Path
 

@@ -1,12 +1,13 @@
-"""Where the background controller looks for the objects that a MutatingPolicy changes.
+"""The objects in a cluster that the background controller lists: targets and triggers of policies.
 
-It lists each resource that the rules for targets name, in the namespaces that are selected, and
-takes all that it finds: operations, excluded rules and conditions for requests count for nothing.
+Targets: it lists each resource that the rules for targets name, in the selected namespaces, and
+takes all of them: operations, excluded rules and conditions for requests do not count.
 
-Source of the rules: upstream pkg/background/mpol/processor.go (collectGVK, resolveTargetRoute).
+Source of the rules: upstream pkg/background/mpol/processor.go (collectGVK, resolveTargetRoute),
+pkg/policy/gpol.go (getGpolTriggers, triggerMatches).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from kyvsim.kubernetes.discovery import (
     KindTable,
     kind_of_plural,
     plural,
+    preferred_version,
     served_versions,
     split_api_version,
 )
@@ -113,3 +115,79 @@ def written_part(policy: Policy, obj: Json, kinds: KindTable) -> str:
             if all(matches(one, value) for one, value in zip(wanted, named, strict=True)):
                 return subresource
     return ""
+
+
+# Triggers that are there already, as lists of the kinds in `matchConstraints` have them.
+#
+# Source of the rules: upstream pkg/policy/gpol.go (getGpolTriggers, triggerMatches).
+
+_ANY = "*"
+
+
+def listed_triggers(policy: Policy, cluster: ClusterView, kinds: KindTable) -> Iterator[Json]:
+    """Give the objects that the constraints of a policy name; `kinds` are custom ones.
+
+    There are none where a selector cannot be read: upstream's list of them fails.
+    """
+    written = policy.spec.get("matchConstraints") or {}
+    try:
+        selects = compile_selector(written.get("objectSelector") or {})
+        compile_selector(written.get("namespaceSelector") or {})
+    except SelectorError:
+        return
+    listed = [
+        (rule.get("resourceNames"), place, obj)
+        for rule in written.get("resourceRules") or ()
+        for place, kind in _trigger_kinds(rule, kinds)
+        for obj in cluster.list("/".join(filter(None, place[:2])), kind, "")
+    ]
+    for names, place, obj in listed:
+        named = not names or object_key(obj).name in names
+        if named and selects(labels(obj)) and _is_selected(obj, place, policy, cluster):
+            yield obj
+
+
+def _trigger_kinds(rule: Json, kinds: KindTable) -> Iterator[tuple[tuple[str, str, str], str]]:
+    """Give group, version and resource of the kinds that a rule names, with their names.
+
+    A wildcard for versions stands for the preferred one where it stands alone; others, and names of
+    subresources, are no kinds.
+    """
+    for group, resource in product(rule.get("apiGroups") or (), rule.get("resources") or ()):
+        kind = kind_of_plural(group, resource, kinds)
+        for version in _served_versions(rule, group, kind, kinds) if kind else ():
+            yield (group, version, resource), kind
+
+
+def _served_versions(rule: Json, group: str, kind: str, kinds: KindTable) -> Sequence[str]:
+    """Return the versions of a kind that a rule names, and that are served."""
+    named = tuple(rule.get("apiVersions") or ())
+    if named == (_ANY,):
+        return (preferred_version(group, kind, kinds),)
+    served = served_versions(group, kind, kinds)
+    return [one for one in named if not served or one in served]
+
+
+def _is_selected(
+    obj: Json, place: tuple[str, str, str], policy: Policy, cluster: ClusterView
+) -> bool:
+    """Return whether an object is neither excluded, nor in a namespace that is not meant."""
+    written, key = policy.spec["matchConstraints"], object_key(obj)
+    is_namespace = (key.api_version, key.kind) == ("v1", "Namespace")
+    if policy.namespace:
+        own = key.name if is_namespace else key.namespace
+        if own != policy.namespace:
+            return False
+    for rule in written.get("excludeResourceRules") or ():
+        lists = (rule.get(name) or () for name in ("apiGroups", "apiVersions", "resources"))
+        names = rule.get("resourceNames")
+        listed = all(one in some for one, some in zip(place, lists, strict=True))
+        if listed and (not names or key.name in names):
+            return False
+    selector = written.get("namespaceSelector")
+    if selector is None:
+        return True
+    if not is_namespace and cluster.get("v1", "Namespace", "", key.namespace) is None:
+        return False
+    marks = labels(obj) if is_namespace else cluster.namespace_labels(key.namespace)
+    return bool(compile_selector(selector)(marks))

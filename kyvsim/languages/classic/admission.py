@@ -1,17 +1,20 @@
-"""Warnings about policies that are let in.
+"""What Kyverno's admission controller reports about ClusterPolicies: warnings, changes, status."""
 
-Source of the texts: upstream pkg/validation/policy/validate.go, pkg/deprecations.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kyvsim.engine.conditions import operators
 from kyvsim.engine.match.criteria import filters
 from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.checks.refusal import has
+from kyvsim.languages.classic.autogen import compute_rules
+from kyvsim.languages.classic.validation.rule_bodies import CEL_ONLY
+from kyvsim.languages.classic.validation.rule_parts import has
 from kyvsim.model.policy import Policy, Rule
+
+# Warnings about policies that are let in.
+#
+# Source of the texts: upstream pkg/validation/policy/validate.go, pkg/deprecations.
 
 _ACTIONS = "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."
 _OLD_ACTIONS = frozenset({"enforce", "audit"})
@@ -48,7 +51,7 @@ def _is_old(action: Json, overrides: Json) -> bool:
     return any(one in _OLD_ACTIONS for one in found)
 
 
-def cloned_variables(rule: Rule, position: int) -> Iterator[str]:
+def clone_variable_warnings(rule: Rule, position: int) -> Iterator[str]:
     """Yield that a target's kind or source depends on the trigger."""
     generate = rule.data.get("generate") or {}
     loops = generate.get("foreach")
@@ -63,7 +66,7 @@ def cloned_variables(rule: Rule, position: int) -> Iterator[str]:
             )
 
 
-def before_rights(rule: Rule) -> Iterator[str]:
+def warnings_before_permissions(rule: Rule) -> Iterator[str]:
     """Yield what is said of a rule before the rights that it needs are looked at."""
     mutate = rule.data.get("mutate") or {}
     kinds = ((rule.data.get("match") or {}).get("resources") or {}).get("kinds") or ()
@@ -71,14 +74,14 @@ def before_rights(rule: Rule) -> Iterator[str]:
         yield _ON_PODS
 
 
-def after_rights(policy: Policy, rule: Rule) -> Iterator[str]:
+def warnings_after_permissions(policy: Policy, rule: Rule) -> Iterator[str]:
     """Yield what is said of a rule after the rights that it needs were looked at."""
     entries = list(filters(rule.data, "match"))
     kinds = {parse_kind_selector(kind).kind for entry in entries for kind in entry.kinds}
     if kinds == {"Pod"} and _leaves_out_controllers(policy):
         yield _EXCLUDED
-    yield from _hidden_parts(rule)
-    yield from _old_operators(rule)
+    yield from _missing_subresources(rule)
+    yield from _deprecated_operators(rule)
 
 
 def _leaves_out_controllers(policy: Policy) -> bool:
@@ -88,7 +91,7 @@ def _leaves_out_controllers(policy: Policy) -> bool:
     return tuple(sorted(str(found).lower().split(","))) != _EVERY_CONTROLLER
 
 
-def _hidden_parts(rule: Rule) -> Iterator[str]:
+def _missing_subresources(rule: Rule) -> Iterator[str]:
     """Yield that a rule looks at what only subresources change, but does not match those."""
     named = [
         kind
@@ -101,14 +104,14 @@ def _hidden_parts(rule: Rule) -> Iterator[str]:
         looked_at = {**validate}
         if validate.get("deny") is not None:
             looked_at["deny"] = {}
-        yield from _unmatched(to_json(looked_at), named)
+        yield from _missing_subresource(to_json(looked_at), named)
     if has(rule.data, "mutate"):
         mutate = rule.data["mutate"]
         named += [target.get("kind", "") for target in mutate.get("targets") or ()]
-        yield from _unmatched(to_json(mutate), named)
+        yield from _missing_subresource(to_json(mutate), named)
 
 
-def _unmatched(text: str, kinds: list[str]) -> Iterator[str]:
+def _missing_subresource(text: str, kinds: list[str]) -> Iterator[str]:
     whole = " ".join(kinds).lower()
     if "replicas" in text and "scale" not in whole:
         yield "You are matching on replicas but not including the scale subresource in the policy."
@@ -116,7 +119,7 @@ def _unmatched(text: str, kinds: list[str]) -> Iterator[str]:
         yield "You are matching on status but not including the status subresource in the policy."
 
 
-def _old_operators(rule: Rule) -> Iterator[str]:
+def _deprecated_operators(rule: Rule) -> Iterator[str]:
     validate = rule.data.get("validate") or {}
     blocks = [(validate.get("deny") or {}).get("conditions")]
     for loop in validate.get("foreach") or ():
@@ -138,3 +141,96 @@ def _conditions(block: Json) -> list[Json]:
     if block.__class__ is not dict:
         return []
     return [one for name in ("any", "all") for one in block.get(name) or ()]
+
+
+# What may stand and change in a generate rule, so that objects it made are not forgotten.
+#
+# Source of the rules and texts: upstream pkg/validation/policy/generate.go.
+
+STALE_TARGETS = "changes in the generate rule pattern could result in stale targets"
+_FIXED = "changes of immutable fields of a rule spec in a generate rule is disallowed"
+_MAY_CHANGE = frozenset(
+    {"data", "foreach", "generateExisting", "orphanDownstreamOnPolicyDelete", "synchronize"}
+)
+
+
+def changed_generation(new: Policy, old: Policy) -> tuple[bool, str]:
+    """Return whether targets may be left over, and why the change is refused ("" if it is not)."""
+    keeps_match = any(
+        rule.data["generate"].get("synchronize") is True for rule in _generate_rules(old)
+    )
+    targets = [
+        {to_json(_generate_target(rule)) for rule in _generate_rules(one)} for one in (old, new)
+    ]
+    if not targets[0] <= targets[1]:
+        return True, ""
+    rest = [
+        {to_json(_other_fields(rule, keeps_match=keeps_match)) for rule in _generate_rules(one)}
+        for one in (old, new)
+    ]
+    return False, "" if rest[0] <= rest[1] else _FIXED
+
+
+def _generate_rules(policy: Policy) -> Iterator[Rule]:
+    return (rule for rule in policy.rules if has(rule.data, "generate"))
+
+
+def _generate_target(rule: Rule) -> Json:
+    return {name: value for name, value in rule.data["generate"].items() if name not in _MAY_CHANGE}
+
+
+def _other_fields(rule: Rule, *, keeps_match: bool) -> Json:
+    left_out = {"generate"} if keeps_match else {"generate", "match"}
+    return {name: value for name, value in rule.data.items() if name not in left_out}
+
+
+def cel_preconditions_problem(rule: Rule, position: int) -> str:
+    """Return why a generate rule has no CEL preconditions; the command line takes them.
+
+    upstream: pkg/policy/generate/validate.go
+    """
+    if not rule.generates or rule.data.get("celPreconditions") is None:
+        return ""
+    return f"path: spec.rules[{position}].generate..: {CEL_ONLY}"
+
+
+# Rules as Kyverno writes them into a policy's status.
+#
+# Its types write some fields though nothing is in them. Source of the fields: upstream
+# api/kyverno/v1.
+
+_DERIVED_PREFIX = "autogen-"
+
+
+def derived_rules(policy: Policy) -> list[Json]:
+    """Return the rules that autogen derived, as a status has them."""
+    every = compute_rules(policy).every
+    return [written_rule(rule.data) for rule in every if rule.name.startswith(_DERIVED_PREFIX)]
+
+
+def written_rule(rule: Mapping[str, Json]) -> Json:
+    """Return a rule with the empty fields that its type always writes."""
+    written = dict(rule)
+    for name in ("match", "exclude"):
+        if rule.get(name) is not None:
+            written[name] = _status_match(rule[name])
+    if rule.get("context"):
+        written["context"] = [_status_entry(one) for one in rule["context"]]
+    if rule.get("verifyImages"):
+        written["verifyImages"] = [{"validate": {}, **one} for one in rule["verifyImages"]]
+    return written
+
+
+def _status_match(block: Mapping[str, Json]) -> Json:
+    filters = {
+        name: [{"resources": {}, **one} for one in block[name]]
+        for name in ("any", "all")
+        if block.get(name)
+    }
+    return {"resources": {}, **block, **filters}
+
+
+def _status_entry(entry: Mapping[str, Json]) -> Json:
+    if entry.get("apiCall") is None:
+        return entry
+    return {**entry, "apiCall": {"urlPath": "", **entry["apiCall"]}}

@@ -6,8 +6,8 @@ from typing import TypeAlias
 from kyvsim.kubernetes.go_text import quote, to_json
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.languages.classic.checks.refusal import RuleCheck, RuleUnderCheck, has, is_set
-from kyvsim.languages.classic.checks.rule_bodies import unsupported_anchor
+from kyvsim.languages.classic.validation.rule_bodies import unsupported_anchor
+from kyvsim.languages.classic.validation.rule_parts import RuleCheck, RuleUnderCheck, has, is_set
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Path
 

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.kubernetes.discovery import NO_KINDS, crd_kinds
 from kyvsim.languages import READERS
-from kyvsim.languages.classic.checks import check_policy
+from kyvsim.languages.classic.validation import check_policy
 from kyvsim.load.policy import load_policies
 from kyvsim.model.source import Document, Location
 

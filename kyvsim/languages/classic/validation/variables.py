@@ -19,7 +19,8 @@ from kyvsim.jmespath.variables import VARIABLE, note_on_cut, remains_of
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.objects import Json, contains_text
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.languages.classic.checks.refusal import (
+from kyvsim.languages.classic.rule_type import REFERENCE
+from kyvsim.languages.classic.validation.rule_parts import (
     RuleUnderCheck,
     has,
     is_query,
@@ -28,7 +29,6 @@ from kyvsim.languages.classic.checks.refusal import (
     rules_under_check,
     texts,
 )
-from kyvsim.languages.classic.rules.shared import REFERENCE
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path

@@ -5,22 +5,21 @@ others are told too. upstream: pkg/validation/policy/validate.go, Validate
 """
 
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable
-from kyvsim.languages.classic.checks import policy_settings as settings
-from kyvsim.languages.classic.checks.conditions import (
+from kyvsim.languages.classic.validation import policy_settings as settings
+from kyvsim.languages.classic.validation.conditions import (
     check_conditions,
     check_context,
     check_image_extractors,
 )
-from kyvsim.languages.classic.checks.match_blocks import (
+from kyvsim.languages.classic.validation.match_blocks import (
     check_empty_match,
     check_kinds_present,
     check_match_blocks,
     check_match_presence,
     check_wildcard_kinds,
 )
-from kyvsim.languages.classic.checks.policy_settings import check_overrides
-from kyvsim.languages.classic.checks.refusal import PolicyCheck, RuleCheck, each_rule
-from kyvsim.languages.classic.checks.rule_bodies import (
+from kyvsim.languages.classic.validation.policy_settings import check_overrides
+from kyvsim.languages.classic.validation.rule_bodies import (
     check_derived_bodies,
     check_forbidden_sections,
     check_json_patch,
@@ -32,7 +31,8 @@ from kyvsim.languages.classic.checks.rule_bodies import (
     check_target_namespaces,
     check_validate,
 )
-from kyvsim.languages.classic.checks.rule_types import (
+from kyvsim.languages.classic.validation.rule_parts import PolicyCheck, RuleCheck, each_rule
+from kyvsim.languages.classic.validation.rule_types import (
     IsClusterWide,
     check_generate_data,
     check_images,
@@ -40,7 +40,7 @@ from kyvsim.languages.classic.checks.rule_types import (
     generate_check,
     unknown_scope_check,
 )
-from kyvsim.languages.classic.checks.variables import (
+from kyvsim.languages.classic.validation.variables import (
     check_elements,
     check_update_variables,
     check_user_variables,

@@ -1,0 +1,408 @@
+"""The fields that ClusterPolicies and Policies refer to, and the values they compare them with."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import ClassVar
+from urllib.parse import unquote
+
+from kyvsim.cel.kubernetes import kubernetes_environment
+from kyvsim.engine.match.criteria import filters
+from kyvsim.engine.pattern.anchors import parse_anchor
+from kyvsim.jmespath import QuerySyntaxError
+from kyvsim.jmespath.parse import Tree, parse
+from kyvsim.jmespath.variables import find_variables
+from kyvsim.kubernetes.discovery import parse_kind_selector
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.languages.classic.pod_security.field_references import mentioned
+from kyvsim.languages.field_references import (
+    IMAGE_PATHS,
+    NOTHING,
+    FieldValues,
+    ReferenceCollector,
+    either,
+    endings,
+    external_values,
+    read_expressions,
+    read_selector,
+)
+from kyvsim.model.policy import About, Filter, Hole, Mention, Policy, PolicyException, Rule, Way
+from kyvsim.model.ports import System
+
+# What queries in JMESPath mention: the fields that they read, the constants beside them.
+
+_WORD = "x"
+_ACCOUNT = frozenset({"serviceAccountName", "serviceAccountNamespace"})
+"""What rules know of who sends a request, where that is a ServiceAccount."""
+_BOOLEAN = frozenset({"comparator", "not_expression"})
+_MOST_WAYS = 64
+"""So many ways of one reading are told apart: lists in lists have twice as many each time."""
+
+
+class _QueryReader:
+    """Reads the queries of one rule; entries of its context and elements of loops have names."""
+
+    def __init__(self, notes: ReferenceCollector) -> None:
+        self.notes = notes
+        self.named: dict[str, FieldValues] = {}
+        """What names stand for that a rule gives."""
+        self._words: dict[str, FieldValues] = {}
+        """What words stand for that are read in place of variables."""
+
+    def text(self, text: str) -> FieldValues:
+        """Read the variables `{{ }}` of a text; a text around them is no value of its own."""
+        found: list[FieldValues] = []
+        text = self._with_words(text, found)
+        return either(found) if found else FieldValues(values=(text,))
+
+    def _with_words(self, text: str, found: list[FieldValues]) -> str:
+        """Return a text with a word in place of each variable, of which `found` gets the reading.
+
+        What stands around a variable inside another one is read with that.
+        """
+        while variables := find_variables(text):
+            for one in variables:
+                reading = self.query(one.expression)
+                found.append(reading)
+                word = _WORD if one is variables[0] else f"{_WORD}{len(found)}"
+                self._words[word] = reading
+                # Between backticks there is JSON.
+                text = text.replace(f"`{one.text}`", f'`"{word}"`').replace(one.text, word)
+        return text
+
+    def query(self, expression: str) -> FieldValues:
+        """Read a query; NOTHING for one that cannot be parsed, as others inside it make it."""
+        return self.query_of(expression, FieldValues(((),)))
+
+    def query_of(self, expression: str, here: FieldValues) -> FieldValues:
+        """Read a query of something that is not all that the rule knows."""
+        try:
+            tree = parse(self._with_words(expression, []))
+        except QuerySyntaxError:
+            return NOTHING
+        return self._read(tree, here)
+
+    def _read(self, tree: Tree, here: FieldValues) -> FieldValues:
+        reader = self._READERS.get(tree["type"])
+        return reader(self, tree, here) if reader else self._every(tree, here)
+
+    def _every(self, tree: Tree, here: FieldValues) -> FieldValues:
+        parts = [self._read(one, here) for one in tree["children"] if one.__class__ is dict]
+        if tree["type"] not in _BOOLEAN:
+            return either(parts)
+        for one in parts:
+            self.notes.read(one)
+        if tree["type"] == "comparator":
+            self.notes.compare(*parts)
+        return NOTHING
+
+    def _field(self, tree: Tree, here: FieldValues) -> FieldValues:
+        name = str(tree["value"])
+        if here.ways == ((),) and name in self.named:
+            return self.named[name]
+        if here.ways == ((),) and name in _ACCOUNT:
+            return FieldValues((("request", name),))
+        return here.below(name)
+
+    def _current(self, _: Tree, here: FieldValues) -> FieldValues:
+        return here
+
+    def _literal(self, tree: Tree, _: FieldValues) -> FieldValues:
+        value = tree["value"]
+        if value.__class__ is str and value in self._words:
+            return self._words[value]
+        if value.__class__ is list:
+            return FieldValues(values=tuple(value))
+        return FieldValues(values=(value,))
+
+    def _chain(self, tree: Tree, here: FieldValues) -> FieldValues:
+        for one in tree["children"]:
+            here = self._read(one, here)
+        return here
+
+    def _index(self, _: Tree, here: FieldValues) -> FieldValues:
+        return here.elements
+
+    def _flatten(self, tree: Tree, here: FieldValues) -> FieldValues:
+        found = self._chain(tree, here)
+        if not found.spread or len(found.ways) > _MOST_WAYS:
+            return found
+        # What is found in each of several elements may be a list itself, or not.
+        both = [found.below(Hole.ELEMENT), found]
+        is_chosen = tree["children"][0]["type"] == "filter_projection"
+        return either(both[::-1] if is_chosen else both)._replace(spread=True)
+
+    def _projection(self, tree: Tree, here: FieldValues) -> FieldValues:
+        left, right = tree["children"]
+        elements = self._read(left, here)
+        # A slice is written as an index already.
+        if not (left["type"] == "index_expression" and left["children"][-1]["type"] == "slice"):
+            elements = elements.elements
+        return self._read(right, elements)._replace(spread=True)
+
+    def _values(self, tree: Tree, here: FieldValues) -> FieldValues:
+        left, right = tree["children"]
+        return self._read(right, self._read(left, here).below(Hole.KEY))._replace(spread=True)
+
+    def _filter(self, tree: Tree, here: FieldValues) -> FieldValues:
+        left, right, test = tree["children"]
+        elements = self._read(left, here).elements
+        self.notes.read(self._read(test, elements))
+        return self._read(right, elements)._replace(spread=True)
+
+    def _call(self, tree: Tree, here: FieldValues) -> FieldValues:
+        plain = [one for one in tree["children"] if one["type"] != "expref"]
+        given = [self._read(one, here) for one in plain]
+        whole = either(map(endings, given) if tree["value"] == "ends_with" else given)
+        self.notes.read(whole)
+        if tree["value"] == "keys":
+            for way in whole.ways:
+                self.notes.read(FieldValues(((*way, Hole.KEY),)))
+        for one in tree["children"]:
+            if one["type"] == "expref":
+                whole = either((whole, self._every(one, whole.elements)))
+        return whole._replace(counts=True) if tree["value"] == "length" else whole
+
+    _READERS: ClassVar[Mapping[str, Callable[["_QueryReader", Tree, FieldValues], FieldValues]]] = (
+        MappingProxyType(
+            {
+                "field": _field,
+                "current": _current,
+                "identity": _current,
+                "literal": _literal,
+                "subexpression": _chain,
+                "index_expression": _chain,
+                "pipe": _chain,
+                "index": _index,
+                "slice": _index,
+                "flatten": _flatten,
+                "projection": _projection,
+                "value_projection": _values,
+                "filter_projection": _filter,
+                "function_expression": _call,
+            }
+        )
+    )
+
+
+_FILTERS = frozenset({"match", "exclude", "name"})
+_PATH = re.compile(r"""["']?path["']?\s*:\s*["']?(/[^"'\s,]*)""")
+"""The paths of a JSON patch that is written as a text."""
+_SELECTED = re.compile(r"([^,=!]+)==?([^,=]+)")
+"""The labels that a call asks for."""
+_EXTERNAL_SOURCES = ("configMap", "apiCall", "imageRegistry", "globalReference")
+
+
+def classic_references(policy: Policy, _: System) -> Iterator[Mention]:
+    """Yield the fields that the rules of a policy refer to."""
+    notes = ReferenceCollector()
+    for rule in policy.rules:
+        for one in (*rule.facts.match, *rule.facts.exclude):
+            _read_filter(one, notes)
+        _RuleReader(rule.data, notes).read()
+    yield from notes.mentions()
+
+
+def exception_references(exception: PolicyException) -> Iterator[Mention]:
+    """Yield the fields that an exception from rules refers to."""
+    notes = ReferenceCollector()
+    for one in filters({"match": exception.match}, "match"):
+        _read_filter(one, notes)
+    _RuleReader({"conditions": exception.conditions or {}}, notes).read()
+    yield from notes.mentions()
+
+
+def _read_filter(one: Filter, notes: ReferenceCollector) -> None:
+    resources = one.resources
+    for kind in map(parse_kind_selector, one.kinds):
+        group, version, name, part = kind
+        notes.note(About.KIND, (), ("/".join((group, version, name, *((part,) if part else ()))),))
+    notes.note(About.OBJECT, ("metadata", "name"), one.names)
+    notes.note(About.OBJECT, ("metadata", "namespace"), resources.get("namespaces") or ())
+    notes.note(About.REQUEST, ("operation",), resources.get("operations") or ())
+    for key, value in (resources.get("annotations") or {}).items():
+        notes.note(About.OBJECT, ("metadata", "annotations", key), (value,))
+    read_selector(resources.get("selector"), About.OBJECT, notes)
+    read_selector(resources.get("namespaceSelector"), About.NAMESPACE, notes)
+    for subject in one.data.get("subjects") or ():
+        field = "groups" if subject.get("kind") == "Group" else "username"
+        notes.note(About.REQUEST, ("userInfo", field), (_user_name(subject),))
+    for field in ("roles", "clusterRoles"):
+        notes.note(About.REQUEST, ("userInfo", field), one.data.get(field) or ())
+
+
+def _user_name(subject: Json) -> str:
+    """Return what a request calls a subject."""
+    name = str(subject.get("name") or "")
+    if subject.get("kind") != "ServiceAccount":
+        return name
+    return f"system:serviceaccount:{subject.get('namespace') or 'default'}:{name}"
+
+
+class _RuleReader:
+    """Reads what a rule, or an exception from rules, says beside its filters."""
+
+    def __init__(self, data: Mapping[str, Json], notes: ReferenceCollector) -> None:
+        self._data = data
+        self._notes = notes
+        self._queries = _QueryReader(notes)
+        self._root = FieldValues((("object",),))
+
+    def read(self) -> None:
+        """Note what the rule mentions besides its filters."""
+        parts = {name: one for name, one in self._data.items() if name not in _FILTERS}
+        self._value(parts)
+
+    def _value(self, value: Json) -> None:
+        if value.__class__ is str:
+            if "{{" in value:
+                self._notes.read(self._queries.text(value))
+        elif value.__class__ is list:
+            for one in value:
+                self._value(one)
+        elif value.__class__ is dict:
+            self._map(value)
+
+    def _map(self, value: Mapping[str, Json]) -> None:
+        if "key" in value and "operator" in value:
+            self._condition(value)
+            return
+        # Entries come first: whatever else stands beside them may name them.
+        for field in sorted(value, key=lambda name: name != "context"):
+            reader = self._FIELDS.get(field)
+            if reader is None:
+                self._value(value[field])
+            else:
+                reader(self, value[field])
+
+    def _condition(self, condition: Mapping[str, Json]) -> None:
+        self._notes.compare(self._side(condition["key"]), self._side(condition.get("value")))
+
+    def _side(self, side: Json) -> FieldValues:
+        if side.__class__ is str:
+            return self._notes.read(self._queries.text(side))
+        if side.__class__ is list:
+            found = either(map(self._side, side))
+            return found._replace(values=(*found.values, side))
+        return FieldValues(values=(side,))
+
+    def _context(self, entries: Json) -> None:
+        for entry in entries or ():
+            self._queries.named[entry.get("name", "")] = self._entry(entry)
+
+    def _entry(self, entry: Mapping[str, Json]) -> FieldValues:
+        asked = next((field for field in _EXTERNAL_SOURCES if entry.get(field)), "")
+        if asked:
+            return self._asked(asked, entry[asked])
+        variable = entry.get("variable") or {}
+        if "value" in variable:
+            # What a query makes of a value leads nowhere in the object.
+            found = self._side(variable["value"])
+            return NOTHING if variable.get("jmesPath") else found
+        return self._notes.read(self._queries.query(variable.get("jmesPath") or ""))
+
+    def _asked(self, source: str, spec: Mapping[str, Json]) -> FieldValues:
+        self._notes.note(About.WORLD, (source,))
+        self._value(spec)
+        found = external_values(source)
+        path = unquote(str(spec.get("urlPath") or ""))
+        for key, value in _SELECTED.findall(path.partition("?labelSelector=")[2]):
+            labels = found.below("items").elements.below("metadata").below("labels")
+            self._notes.hold(labels.below(key), (value,))
+        query = str(spec.get("jmesPath") or "")
+        return self._notes.read(self._queries.query_of(query, found) if query else found)
+
+    def _loops(self, loops: Json) -> None:
+        if loops.__class__ is not list:
+            self._value(loops)
+            return
+        for loop in loops:
+            source = self._queries.query(loop.get("list") or "")
+            self._notes.read(source)
+            before, named = self._root, dict(self._queries.named)
+            element = source.elements
+            self._queries.named.update({"element": element})
+            self._root = element
+            self._value({name: one for name, one in loop.items() if name != "list"})
+            self._root = before
+            self._queries.named.clear()
+            self._queries.named.update(named)
+
+    def _pattern(self, pattern: Json) -> None:
+        for way in self._root.ways:
+            self._node(pattern, way)
+
+    def _patterns(self, patterns: Json) -> None:
+        for one in patterns or ():
+            self._pattern(one)
+
+    def _patch(self, patch: Json) -> None:
+        self._node(patch, ("object",))
+
+    def _node(self, node: Json, way: Way) -> None:
+        """Note a node of a pattern or patch for what stands at a way."""
+        if node.__class__ is dict:
+            for text, inner in node.items():
+                anchor = parse_anchor(text)
+                key = anchor.key if anchor else text
+                self._node(inner, (*way, Hole.KEY if has_wildcard(key) else key))
+                if has_wildcard(key):
+                    self._node(inner, (*way, key.replace("*", "x").replace("?", "x")))
+        elif node.__class__ is list:
+            for one in node:
+                self._node(one, (*way, Hole.ELEMENT))
+        else:
+            place = FieldValues((way,))
+            self._notes.read(place)
+            self._notes.compare(place, self._side(node))
+
+    def _json_patch(self, patch: Json) -> None:
+        text = patch if patch.__class__ is str else json.dumps(patch)
+        for path in _PATH.findall(text):
+            steps = [_patch_step(one) for one in path.split("/")[1:]]
+            self._notes.read(FieldValues((("object", *steps),)))
+        self._value(patch)
+
+    def _cel(self, cel: Json) -> None:
+        read_expressions(cel, kubernetes_environment(params=True), self._notes)
+
+    def _pod_security(self, block: Json) -> None:
+        for way, values in mentioned(block):
+            self._notes.note(About.OBJECT, way, values)
+
+    def _images(self, references: Json) -> None:
+        self._notes.note(About.WORLD, ("images",))
+        for way in IMAGE_PATHS:
+            self._notes.note(About.OBJECT, way, references or ())
+
+    _FIELDS: ClassVar[Mapping[str, Callable[["_RuleReader", Json], None]]] = MappingProxyType(
+        {
+            "context": _context,
+            "foreach": _loops,
+            "pattern": _pattern,
+            "anyPattern": _patterns,
+            "patchStrategicMerge": _patch,
+            "patchesJson6902": _json_patch,
+            "cel": _cel,
+            "podSecurity": _pod_security,
+            "imageReferences": _images,
+            "skipImageReferences": _images,
+        }
+    )
+
+
+def _patch_step(text: str) -> str | Hole:
+    is_index = text == "-" or text.isdecimal() or "{{" in text
+    return Hole.ELEMENT if is_index else text.replace("~1", "/").replace("~0", "~")
+
+
+# What expressions of rules read, as far as their texts tell.
+
+_OWN_NAME = re.compile(r"\{\{[^}]*request\.(object\.metadata\.name|name)\b")
+
+
+def reads_own_name(rule: Rule) -> bool:
+    """Return whether a mutate rule reads the name of its trigger."""
+    return bool(_OWN_NAME.search(json.dumps(rule.data.get("mutate"))))

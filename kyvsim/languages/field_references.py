@@ -1,0 +1,394 @@
+"""Collects the fields that policies refer to, and the values that they compare them with."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple
+
+from kyvsim.cel.environment import Environment
+from kyvsim.cel.kubernetes import kubernetes_environment
+from kyvsim.cel.kyverno.environments import kyverno_environment
+from kyvsim.cel.macros import OR_VALUE
+from kyvsim.cel.nodes import Bind, Call, Ident, ListLiteral, Literal, Loop, Node, Select, children
+from kyvsim.cel.parser import ExpressionSyntaxError, parse
+from kyvsim.kubernetes.discovery import guessed_kind, kind_of_plural
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.policy import About, Hole, Mention, Policy, Way
+from kyvsim.model.ports import System
+
+_ROOTS: Mapping[str, About] = MappingProxyType(
+    {
+        "object": About.OBJECT,
+        "oldObject": About.OLD_OBJECT,
+        "target": About.OBJECT,
+        "request": About.REQUEST,
+        "namespaceObject": About.NAMESPACE,
+        "world": About.WORLD,
+    }
+)
+
+
+IMAGE_PATHS: tuple[Way, ...] = tuple(
+    ("spec", name, Hole.ELEMENT, "image")
+    for name in ("containers", "initContainers", "ephemeralContainers")
+)
+"""Where Pods name images."""
+
+
+class FieldValues(NamedTuple):
+    """What a part of an expression may come to: what stands at some ways, or one of some values.
+
+    Ways begin with the name of a variable.
+    """
+
+    ways: tuple[Way, ...] = ()
+    values: tuple[Json, ...] = ()
+    spread: bool = False
+    """Whether it is a list of all that stands at the ways, rather than one of them."""
+    counts: bool = False
+    """Whether it is how much there is of that."""
+
+    @property
+    def elements(self) -> "FieldValues":
+        """What an element is, where this is a list."""
+        return self._replace(spread=False) if self.spread else self.below(Hole.ELEMENT)
+
+    def below(self, step: str | Hole) -> "FieldValues":
+        """Return what stands one step further in."""
+        return FieldValues(tuple((*way, step) for way in self.ways))
+
+
+NOTHING = FieldValues()
+
+
+def external_values(source: str) -> FieldValues:
+    """Return what comes from outside of a request: `source` says how it is asked for."""
+    return FieldValues((("world", source),))
+
+
+def either(readings: Iterable[FieldValues]) -> FieldValues:
+    """Return what is one of several readings."""
+    some = tuple(readings)
+    return FieldValues(
+        tuple(dict.fromkeys(way for one in some for way in one.ways)),
+        tuple(value for one in some for value in one.values),
+        counts=any(one.counts for one in some),
+    )
+
+
+class ReferenceCollector:
+    """Keeps the ways that were read and the values that were held against them."""
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[About, Way], dict[str, Json]] = {}
+        self._sizes: dict[tuple[About, Way], dict[int, None]] = {}
+        self._alike: list[tuple[Way, Way]] = []
+        """Ways that are held against each other: what is written for one is for the other, too."""
+
+    def note(self, about: About, way: Way, values: Iterable[Json] = ()) -> None:
+        """Take a place and values for it."""
+        known = self._values.setdefault((about, way), {})
+        for value in values:
+            known.setdefault(json.dumps(value, default=str), value)
+
+    def read(self, reading: FieldValues) -> FieldValues:
+        """Take the ways of a reading, with its own values; return it."""
+        self.hold(reading, reading.values)
+        return reading
+
+    def hold(self, reading: FieldValues, values: Iterable[Json]) -> None:
+        """Take values that are held against what a reading comes to."""
+        held = tuple(values)
+        for way in reading.ways:
+            place = _subject_of(way)
+            if place is None:
+                continue
+            self.note(*place, () if reading.counts else held)
+            if reading.counts:
+                self._sizes.setdefault(place, {}).update(dict.fromkeys(_whole(held)))
+
+    def compare(self, one: FieldValues, other: FieldValues) -> None:
+        """Take two readings that are held against each other."""
+        self.hold(one, other.values)
+        self.hold(other, one.values)
+        if one.counts or other.counts:
+            return
+        self._alike += ((first, second) for first in one.ways for second in other.ways)
+
+    def mentions(self) -> Iterator[Mention]:
+        """Yield what was taken, in that order; ways that only lead on to others need no mention."""
+        for one, other in self._alike:
+            self._share(one, other)
+        inner = {(about, way[:end]) for about, way in self._values for end in range(len(way))}
+        for (about, way), values in self._values.items():
+            sizes = tuple(self._sizes.get((about, way), ()))
+            if values or sizes or (about, way) not in inner:
+                yield Mention(about, way, tuple(values.values()), sizes)
+
+    def _share(self, one: Way, other: Way) -> None:
+        places = [place for place in map(_subject_of, (one, other)) if place in self._values]
+        if len(places) == 2:
+            whole = {**self._values[places[0]], **self._values[places[1]]}
+            self._values.update(dict.fromkeys(places, whole))
+
+
+def endings(reading: FieldValues) -> FieldValues:
+    """Return a reading with patterns of texts that end so in place of its texts."""
+    return reading._replace(
+        values=tuple(f"*{one}" if isinstance(one, str) else one for one in reading.values)
+    )
+
+
+def _whole(values: Iterable[Json]) -> Iterator[int]:
+    """Yield the whole numbers among values."""
+    return (int(one) for one in values if one.__class__ in {int, float} and one == int(one))
+
+
+def _subject_of(way: Way) -> tuple[About, Way] | None:
+    """Return what a way is about; None for one that starts at no part of a request."""
+    if not way:
+        return None
+    root, *rest = way
+    if root == "request" and rest[:1] in (["object"], ["oldObject"]):
+        root, *rest = rest
+    about = _ROOTS.get(root) if isinstance(root, str) else None
+    return None if about is None else (about, tuple(rest))
+
+
+# What `matchConstraints` mention: kinds, operations, names, labels.
+
+
+def read_constraints(written: Json, notes: ReferenceCollector) -> None:
+    """Note what the constraints of a policy name."""
+    constraints = written or {}
+    for field in ("resourceRules", "excludeResourceRules"):
+        for rule in constraints.get(field) or ():
+            notes.note(About.KIND, (), _constraint_kinds(rule))
+            notes.note(About.REQUEST, ("operation",), rule.get("operations") or ())
+            if rule.get("resourceNames"):
+                notes.note(About.OBJECT, ("metadata", "name"), rule["resourceNames"])
+    read_selector(constraints.get("objectSelector"), About.OBJECT, notes)
+    read_selector(constraints.get("namespaceSelector"), About.NAMESPACE, notes)
+
+
+def read_selector(selector: Json, about: About, notes: ReferenceCollector) -> None:
+    """Note the labels that a selector asks for."""
+    if selector.__class__ is not dict:
+        return
+    for key, value in (selector.get("matchLabels") or {}).items():
+        notes.note(about, ("metadata", "labels", key), (value,))
+    for one in selector.get("matchExpressions") or ():
+        notes.note(about, ("metadata", "labels", one["key"]), one.get("values") or ())
+
+
+def _constraint_kinds(rule: Json) -> Iterator[str]:
+    groups = rule.get("apiGroups") or ("*",)
+    for resource in rule.get("resources") or ("*",):
+        name, _, part = resource.partition("/")
+        # What one of the groups is known to have is in no other.
+        known = {one: kind for one in groups if (kind := kind_of_plural(one, name))}
+        for group in known or groups:
+            kind = "*" if name == "*" else known.get(group) or guessed_kind(name)
+            for version in rule.get("apiVersions") or ("*",):
+                yield "/".join((group, version, kind, *((part,) if part else ())))
+
+
+# What expressions in CEL mention: the fields that they select, the constants beside them.
+
+_INDEX = frozenset({"_[_]", "_[?_]"})
+_COMPARING = frozenset({"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"})
+_LOGICAL = frozenset({"_&&_", "_||_", "!_"})
+_LEFT_OUT = frozenset({"messageExpression", "valueExpression"})
+"""Fields whose expressions decide nothing."""
+_OUTSIDE = frozenset({"resource", "http", "globalContext", "image", "images", "params"})
+"""Variables that ask for more than a request."""
+_ASKED = frozenset({"resource", "http", "globalContext", "image"})
+"""Those that are asked by calls."""
+_JSON = (str, int, float, bool, type(None))
+
+
+def read_expressions(data: Json, env: Environment, notes: ReferenceCollector) -> None:
+    """Note what the expressions of a policy mention; its variables are followed."""
+    variables: dict[str, FieldValues] = {}
+    for name, text in _expression_texts(data):
+        try:
+            found = _ExpressionReader(notes, variables).read(parse(text, env.macros))
+        except (ExpressionSyntaxError, RecursionError):
+            continue
+        notes.read(found)
+        if name:
+            variables[name] = found
+
+
+def _expression_texts(value: Json, inside: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the expressions: those of variables first, with their names, others in order."""
+    if value.__class__ is list:
+        for one in value:
+            yield from _expression_texts(one, inside)
+    elif value.__class__ is dict:
+        for field in sorted(value, key=lambda name: name != "variables"):
+            one = value[field]
+            if field == "expression" and one.__class__ is str:
+                yield str(value.get("name") or "") if inside == "variables" else "", one
+            elif field not in _LEFT_OUT:
+                yield from _expression_texts(one, field)
+
+
+class _ExpressionReader:
+    """Reads the tree of one expression."""
+
+    def __init__(self, notes: ReferenceCollector, variables: Mapping[str, FieldValues]) -> None:
+        self._notes = notes
+        self._variables = variables
+        self._bound: dict[str, FieldValues] = {}
+
+    def read(self, node: Node) -> FieldValues:
+        """Return what a node may come to."""
+        reader = self._READERS.get(node.__class__)
+        return reader(self, node) if reader else self._every(node)
+
+    def _every(self, node: Node) -> FieldValues:
+        return either([self._notes.read(self.read(one)) for one in children(node)])
+
+    def _literal(self, node: Literal) -> FieldValues:
+        value = node.value
+        return FieldValues(values=(value,)) if isinstance(value, _JSON) else NOTHING
+
+    def _ident(self, node: Ident) -> FieldValues:
+        if node.name in self._bound:
+            return self._bound[node.name]
+        if node.name in _OUTSIDE:
+            self._notes.note(About.WORLD, (node.name,))
+        return FieldValues(((node.name,),))
+
+    def _select(self, node: Select) -> FieldValues:
+        operand = node.operand
+        if isinstance(operand, Ident) and operand.name == "variables":
+            return self._variables.get(node.field, NOTHING)
+        found = self.read(operand).below(node.field)
+        if node.test:
+            self._notes.read(found)
+            return NOTHING
+        return found
+
+    def _call(self, node: Call) -> FieldValues:
+        name, parts = node.function, node.arguments
+        if isinstance(node.target, Ident) and node.target.name in _ASKED:
+            return self._looked_up(node.target.name, node)
+        if name in _INDEX:
+            return self._index(parts[0], parts[1])
+        if name == "_?_:_":
+            self._notes.read(self.read(parts[0]))
+            return either(map(self.read, parts[1:]))
+        if name == "@in":
+            return self._membership(parts[0], parts[1])
+        if name == OR_VALUE:
+            return either(map(self.read, parts))
+        if name in {"_+_", "replace"}:
+            # What texts are put together of, or rewritten with, is nothing to compare with.
+            return self._every(node)._replace(values=())
+        every = [self.read(one) for one in children(node)]
+        if name in _COMPARING and len(every) == 2:
+            for one in every:
+                self._notes.read(one)
+            self._notes.compare(*every)
+            return NOTHING
+        whole = self._notes.read(either(map(_MEANT.get(name, _as_it_is), every)))
+        # A logical operator gives true or false; whatever else is called may hand something on.
+        return NOTHING if name in _LOGICAL else whole._replace(counts=name == "size")
+
+    def _looked_up(self, source: str, node: Node) -> FieldValues:
+        self._every(node)
+        return external_values(source)
+
+    def _index(self, operand: Node, key: Node) -> FieldValues:
+        found = self.read(operand)
+        if isinstance(key, Literal) and isinstance(key.value, str):
+            return found.below(key.value)
+        self._notes.read(self.read(key))
+        if isinstance(key, Literal):
+            return found.below(Hole.ELEMENT)
+        return either((found.below(Hole.ELEMENT), found.below(Hole.KEY)))
+
+    def _membership(self, value: Node, among: Node) -> FieldValues:
+        """Read `value in among`: among are the elements of a list, or the keys of a map."""
+        one, some = self.read(value), self.read(among)
+        self._notes.compare(one, some)
+        self._notes.hold(some.elements, one.values)
+        for key in one.values:
+            if isinstance(key, str):
+                self._notes.read(some.below(key))
+        return NOTHING
+
+    def _loop(self, node: Loop) -> FieldValues:
+        source = self.read(node.source)
+        self._notes.read(source)
+        element = source.elements
+        before = dict(self._bound)
+        self._bound[node.variables[-1]] = element._replace(values=source.values)
+        if len(node.variables) == 2:
+            # The index or key leads nowhere; values may be a map's.
+            self._bound[node.variables[0]] = NOTHING
+            self._bound[node.variables[1]] = either((element, source.below(Hole.KEY)))
+        read = [self._notes.read(self.read(one)) for one in (node.test, node.result) if one]
+        self._bound = before
+        return source if node.result is None else read[-1]._replace(spread=True)
+
+    def _bind(self, node: Bind) -> FieldValues:
+        before = dict(self._bound)
+        self._bound[node.variable] = self.read(node.value)
+        found = self.read(node.body)
+        self._bound = before
+        return found
+
+    def _list(self, node: ListLiteral) -> FieldValues:
+        return either(map(self.read, node.elements))
+
+    _READERS: ClassVar[Mapping[type, Callable[..., FieldValues]]] = MappingProxyType(
+        {
+            Literal: _literal,
+            Ident: _ident,
+            Select: _select,
+            Call: _call,
+            Loop: _loop,
+            Bind: _bind,
+            ListLiteral: _list,
+        }
+    )
+
+
+def _beginnings(reading: FieldValues) -> FieldValues:
+    """Return a reading without the beginnings of lists and maps in JSON: these are no texts."""
+    return reading._replace(values=tuple(one for one in reading.values if one not in {"[", "{"}))
+
+
+def _as_it_is(reading: FieldValues) -> FieldValues:
+    return reading
+
+
+_MEANT: Mapping[str, Callable[[FieldValues], FieldValues]] = MappingProxyType(
+    {"startsWith": _beginnings, "endsWith": endings}
+)
+"""What the texts given to some functions say of the texts that they are asked for."""
+
+
+def cel_references(policy: Policy, system: System) -> Iterator[Mention]:
+    """Yield the fields that a policy of Kyverno's CEL kinds refers to."""
+    notes = ReferenceCollector()
+    read_constraints(policy.spec.get("matchConstraints"), notes)
+    for one in policy.spec.get("matchImageReferences") or ():
+        notes.note(About.WORLD, ("images",))
+        for way in IMAGE_PATHS:
+            notes.note(About.OBJECT, way, (one["glob"],) if one.get("glob") else ())
+    read_expressions(
+        policy.spec, kyverno_environment(policy.kind, system.clock, system.entropy), notes
+    )
+    yield from notes.mentions()
+
+
+def native_references(policy: Policy, _: System) -> Iterator[Mention]:
+    """Yield the fields that an admission policy of Kubernetes refers to."""
+    notes = ReferenceCollector()
+    read_constraints(policy.spec.get("matchConstraints"), notes)
+    read_expressions(policy.spec, kubernetes_environment(params=True, mutates=True), notes)
+    yield from notes.mentions()

@@ -1,0 +1,133 @@
+"""Tracing of CEL expressions and constraints: for `explain`, and for the coverage of tests."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from kyvsim.cel import Program
+from kyvsim.cel.loops import Run
+from kyvsim.cel.nodes import Call, Loop, Node, Select
+from kyvsim.cel.unparse import object_path, start_of, written
+from kyvsim.cel.values import plain, show_value
+from kyvsim.engine.match import MatchFacts, Predicate
+from kyvsim.engine.match.block import followed_block, kind_text
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.explanation import Step, StepKind, Value
+from kyvsim.model.probe import LONGEST_FOLLOWED, PointKind, Probe, following
+from kyvsim.model.source import Path
+
+# Expressions in CEL, for `explain`.
+
+_JSON = (str, int, float, bool, list, dict, type(None))
+_OWN = "expression"
+
+
+def traced_program(program: Program, probe: Probe) -> Program:
+    """Return a program that tells what it and its parts came to, apart from names and literals."""
+
+    def hear(node: Node, run: Run) -> Run:
+        if not isinstance(node, Call | Loop | Select):
+            return run
+        path = object_path(node)
+        asked = Step(StepKind.EXPRESSION, text=written(node), path=path, rooted=path is not None)
+        start = start_of(node, program.text)
+        return following(
+            probe, run, asked, _with_value, where=lambda: probe.locate_in(program.text, start)
+        )
+
+    heard = program.heard(hear) if len(program.text) <= LONGEST_FOLLOWED else program
+    name, kind = _expression_name(probe)
+    asked = Step(kind, name, program.text.strip())
+    return heard._replace(run=following(probe, heard.run, asked, _with_value))
+
+
+def _expression_name(probe: Probe) -> tuple[str, StepKind]:
+    """Return what an expression is called by its place, and whether it is a variable's."""
+    inside = probe.place.inside if probe.place else ()
+    kind = StepKind.VARIABLE if "variables" in inside else StepKind.EXPRESSION
+    outer, last = inside[:-1], inside[-1:] or ("",)
+    shown = ""
+    for step in (*outer, *(() if last == (_OWN,) else last)):
+        shown += f"[{step}]" if isinstance(step, int) else f".{step}" if shown else step
+    return shown, kind
+
+
+def _with_value(step: Step, found: Any, _: list[Any]) -> Step:
+    answer = found if isinstance(found, bool) else None
+    return step._replace(answer=answer, found=Value(_shown_value(found)))
+
+
+def _shown_value(found: Any) -> Any:
+    """Return a value as it can be shown: what is not JSON as a text."""
+    value = plain(found)
+    return value if isinstance(value, _JSON) else show_value(value)
+
+
+# Expressions in CEL, for coverage.
+
+
+def with_coverage(program: Program, probe: Probe, *, decides: bool = True) -> Program:
+    """Return a program that tells its outcomes; the program itself if nobody listens.
+
+    One that decides is true or false; of others it counts that they were evaluated.
+    """
+    if probe.follower is not None:
+        program = traced_program(program, probe)
+    if decides:
+        seen = probe.point(PointKind.CONDITION, "true", "false")
+    else:
+        seen = probe.point(PointKind.EXPRESSION, "evaluated")
+    if seen is None:
+        return program
+    run = program.run
+
+    def told(frame: list[Any]) -> Any:
+        found = run(frame)
+        seen(0 if found is True or not decides else 1)
+        return found
+
+    return program._replace(run=told)
+
+
+# Constraints of policies in CEL, for `explain`.
+
+
+def traced_constraints(matches: Predicate, probe: Probe) -> Predicate:
+    """Return whole constraints as ones that tell whether they matched."""
+    return followed_block(matches, StepKind.MATCH.value, probe)
+
+
+def traced_parts(
+    parts: list[tuple[str, Predicate]], written: Mapping[str, Json], probe: Probe
+) -> list[tuple[str, Predicate]]:
+    """Return parts of constraints, or of one of their rules, as ones that tell."""
+    return [(name, _traced_part(name, test, written, probe)) for name, test in parts]
+
+
+def _traced_part(
+    name: str, test: Predicate, written: Mapping[str, Json], probe: Probe
+) -> Predicate:
+    look, path = _CRITERIA.get(name, (None, None))
+    wanted = None if look is None else Value(written.get(name))
+    asked = Step(StepKind.CRITERION, name, wanted=wanted, path=path, rooted=path is not None)
+
+    def tell(step: Step, found: bool, facts: MatchFacts) -> Step:
+        return step._replace(answer=found, found=Value(look(facts)) if look else None)
+
+    return following(probe.at(name), test, asked, tell)
+
+
+_CRITERIA: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = MappingProxyType(
+    {
+        "apiGroups": (lambda facts: facts.group, ("apiVersion",)),
+        "apiVersions": (lambda facts: facts.version, ("apiVersion",)),
+        "resources": (kind_text, ("kind",)),
+        "operations": (lambda facts: facts.operation, None),
+        "scope": (lambda facts: facts.namespace, ("metadata", "namespace")),
+        "resourceNames": (lambda facts: facts.name, ("metadata", "name")),
+        "namespaceSelector": (lambda facts: dict(facts.namespace_labels), None),
+        "objectSelector": (lambda facts: dict(facts.labels), ("metadata", "labels")),
+        "namespace of the policy": (lambda facts: facts.namespace, ("metadata", "namespace")),
+    }
+)
+"""What each part looks at, and where that stands in the object, if it does."""
