@@ -31,7 +31,6 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Refusal
 from kyvsim.model.policy import Policy, Schedule
 from kyvsim.model.ports import Clock, ClusterView, to_follow
-from kyvsim.model.probe import Follower
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import (
     EngineResponse,
@@ -43,6 +42,7 @@ from kyvsim.model.result import (
     Stage,
 )
 from kyvsim.model.source import Document, Path
+from kyvsim.model.tracing import Tracer
 from kyvsim.report.course import Course
 from kyvsim.report.known_failures import Met, stale_remarks, telling_apart
 from kyvsim.report.reasons import Reason
@@ -193,11 +193,9 @@ class Compiled(NamedTuple):
     clock: Clock
 
 
-def compiled_for(
-    inputs: ApplyInputs, read: ReadInputs, follower: Follower | None = None
-) -> Compiled:
+def compiled_for(inputs: ApplyInputs, read: ReadInputs, tracer: Tracer | None = None) -> Compiled:
     """Return what is read of policies, compiled; who follows is told each step of their rules."""
-    options = _options(inputs, read)._replace(follower=follower)
+    options = _options(inputs, read)._replace(tracer=tracer)
     policies, refused = compile_policies(read.policies, options)
     return Compiled(policies, refused, options.system.clock)
 

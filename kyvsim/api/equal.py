@@ -15,8 +15,8 @@ from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.evidence import Answer, Evidence, Limit, SideReached
 from kyvsim.model.policy import Binding, Policy
-from kyvsim.model.probe import Ratio
 from kyvsim.model.source import Document
+from kyvsim.model.tracing import Ratio
 
 
 class EqualInputs(NamedTuple):

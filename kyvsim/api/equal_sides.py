@@ -79,7 +79,7 @@ class Ground(NamedTuple):
 
     def _followed(self, policies: tuple[Policy, ...]) -> Side:
         marks, tally = Marks(), Tally()
-        options = self.options._replace(listener=tally.listen, follower=marks)
+        options = self.options._replace(coverage_sink=tally.listen, tracer=marks)
         compiled = compile_policies(policies, options)[0]
         asks = bool(self.space(policies).asked)
         return Side(compiled, self.surroundings, marks, tally, asks=asks)
@@ -131,7 +131,7 @@ def _role_places(policy: Policy, options: CompileOptions) -> Iterator[str]:
 def why(policies: tuple[Policy, ...], ground: Ground) -> Why:
     """Return what says what decided in a case: the policies compiled once more, to be followed."""
     recorder = Recorder()
-    compiled = compile_policies(policies, ground.options._replace(follower=recorder))[0]
+    compiled = compile_policies(policies, ground.options._replace(tracer=recorder))[0]
     side = Side(compiled, ground.surroundings)
 
     def decided(case: Case) -> tuple[str, Location | None]:

@@ -18,11 +18,11 @@ from kyvsim.engine.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.model.diagnostic import Diagnostic, likely
 from kyvsim.model.explanation import (
-    FollowedRule,
     ObjectExplanation,
     RuleExplanation,
     Step,
     StepKind,
+    TracedRule,
     Value,
 )
 from kyvsim.model.policy import Policy, Rule
@@ -104,7 +104,7 @@ def _explained(
 
 
 def explanation_of(
-    response: EngineResponse, told: tuple[FollowedRule, ...], policies: PolicySet
+    response: EngineResponse, told: tuple[TracedRule, ...], policies: PolicySet
 ) -> ObjectExplanation:
     """Return how policies came to a response, of what they told while they were evaluated."""
     rules = (*explained_rules(told, response), *_never_asked(told, response, policies))
@@ -112,7 +112,7 @@ def explanation_of(
 
 
 def _never_asked(
-    told: tuple[FollowedRule, ...], response: EngineResponse, policies: PolicySet
+    told: tuple[TracedRule, ...], response: EngineResponse, policies: PolicySet
 ) -> Iterator[RuleExplanation]:
     """Yield the rules that no stage came to, and why; once for all forms of what is written."""
     kind = text_field(response.trigger, "kind")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kyvsim.model.explanation import FollowedRule, RuleExplanation, RuleRun, Step, StepKind
+from kyvsim.model.explanation import RuleExplanation, RuleRun, Step, StepKind, TracedRule
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import EngineResponse, RuleResult, Stage
 
@@ -74,19 +74,19 @@ class Recorder:
         place = self._open[0] if step.kind is StepKind.CONTEXT else self._open[-1]
         place[1].append(whole)
 
-    def taken(self) -> tuple[FollowedRule, ...]:
+    def taken(self) -> tuple[TracedRule, ...]:
         """Return what was told since it was last taken."""
-        found = tuple(FollowedRule(run, tuple(steps)) for run, steps in self._told)
+        found = tuple(TracedRule(run, tuple(steps)) for run, steps in self._told)
         self._told.clear()
         self._open.clear()
         return found
 
 
 def explained_rules(
-    told: tuple[FollowedRule, ...], response: EngineResponse
+    told: tuple[TracedRule, ...], response: EngineResponse
 ) -> Iterator[RuleExplanation]:
     """Yield the rules that were evaluated; a second time was about the object before."""
-    turns: dict[tuple[Rule, Stage], list[FollowedRule]] = {}
+    turns: dict[tuple[Rule, Stage], list[TracedRule]] = {}
     for one in told:
         turns.setdefault((one.run.rule, one.run.stage), []).append(one)
     for (run, steps), *again in turns.values():

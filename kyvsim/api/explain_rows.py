@@ -37,7 +37,7 @@ def compile_explain(
     Of a rule that failed the body alone is asked: it applied, or it had not failed.
     """
     recorder = Recorder()
-    followed = options._replace(listener=None, follower=recorder)
+    followed = options._replace(coverage_sink=None, tracer=recorder)
     known: dict[tuple[Policy, Path | None, bool], list[tuple[Rule | None, PolicySet]]] = {}
     ask = _compile_ask(world, payloads)
 

@@ -9,7 +9,7 @@ from kyvsim.api.explain_record import Recorder
 from kyvsim.engine.compile import PolicySet, index_policies
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.diagnostic import likely
-from kyvsim.model.explanation import FollowedRule, StepKind
+from kyvsim.model.explanation import StepKind, TracedRule
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import EngineResponse, Stage
 from kyvsim.model.scenario import Scenario
@@ -90,9 +90,9 @@ def _inquiry(asked: Asked, written: _Written) -> Inquiry:
     )
 
 
-def _once(told: Iterable[FollowedRule]) -> tuple[FollowedRule, ...]:
+def _once(told: Iterable[TracedRule]) -> tuple[TracedRule, ...]:
     """Return each rule once: it may be asked again as webhooks are, and passed by in the end."""
-    found: dict[tuple[Rule, Stage], FollowedRule] = {}
+    found: dict[tuple[Rule, Stage], TracedRule] = {}
     for one in told:
         first = found.setdefault((one.run.rule, one.run.stage), one)
         if first is not one and all(step.kind is StepKind.UNASKED for step in one.steps):

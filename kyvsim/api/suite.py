@@ -17,9 +17,9 @@ from kyvsim.load.files import stamp
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.suite_manifest import find_manifests, read_manifests, what_is_there
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, without_left_out
-from kyvsim.model.probe import Coverage
 from kyvsim.model.source import Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.model.tracing import Coverage
 from kyvsim.suite.check import check_rows
 from kyvsim.suite.coverage import Recorder, together
 from kyvsim.suite.run import Begin, observe

@@ -39,10 +39,10 @@ from kyvsim.load.values import (
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.policy import Binding, Exceptions, Policy, Rule
-from kyvsim.model.probe import Listener
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document, Location, Stamp
 from kyvsim.model.suite import ExpectedRow, Manifest
+from kyvsim.model.tracing import CoverageSink
 from kyvsim.model.values import NO_MOCKS, Mocks, Values
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, lost_namespaces, without_duplicates
@@ -108,7 +108,7 @@ class _Reader:
 def read_test(
     manifest: Manifest,
     rows: tuple[ExpectedRow, ...],
-    listener: Listener | None = None,
+    coverage_sink: CoverageSink | None = None,
     walking: Walking = USUAL,
     *,
     stamped: bool = False,
@@ -134,7 +134,7 @@ def read_test(
     targets, params = (_as_written(names, reader) for names in (manifest.targets, manifest.params))
     context = reader.keep(read_context_file(reader.path(manifest.context)))
     options = _options(exceptions, (*definitions, *objects), params, bindings)
-    options = options._replace(listener=listener)
+    options = options._replace(coverage_sink=coverage_sink)
     compiled, problems = compile_policies(policies, options)
     reader.said += problems
     suite = SuiteInputs(

@@ -19,8 +19,8 @@ from kyvsim.cli.parameters import (
 from kyvsim.cli.percent import percent_option
 from kyvsim.cli.report_files import chosen_files, write_reports
 from kyvsim.cli.streams import say
-from kyvsim.model.probe import Coverage
 from kyvsim.model.suite import SuiteOutcome
+from kyvsim.model.tracing import Coverage
 from kyvsim.report.coverage_text import percent_text
 from kyvsim.report.formats import COVERAGE_FORMATS
 from kyvsim.report.suite_rows import reaches_enough

@@ -13,8 +13,8 @@ from kyvsim.equivalence.shrink import shrunk
 from kyvsim.equivalence.side import Effect
 from kyvsim.kubernetes.objects import Json, metadata, object_key
 from kyvsim.model.evidence import Doing, Example, Missing
-from kyvsim.model.probe import Point, PointKind
 from kyvsim.model.request import Operation
+from kyvsim.model.tracing import Point, PointKind
 
 _STATUSES: Mapping[str, str] = MappingProxyType(
     {"passed": "pass", "failed": "fail", "applied": "pass"}

@@ -17,9 +17,9 @@ from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.evidence import Said
 from kyvsim.model.explanation import RuleRun, Step, StepKind
-from kyvsim.model.probe import Point
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.tracing import Point
 from kyvsim.simulator.kyverno.denial import enforces
 from kyvsim.suite.coverage import Tally
 

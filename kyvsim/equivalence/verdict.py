@@ -12,9 +12,9 @@ from kyvsim.equivalence.side import Effect, Side
 from kyvsim.equivalence.space import Space
 from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.model.evidence import Account, Answer, Counterexample, Evidence, Limit, SideReached
-from kyvsim.model.probe import Point, PointKind, Ratio
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.source import Location
+from kyvsim.model.tracing import Point, PointKind, Ratio
 
 Why = Callable[[Case], tuple[str, Location | None]]
 """Says what decided in a case, and where that stands."""

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.match import KindIndexEntry, MatchFacts, Predicate
-from kyvsim.engine.match.block import followed_filter
+from kyvsim.engine.match.block import traced_filter
 from kyvsim.kubernetes.discovery import NO_KINDS, KindTable, is_namespaced, kind_of_plural, plural
 from kyvsim.kubernetes.labels import compile_selector, selector_fault
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.tracing import traced_constraints, traced_parts
-from kyvsim.model.probe import NO_PROBE, Probe
+from kyvsim.model.tracing import NO_TRACE, TraceContext
 
 _Parts: TypeAlias = list[tuple[str, Predicate]]
 """What constraints or one of their rules ask for, by the fields that say it."""
@@ -35,7 +35,7 @@ def compile_constraints(
     kinds: KindTable = NO_KINDS,
     *,
     everything: bool = False,
-    probe: Probe = NO_PROBE,
+    trace: TraceContext = NO_TRACE,
 ) -> Constraints:
     """Return the constraints of a policy; where there are none they match nothing, or `everything`.
 
@@ -47,11 +47,11 @@ def compile_constraints(
     that of the constraints.
     """
     if written is None and not everything:
-        return Constraints(_followed(lambda _: False, probe), frozenset())
+        return Constraints(_followed(lambda _: False, trace), frozenset())
     written = written or {}
     rules, excluded = (
         [
-            _compile_rule(one, kinds, probe.at(field, index))
+            _compile_rule(one, kinds, trace.at(field, index))
             for index, one in enumerate(written.get(field) or ())
         ]
         for field in ("resourceRules", "excludeResourceRules")
@@ -72,22 +72,22 @@ def compile_constraints(
     if rules:
         only = rules[0] if len(rules) == 1 else lambda facts: any(rule(facts) for rule in rules)
         parts.append(("resourceRules", only))
-    matches = _followed(_all_hold(parts, written, probe), probe)
+    matches = _followed(_all_hold(parts, written, trace), trace)
     fault = namespace_fault or object_fault
     return Constraints(matches, _kinds(written.get("resourceRules") or (), kinds), fault)
 
 
-def _followed(matches: Predicate, probe: Probe) -> Predicate:
-    if probe.follower is None:
+def _followed(matches: Predicate, trace: TraceContext) -> Predicate:
+    if trace.tracer is None:
         return matches
 
-    return traced_constraints(matches, probe)
+    return traced_constraints(matches, trace)
 
 
-def _all_hold(parts: _Parts, written: Mapping[str, Json], probe: Probe) -> Predicate:
+def _all_hold(parts: _Parts, written: Mapping[str, Json], trace: TraceContext) -> Predicate:
     """Return whether all parts hold, asked in this order."""
-    if probe.follower is not None:
-        parts = traced_parts(parts, written, probe)
+    if trace.tracer is not None:
+        parts = traced_parts(parts, written, trace)
     tests = tuple(test for _, test in parts)
     if len(tests) == 1:
         return tests[0]
@@ -141,7 +141,7 @@ def _fits_namespace(facts: MatchFacts, fits: Callable[[Mapping[str, Json]], bool
     return fits(facts.namespace_labels or own)
 
 
-def _compile_rule(rule: Json, kinds: KindTable, probe: Probe) -> Predicate:
+def _compile_rule(rule: Json, kinds: KindTable, trace: TraceContext) -> Predicate:
     groups, versions = _wanted(rule.get("apiGroups")), _wanted(rule.get("apiVersions"))
     operations = _wanted(rule.get("operations"))
     resources = tuple(_resource_and_part(one) for one in rule.get("resources") or ())
@@ -163,11 +163,11 @@ def _compile_rule(rule: Json, kinds: KindTable, probe: Probe) -> Predicate:
         parts.append(("scope", lambda facts: inside is _lies_in_namespace(facts, kinds)))
     if names:
         parts.append(("resourceNames", names_object))
-    fits = _all_hold(parts, rule, probe)
-    if probe.follower is None:
+    fits = _all_hold(parts, rule, trace)
+    if trace.tracer is None:
         return fits
 
-    return followed_filter(fits, probe)
+    return traced_filter(fits, trace)
 
 
 def _names_resource(resources: Sequence[tuple[str, str]], kinds: KindTable) -> Predicate:

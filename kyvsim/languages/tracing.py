@@ -10,11 +10,11 @@ from kyvsim.cel.nodes import Call, Loop, Node, Select
 from kyvsim.cel.unparse import object_path, start_of, written
 from kyvsim.cel.values import plain, show_value
 from kyvsim.engine.match import MatchFacts, Predicate
-from kyvsim.engine.match.block import followed_block, kind_text
+from kyvsim.engine.match.block import kind_text, traced_block
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.probe import LONGEST_FOLLOWED, PointKind, Probe, following
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import LONGEST_TRACED, PointKind, TraceContext, traced
 
 # Expressions in CEL, for `explain`.
 
@@ -22,7 +22,7 @@ _JSON = (str, int, float, bool, list, dict, type(None))
 _OWN = "expression"
 
 
-def traced_program(program: Program, probe: Probe) -> Program:
+def traced_program(program: Program, trace: TraceContext) -> Program:
     """Return a program that tells what it and its parts came to, apart from names and literals."""
 
     def hear(node: Node, run: Run) -> Run:
@@ -31,19 +31,19 @@ def traced_program(program: Program, probe: Probe) -> Program:
         path = object_path(node)
         asked = Step(StepKind.EXPRESSION, text=written(node), path=path, rooted=path is not None)
         start = start_of(node, program.text)
-        return following(
-            probe, run, asked, _with_value, where=lambda: probe.locate_in(program.text, start)
+        return traced(
+            trace, run, asked, _with_value, where=lambda: trace.locate_in(program.text, start)
         )
 
-    heard = program.heard(hear) if len(program.text) <= LONGEST_FOLLOWED else program
-    name, kind = _expression_name(probe)
+    heard = program.heard(hear) if len(program.text) <= LONGEST_TRACED else program
+    name, kind = _expression_name(trace)
     asked = Step(kind, name, program.text.strip())
-    return heard._replace(run=following(probe, heard.run, asked, _with_value))
+    return heard._replace(run=traced(trace, heard.run, asked, _with_value))
 
 
-def _expression_name(probe: Probe) -> tuple[str, StepKind]:
+def _expression_name(trace: TraceContext) -> tuple[str, StepKind]:
     """Return what an expression is called by its place, and whether it is a variable's."""
-    inside = probe.place.inside if probe.place else ()
+    inside = trace.place.inside if trace.place else ()
     kind = StepKind.VARIABLE if "variables" in inside else StepKind.EXPRESSION
     outer, last = inside[:-1], inside[-1:] or ("",)
     shown = ""
@@ -66,17 +66,17 @@ def _shown_value(found: Any) -> Any:
 # Expressions in CEL, for coverage.
 
 
-def with_coverage(program: Program, probe: Probe, *, decides: bool = True) -> Program:
+def with_coverage(program: Program, trace: TraceContext, *, decides: bool = True) -> Program:
     """Return a program that tells its outcomes; the program itself if nobody listens.
 
     One that decides is true or false; of others it counts that they were evaluated.
     """
-    if probe.follower is not None:
-        program = traced_program(program, probe)
+    if trace.tracer is not None:
+        program = traced_program(program, trace)
     if decides:
-        seen = probe.point(PointKind.CONDITION, "true", "false")
+        seen = trace.point(PointKind.CONDITION, "true", "false")
     else:
-        seen = probe.point(PointKind.EXPRESSION, "evaluated")
+        seen = trace.point(PointKind.EXPRESSION, "evaluated")
     if seen is None:
         return program
     run = program.run
@@ -92,29 +92,29 @@ def with_coverage(program: Program, probe: Probe, *, decides: bool = True) -> Pr
 # Constraints of policies in CEL, for `explain`.
 
 
-def traced_constraints(matches: Predicate, probe: Probe) -> Predicate:
+def traced_constraints(matches: Predicate, trace: TraceContext) -> Predicate:
     """Return whole constraints as ones that tell whether they matched."""
-    return followed_block(matches, StepKind.MATCH.value, probe)
+    return traced_block(matches, StepKind.MATCH.value, trace)
 
 
 def traced_parts(
-    parts: list[tuple[str, Predicate]], written: Mapping[str, Json], probe: Probe
+    parts: list[tuple[str, Predicate]], written: Mapping[str, Json], trace: TraceContext
 ) -> list[tuple[str, Predicate]]:
     """Return parts of constraints, or of one of their rules, as ones that tell."""
-    return [(name, _traced_part(name, test, written, probe)) for name, test in parts]
+    return [(name, _traced_part(name, test, written, trace)) for name, test in parts]
 
 
 def _traced_part(
-    name: str, test: Predicate, written: Mapping[str, Json], probe: Probe
+    name: str, test: Predicate, written: Mapping[str, Json], trace: TraceContext
 ) -> Predicate:
     look, path = _CRITERIA.get(name, (None, None))
     wanted = None if look is None else Value(written.get(name))
     asked = Step(StepKind.CRITERION, name, wanted=wanted, path=path, rooted=path is not None)
 
-    def tell(step: Step, found: bool, facts: MatchFacts) -> Step:
+    def trace_step(step: Step, found: bool, facts: MatchFacts) -> Step:
         return step._replace(answer=found, found=Value(look(facts)) if look else None)
 
-    return following(probe.at(name), test, asked, tell)
+    return traced(trace.at(name), test, asked, trace_step)
 
 
 _CRITERIA: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = MappingProxyType(

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.probe import Point, Ratio
 from kyvsim.model.source import Location
+from kyvsim.model.tracing import Point, Ratio
 
 # What shows that two sets of policies do the same, or where they do not.
 

@@ -103,7 +103,7 @@ class RuleRun(NamedTuple):
     """The object that it is asked about, where it is asked by its match."""
 
 
-class FollowedRule(NamedTuple):
+class TracedRule(NamedTuple):
     """One evaluation of a rule, and what it told."""
 
     run: RuleRun

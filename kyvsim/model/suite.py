@@ -6,10 +6,10 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.evidence import Counterexample
-from kyvsim.model.probe import Coverage, Point, Ratio
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.result import ToldReason
 from kyvsim.model.source import Document, Location, Path, Stamp
+from kyvsim.model.tracing import Coverage, Point, Ratio
 
 # What tests notice of policies that are changed a little.
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.probe import Coverage, FileCoverage, Point, Ratio
+from kyvsim.model.tracing import Coverage, FileCoverage, Point, Ratio
 from kyvsim.report.coverage_text import path_text
 from kyvsim.report.json_text import to_json
 

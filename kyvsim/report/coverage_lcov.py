@@ -6,7 +6,7 @@ Source of the form: geninfo(1), "FILES".
 
 from collections.abc import Iterator, Sequence
 
-from kyvsim.model.probe import Coverage, FileCoverage, Point, PointKind
+from kyvsim.model.tracing import Coverage, FileCoverage, Point, PointKind
 from kyvsim.report.style import safe_line
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from kyvsim.model.probe import Coverage, FileCoverage, Point, PointKind, Ratio
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import Coverage, FileCoverage, Point, PointKind, Ratio
 from kyvsim.report.style import safe_line
 
 

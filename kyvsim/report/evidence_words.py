@@ -12,7 +12,7 @@ from kyvsim.model.evidence import (
     Said,
     SideReached,
 )
-from kyvsim.model.probe import Point
+from kyvsim.model.tracing import Point
 from kyvsim.report.object_diff import Marked, hunks, marked_yaml
 from kyvsim.report.object_yaml import compact_lines
 from kyvsim.report.style import counted

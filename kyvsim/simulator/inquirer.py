@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledRule, PolicySet
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
-from kyvsim.model.explanation import FollowedRule, RuleRun, Step, StepKind
+from kyvsim.model.explanation import RuleRun, Step, StepKind, TracedRule
 from kyvsim.model.policy import Policy
-from kyvsim.model.probe import Follower
 from kyvsim.model.result import PolicyResponse
+from kyvsim.model.tracing import Tracer
 from kyvsim.simulator.server import ApiRequest, ApiResponse, ApiServer, Store
 from kyvsim.simulator.time import Scheduler
 from kyvsim.simulator.timeline import Timeline
@@ -28,7 +28,7 @@ class Asked(NamedTuple):
     object: Json
     """The object as it came of it, or as it was sent; None where it is gone."""
     event: int | None
-    told: tuple[FollowedRule, ...]
+    told: tuple[TracedRule, ...]
     responses: tuple[PolicyResponse, ...] = ()
     policies: PolicySet | None = None
     """All that acted then; None where only some were to be asked."""
@@ -63,7 +63,7 @@ class _Open:
         self.step = step
         self.events = events
         """How many events there were before it."""
-        self.told: tuple[FollowedRule, ...] = ()
+        self.told: tuple[TracedRule, ...] = ()
         self.responses: tuple[PolicyResponse, ...] = ()
         self.unheard = "it was refused before any webhook was asked"
 
@@ -78,8 +78,8 @@ class Inquirer:
     def __init__(
         self,
         wanted: Callable[[ObjectKey], bool],
-        recording: Follower,
-        taken: Callable[[], tuple[FollowedRule, ...]],
+        recording: Tracer,
+        taken: Callable[[], tuple[TracedRule, ...]],
     ) -> None:
         """Let `recording` keep what is told as trees until they are `taken`."""
         self.asked: list[Asked] = []

@@ -5,7 +5,9 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import ObjectKey, object_key
-from kyvsim.model.probe import (
+from kyvsim.model.source import Path
+from kyvsim.model.suite import ExpectedRow
+from kyvsim.model.tracing import (
     Coverage,
     FileCoverage,
     Point,
@@ -14,8 +16,6 @@ from kyvsim.model.probe import (
     PolicyPlace,
     Seen,
 )
-from kyvsim.model.source import Path
-from kyvsim.model.suite import ExpectedRow
 from kyvsim.suite.meaning import Known, known_of, resources_meant
 from kyvsim.suite.run import Begin, SuiteInputs
 from kyvsim.suite.select import candidates

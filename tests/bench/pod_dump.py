@@ -117,7 +117,7 @@ def _uid(number: int) -> str:
 
 def _container(app: str, kind: int, index: int, token: str) -> dict[str, Any]:
     registry = ("docker.io/library", "registry.example.com/apps", "quay.io/other")[kind % 3]
-    probe = {
+    trace = {
         "failureThreshold": 3,
         "httpGet": {"path": "/healthz", "port": "http", "scheme": "HTTP"},
         "initialDelaySeconds": 5 + kind % 4,
@@ -134,10 +134,10 @@ def _container(app: str, kind: int, index: int, token: str) -> dict[str, Any]:
         ],
         "image": f"{registry}/{app}:1.{kind % 9}.0",
         "imagePullPolicy": "IfNotPresent",
-        "livenessProbe": probe,
+        "livenessProbe": trace,
         "name": f"{app}-{index}",
         "ports": [{"containerPort": 8080 + index, "name": "http", "protocol": "TCP"}],
-        "readinessProbe": probe | {"initialDelaySeconds": 2},
+        "readinessProbe": trace | {"initialDelaySeconds": 2},
         "resources": {
             "limits": {"cpu": "500m", "memory": f"{64 * (1 + kind % 50)}Mi"},
             "requests": {"cpu": "100m", "memory": "64Mi"},

@@ -16,10 +16,10 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
 from kyvsim.model.policy import Binding, CelException, Policy, PolicyException, Rule
 from kyvsim.model.ports import Meter
-from kyvsim.model.probe import NO_PROBE, Follower, Listener, PolicyPlace, Probe
 from kyvsim.model.request import AdmissionRequest, PayloadMode
 from kyvsim.model.result import NO_PROPERTIES, PatchedTarget, Phase, RuleStatus, Stage
 from kyvsim.model.source import Document, Path
+from kyvsim.model.tracing import NO_TRACE, CoverageSink, PolicyPlace, TraceContext, Tracer
 
 # What compiling depends on besides the policies, and how diagnostics about them are made.
 
@@ -45,7 +45,7 @@ class CompileOptions(NamedTuple):
     """Whether the policies need no checks: a cluster has let them in, or they were checked."""
     simulated: bool = False
     """Whether a simulated cluster runs the policies, and does what commands without one cannot."""
-    listener: Listener | None = None
+    coverage_sink: CoverageSink | None = None
     """Who is told what is reached when the policies run; compiled rules tell nobody by default."""
     cel_exceptions: tuple[CelException, ...] = ()
     """The same for policies in CEL."""
@@ -55,7 +55,7 @@ class CompileOptions(NamedTuple):
     """Those of Kubernetes' admission policies."""
     parameters: tuple[Json, ...] = ()
     """The objects given as parameters of such policies."""
-    follower: Follower | None = None
+    tracer: Tracer | None = None
     """Who is told how rules come to their verdicts; nobody by default."""
     only: Rule | None = None
     """The rule that is wanted of a policy, be it written or derived; all are by default."""
@@ -66,14 +66,14 @@ class CompileOptions(NamedTuple):
     @property
     def is_heard(self) -> bool:
         """Whether anybody is told what happens when the policies run."""
-        return self.listener is not None or self.follower is not None
+        return self.coverage_sink is not None or self.tracer is not None
 
-    def probe_of(self, policy: Policy, rule: Rule) -> Probe:
+    def probe_of(self, policy: Policy, rule: Rule) -> TraceContext:
         """Return the probe of a whole rule."""
         if not self.is_heard:
-            return NO_PROBE
+            return NO_TRACE
         place = PolicyPlace(policy.document, policy.key, rule.name, rule.path)
-        return Probe(place, self.listener, self.follower)
+        return TraceContext(place, self.coverage_sink, self.tracer)
 
 
 # How a warning about a place of a document is made.

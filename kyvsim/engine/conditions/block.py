@@ -17,8 +17,15 @@ from kyvsim.jmespath.way import Field, way_of_text
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import FEW, Meter
-from kyvsim.model.probe import LONGEST_FOLLOWED, NO_PROBE, PointKind, Probe, following, tell
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import (
+    LONGEST_TRACED,
+    NO_TRACE,
+    PointKind,
+    TraceContext,
+    trace_step,
+    traced,
+)
 
 # Conditions that tell what both of their sides came to.
 
@@ -29,26 +36,26 @@ _STARTS = ((("request", "object"), True), (("target",), True), (("element",), Fa
 """What leads to an object, and whether it is the whole one."""
 
 
-def followed_block(
-    evaluate: Callable[[RuleScope], _Result], probe: Probe, is_met: Callable[[_Result], bool]
+def traced_block(
+    evaluate: Callable[[RuleScope], _Result], trace: TraceContext, is_met: Callable[[_Result], bool]
 ) -> Callable[[RuleScope], _Result]:
     """Return a block of conditions as one that tells whether it holds."""
 
     def told(step: Step, found: _Result, _: RuleScope) -> Step:
         return step._replace(answer=is_met(found))
 
-    return following(probe, evaluate, Step(StepKind.CONDITIONS, probe.name), told)
+    return traced(trace, evaluate, Step(StepKind.CONDITIONS, trace.name), told)
 
 
-def followed_side(written: Json, side: str, system: System, probe: Probe) -> Template:
+def traced_side(written: Json, side: str, system: System, trace: TraceContext) -> Template:
     """Return a side of a condition as one that tells its value when it is filled in.
 
     Of an expression that does more than lead somewhere each part is told, unless it is a long one:
     parts of parts are written out as often as they are nested.
     """
     path, is_whole = _path_of(written)
-    place = probe.at(side)
-    is_short = not isinstance(written, str) or len(written) <= LONGEST_FOLLOWED
+    place = trace.at(side)
+    is_short = not isinstance(written, str) or len(written) <= LONGEST_TRACED
     hear = None if _is_bare(written) or not is_short else partial(_heard_in, place, written)
     template = compile_template(written, system, hear)
     asked = Step(StepKind.SIDE, side, wanted=Value(written), path=path, rooted=is_whole)
@@ -56,7 +63,7 @@ def followed_side(written: Json, side: str, system: System, probe: Probe) -> Tem
     def told(step: Step, found: Json, _: RuleScope) -> Step:
         return step._replace(found=Value(found))
 
-    return template._replace(render=following(place, template.render, asked, told))
+    return template._replace(render=traced(place, template.render, asked, told))
 
 
 def _is_bare(written: Json) -> bool:
@@ -64,7 +71,7 @@ def _is_bare(written: Json) -> bool:
     return way is not None and not way.default and way.besides is None
 
 
-def _heard_in(place: Probe, text: str, variable: Variable) -> Hear:
+def _heard_in(place: TraceContext, text: str, variable: Variable) -> Hear:
     """Return who hears of the parts of a variable in the text at a place."""
     expression = variable.expression
     start = variable.start + variable.text.index(expression)
@@ -75,9 +82,7 @@ def _heard_in(place: Probe, text: str, variable: Variable) -> Hear:
         path, is_whole = _path_of(f"{{{{{part}}}}}")
         shown = " ".join(map(str.strip, part.splitlines()))
         asked = Step(StepKind.EXPRESSION, text=shown, path=path, rooted=is_whole)
-        return following(
-            place, run, asked, _told, where=lambda: place.locate_in(text, start + first)
-        )
+        return traced(place, run, asked, _told, where=lambda: place.locate_in(text, start + first))
 
     return hear
 
@@ -106,38 +111,38 @@ def _is_field(step: object) -> bool:
     return isinstance(step, Field)
 
 
-def followed_condition(
+def traced_condition(
     holds: Callable[[RuleScope], bool],
     written: Mapping[str, Json],
     sides: tuple[Template, Template],
-    probe: Probe,
+    trace: TraceContext,
 ) -> Callable[[RuleScope], bool]:
     """Return a condition as one that tells its answer, and its sides that are fixed."""
     key, value = sides
     asked = Step(
         StepKind.CONDITION,
-        probe.name,
+        trace.name,
         str(written.get("operator") or ""),
         note=written.get("message") or "",
     )
 
     def run(scope: RuleScope) -> bool:
         if key.constant:
-            _tell_fixed(key, "key", probe)
+            _tell_fixed(key, "key", trace)
         found = holds(scope)
         if value.constant:
-            _tell_fixed(value, "value", probe)
+            _tell_fixed(value, "value", trace)
         return found
 
     def told(step: Step, found: bool, _: RuleScope) -> Step:
         return step._replace(answer=found)
 
-    return following(probe, run, asked, told)
+    return traced(trace, run, asked, told)
 
 
-def _tell_fixed(template: Template, side: str, probe: Probe) -> None:
+def _tell_fixed(template: Template, side: str, trace: TraceContext) -> None:
     value = Value(template.value)
-    tell(probe.at(side), Step(StepKind.SIDE, side, wanted=value, found=value))
+    trace_step(trace.at(side), Step(StepKind.SIDE, side, wanted=value, found=value))
 
 
 # Blocks of conditions: `any` and `all` lists, lists of such maps, and plain lists.
@@ -179,38 +184,40 @@ class _Condition(NamedTuple):
     fixed: bool | None
 
 
-def compile_conditions(data: Json, system: System, probe: Probe = NO_PROBE) -> Evaluate:
+def compile_conditions(data: Json, system: System, trace: TraceContext = NO_TRACE) -> Evaluate:
     """Return a function that says whether a block of conditions holds.
 
     `any` stops at the first condition that holds, `all` at the first that does not, so errors
     after it do not show. Evaluation raises `ConditionError`. A missing block holds.
     """
-    return _followed_block(_compile_block(data, system, probe), probe)
+    return _traced_block(_compile_block(data, system, trace), trace)
 
 
-def _compile_block(data: Json, system: System, probe: Probe) -> Evaluate:
+def _compile_block(data: Json, system: System, trace: TraceContext) -> Evaluate:
     if data.__class__ is list:
         if any("any" in item or "all" in item for item in data):
             return _every(
-                [_compile_any_all(one, system, probe.at(n)) for n, one in enumerate(data)]
+                [_compile_any_all(one, system, trace.at(n)) for n, one in enumerate(data)]
             )
-        return _compile_plain_list(data, system, probe)
-    return _compile_any_all(data or {}, system, probe)
+        return _compile_plain_list(data, system, trace)
+    return _compile_any_all(data or {}, system, trace)
 
 
-def _followed_block(evaluate: Evaluate, probe: Probe) -> Evaluate:
-    if probe.follower is None:
+def _traced_block(evaluate: Evaluate, trace: TraceContext) -> Evaluate:
+    if trace.tracer is None:
         return evaluate
-    return followed_block(evaluate, probe, lambda found: found.met)
+    return traced_block(evaluate, trace, lambda found: found.met)
 
 
-def compile_exception_conditions(data: Json, system: System, probe: Probe = NO_PROBE) -> Evaluate:
+def compile_exception_conditions(
+    data: Json, system: System, trace: TraceContext = NO_TRACE
+) -> Evaluate:
     """Return the same for the conditions of an exception: `all` comes first, an empty `any` holds.
 
     Messages are left out.
     """
-    first = _all_of(_compile_list(data.get("all"), system, probe.at("all")))
-    some = _compile_list(data.get("any"), system, probe.at("any"))
+    first = _all_of(_compile_list(data.get("all"), system, trace.at("all")))
+    some = _compile_list(data.get("any"), system, trace.at("any"))
     second = _any_of(some) if some else None
 
     def evaluate(scope: RuleScope) -> ConditionsResult:
@@ -218,19 +225,19 @@ def compile_exception_conditions(data: Json, system: System, probe: Probe = NO_P
             return UNMET
         return MET if second is None or second(scope).met else UNMET
 
-    return _followed_block(evaluate, probe)
+    return _traced_block(evaluate, trace)
 
 
 # ---------------------------------------------------------------------------- blocks
 
 
-def _compile_any_all(data: Mapping[str, Json], system: System, probe: Probe) -> Evaluate:
+def _compile_any_all(data: Mapping[str, Json], system: System, trace: TraceContext) -> Evaluate:
     """Return the evaluation of one map; `any` that is there but empty never holds."""
     some = data.get("any")
-    all_of = _all_of(_compile_list(data.get("all"), system, probe.at("all")))
+    all_of = _all_of(_compile_list(data.get("all"), system, trace.at("all")))
     if some is None:
         return all_of
-    conditions = _compile_list(some, system, probe.at("any"))
+    conditions = _compile_list(some, system, trace.at("any"))
     return _both(conditions, all_of) if data.get("all") else _any_of(conditions)
 
 
@@ -309,9 +316,9 @@ def _every(blocks: Sequence[Evaluate]) -> Evaluate:
     return evaluate
 
 
-def _compile_plain_list(data: Sequence[Json], system: System, probe: Probe) -> Evaluate:
+def _compile_plain_list(data: Sequence[Json], system: System, trace: TraceContext) -> Evaluate:
     """Return the evaluation of a list without `any` and `all`: every condition must hold."""
-    conditions = _compile_list(data, system, probe)
+    conditions = _compile_list(data, system, trace)
     evaluate = _all_of(conditions)
     met = ConditionsResult(True, _joined([each.message for each in conditions], ";"))
     return lambda scope: met if (result := evaluate(scope)).met else result
@@ -324,19 +331,19 @@ def _joined(texts: Sequence[str], separator: str) -> str:
 # ---------------------------------------------------------------------------- one condition
 
 
-def _compile_list(data: Json, system: System, probe: Probe) -> tuple[_Condition, ...]:
+def _compile_list(data: Json, system: System, trace: TraceContext) -> tuple[_Condition, ...]:
     return tuple(
-        _probed(_compile_condition(one, system, probe.at(n)), probe.at(n))
+        _with_coverage(_compile_condition(one, system, trace.at(n)), trace.at(n))
         for n, one in enumerate(data or ())
     )
 
 
-def _probed(condition: _Condition, probe: Probe) -> _Condition:
+def _with_coverage(condition: _Condition, trace: TraceContext) -> _Condition:
     """Return a condition that tells its outcomes, and is asked even where one is known."""
     fixed, holds = condition.fixed, condition.holds
     outcomes = (True, False) if fixed is None else (fixed,)
     names = ("true" if outcome else "false" for outcome in outcomes)
-    seen = probe.point(PointKind.CONDITION, *names)
+    seen = trace.point(PointKind.CONDITION, *names)
     if seen is None:
         return condition
 
@@ -348,16 +355,16 @@ def _probed(condition: _Condition, probe: Probe) -> _Condition:
     return condition._replace(holds=told, fixed=None)
 
 
-def _compile_condition(data: Mapping[str, Json], system: System, probe: Probe) -> _Condition:
+def _compile_condition(data: Mapping[str, Json], system: System, trace: TraceContext) -> _Condition:
     """Return one condition; where it is followed it is asked even if its outcome is known."""
     key, value = (_compile_side(data.get(side), system) for side in ("key", "value"))
-    if probe.follower is None:
+    if trace.tracer is None:
         return _compile_sides(data, key, value, system.meter)
     seen_key, seen_value = (
-        followed_side(_compared(data.get(one)), one, system, probe) for one in ("key", "value")
+        traced_side(_compared(data.get(one)), one, system, trace) for one in ("key", "value")
     )
     told = _compile_sides(data, seen_key, seen_value, system.meter)
-    holds = followed_condition(told.holds, data, (key, value), probe)
+    holds = traced_condition(told.holds, data, (key, value), trace)
     return told._replace(holds=holds, fixed=None)
 
 

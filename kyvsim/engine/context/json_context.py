@@ -12,8 +12,8 @@ from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import Outside
-from kyvsim.model.probe import Probe, following
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
+from kyvsim.model.tracing import TraceContext, traced
 
 # What expressions of one rule evaluation see: plain values, and entries loaded when asked for.
 
@@ -248,12 +248,12 @@ class JSONContext:
 # Context entries that tell their values when something first asks for them.
 
 
-def followed_entries(
-    entries: Iterable[tuple[str, EntryLoader]], probe: Probe
+def traced_entries(
+    entries: Iterable[tuple[str, EntryLoader]], trace: TraceContext
 ) -> tuple[tuple[str, EntryLoader], ...]:
-    """Return entries that tell what is loaded; `probe` is that of the list they stand in."""
+    """Return entries that tell what is loaded; `trace` is that of the list they stand in."""
     return tuple(
-        (name, following(probe.at(index), load, Step(StepKind.CONTEXT, name), _told))
+        (name, traced(trace.at(index), load, Step(StepKind.CONTEXT, name), _told))
         for index, (name, load) in enumerate(entries)
     )
 

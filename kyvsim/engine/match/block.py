@@ -15,9 +15,9 @@ from kyvsim.engine.match.criteria import (
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import Meter
-from kyvsim.model.probe import NO_PROBE, PointKind, Probe, following, tell
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import NO_TRACE, PointKind, TraceContext, trace_step, traced
 
 # Match and exclude blocks that tell which part of them said what.
 
@@ -28,7 +28,7 @@ _Blocks: TypeAlias = tuple[_Predicate | None, _Predicate, _Predicate | None]
 _NOBODY = UserInfo()
 
 
-def followed_blocks(blocks: _Blocks, policy_namespace: str, probe: Probe) -> _Blocks:
+def traced_blocks(blocks: _Blocks, policy_namespace: str, trace: TraceContext) -> _Blocks:
     """Return the parts of a rule's match as ones that tell: its namespace, match and exclude."""
     confined, matches, excludes = blocks
     if confined is not None:
@@ -39,27 +39,27 @@ def followed_blocks(blocks: _Blocks, policy_namespace: str, probe: Probe) -> _Bl
             path=("metadata", "namespace"),
             rooted=True,
         )
-        confined = following(probe, confined, asked, _in_namespace)
-    matches = followed_block(matches, StepKind.MATCH, probe.at("match"))
+        confined = traced(trace, confined, asked, _in_namespace)
+    matches = traced_block(matches, StepKind.MATCH, trace.at("match"))
     if excludes is not None:
-        excludes = followed_block(excludes, StepKind.EXCLUDE, probe.at("exclude"))
+        excludes = traced_block(excludes, StepKind.EXCLUDE, trace.at("exclude"))
     return confined, matches, excludes
 
 
-def followed_block(matches: _Predicate, kind: str, probe: Probe) -> _Predicate:
+def traced_block(matches: _Predicate, kind: str, trace: TraceContext) -> _Predicate:
     """Return a whole block, `match` or `exclude`, as one that tells whether it matched."""
-    return following(probe, matches, Step(StepKind(kind), kind), _answered)
+    return traced(trace, matches, Step(StepKind(kind), kind), _answered)
 
 
-def followed_filter(matches: _Predicate, probe: Probe) -> _Predicate:
+def traced_filter(matches: _Predicate, trace: TraceContext) -> _Predicate:
     """Return a filter as one that tells whether it matched; a block that is its own is told."""
-    if not probe.name.endswith("]"):
+    if not trace.name.endswith("]"):
         return matches
-    return following(probe, matches, Step(StepKind.FILTER, probe.name), _answered)
+    return traced(trace, matches, Step(StepKind.FILTER, trace.name), _answered)
 
 
-def followed_criteria(
-    block: Json, resources: list[_Predicate], user: list[_Predicate], probe: Probe
+def traced_criteria(
+    block: Json, resources: list[_Predicate], user: list[_Predicate], trace: TraceContext
 ) -> tuple[list[_Predicate], list[_Predicate]]:
     """Return the criteria of a filter as ones that tell: on the object, and on the user."""
     written = block.get("resources") or {}
@@ -67,14 +67,16 @@ def followed_criteria(
     on_user = zip(user_fields(block), user, strict=True)
     return (
         [
-            _followed_criterion(one, name, written, probe.at("resources", name))
+            _traced_criterion(one, name, written, trace.at("resources", name))
             for name, one in on_object
         ],
-        [_followed_criterion(one, name, block, probe.at(name)) for name, one in on_user],
+        [_traced_criterion(one, name, block, trace.at(name)) for name, one in on_user],
     )
 
 
-def followed_user(matches: _Predicate, block: Json, probe: Probe, *, absent: bool) -> _Predicate:
+def traced_user(
+    matches: _Predicate, block: Json, trace: TraceContext, *, absent: bool
+) -> _Predicate:
     """Return a filter that tells of its criteria on the user where none is given.
 
     `absent` says that they count as absent then; else the filter matches nothing.
@@ -86,7 +88,7 @@ def followed_user(matches: _Predicate, block: Json, probe: Probe, *, absent: boo
             for name in user_fields(block):
                 note = _without_user(name, facts)
                 asked = Step(StepKind.CRITERION, name, wanted=Value(block[name]), note=note)
-                tell(probe.at(name), asked._replace(answer=None if absent else False))
+                trace_step(trace.at(name), asked._replace(answer=None if absent else False))
         return found
 
     return told
@@ -96,7 +98,7 @@ def _without_user(name: str, facts: MatchFacts) -> str:
     return _GIVES_USER[name] if facts.operation else "there is no request, and no user"
 
 
-def _followed_criterion(holds: _Predicate, name: str, block: Json, probe: Probe) -> _Predicate:
+def _traced_criterion(holds: _Predicate, name: str, block: Json, trace: TraceContext) -> _Predicate:
     look, path = _LOOKED_AT[name]
     asked = Step(
         StepKind.CRITERION, name, wanted=Value(block[name]), path=path, rooted=path is not None
@@ -107,7 +109,7 @@ def _followed_criterion(holds: _Predicate, name: str, block: Json, probe: Probe)
             return step._replace(answer=found, note=_without_user(name, facts))
         return step._replace(answer=found, found=Value(look(facts)))
 
-    return following(probe, holds, asked, answered)
+    return traced(trace, holds, asked, answered)
 
 
 def _answered(step: Step, found: bool, _: MatchFacts) -> Step:
@@ -161,7 +163,7 @@ _LOOKED_AT: Mapping[str, tuple[Callable[[MatchFacts], Json], Path | None]] = Map
 
 
 Predicate = Callable[[MatchFacts], bool]
-_CompileFilter = Callable[[Json, Probe, Meter | None], Predicate]
+_CompileFilter = Callable[[Json, TraceContext, Meter | None], Predicate]
 
 _OF_KIND: Final = frozenset({"kinds", "operations"})
 
@@ -170,7 +172,7 @@ def compile_rule_match(
     match: Json,
     exclude: Json,
     policy_namespace: str,
-    probe: Probe = NO_PROBE,
+    trace: TraceContext = NO_TRACE,
     meter: Meter | None = None,
 ) -> Predicate:
     """Return whether a rule with these blocks applies to a request.
@@ -179,13 +181,13 @@ def compile_rule_match(
     The predicate raises BudgetError where `meter` has no steps left.
     upstream: pkg/engine/utils/match.go, MatchesResourceDescription
     """
-    matches = compile_match(match or {}, probe.at("match"), meter)
-    left_out = probe.at("exclude")
+    matches = compile_match(match or {}, trace.at("match"), meter)
+    left_out = trace.at("exclude")
     excludes = _compile_block(exclude, _probed_exclude_filter, left_out, meter) if exclude else None
     confined = _inside(policy_namespace) if policy_namespace else None
-    if probe.follower is not None:
-        confined, matches, excludes = followed_blocks(
-            (confined, matches, excludes), policy_namespace, probe
+    if trace.tracer is not None:
+        confined, matches, excludes = traced_blocks(
+            (confined, matches, excludes), policy_namespace, trace
         )
 
     def applies(facts: MatchFacts) -> bool:
@@ -216,45 +218,47 @@ def _asks_kind(block: Json) -> bool:
     return bool(resources.get("kinds")) and criteria <= _OF_KIND and not user_criteria(block)
 
 
-def compile_match(block: Json, probe: Probe = NO_PROBE, meter: Meter | None = None) -> Predicate:
+def compile_match(
+    block: Json, trace: TraceContext = NO_TRACE, meter: Meter | None = None
+) -> Predicate:
     """Return whether a match block applies to a request."""
-    return _compile_block(block, _probed_match_filter, probe, meter)
+    return _compile_block(block, _probed_match_filter, trace, meter)
 
 
 def compile_exception_match(
-    block: Json, probe: Probe = NO_PROBE, meter: Meter | None = None
+    block: Json, trace: TraceContext = NO_TRACE, meter: Meter | None = None
 ) -> Predicate:
     """Return whether the match block of a policy exception covers a request.
 
     Unlike a rule's it knows no operations, and asks for the user also where none is given.
     upstream: pkg/engine/utils/exceptions.go
     """
-    return _compile_block(block, _exception_filter, probe, meter)
+    return _compile_block(block, _exception_filter, trace, meter)
 
 
 def _compile_block(
-    block: Json, compile_filter: _CompileFilter, probe: Probe, meter: Meter | None
+    block: Json, compile_filter: _CompileFilter, trace: TraceContext, meter: Meter | None
 ) -> Predicate:
     if some := block.get("any"):
-        return _any_of(compile_filter(one, probe.at("any", n), meter) for n, one in enumerate(some))
+        return _any_of(compile_filter(one, trace.at("any", n), meter) for n, one in enumerate(some))
     if every := block.get("all"):
-        checks = (compile_filter(one, probe.at("all", n), meter) for n, one in enumerate(every))
+        checks = (compile_filter(one, trace.at("all", n), meter) for n, one in enumerate(every))
         return _all_of(checks)
-    return compile_filter(block, probe, meter)
+    return compile_filter(block, trace, meter)
 
 
-def _probed_match_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
-    return probe.branch(PointKind.MATCH, "matched", _match_filter(block, probe, meter))
+def _probed_match_filter(block: Json, trace: TraceContext, meter: Meter | None) -> Predicate:
+    return trace.branch(PointKind.MATCH, "matched", _match_filter(block, trace, meter))
 
 
-def _probed_exclude_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
-    return probe.branch(PointKind.EXCLUDE, "excluded", _exclude_filter(block, probe, meter))
+def _probed_exclude_filter(block: Json, trace: TraceContext, meter: Meter | None) -> Predicate:
+    return trace.branch(PointKind.EXCLUDE, "excluded", _exclude_filter(block, trace, meter))
 
 
-def _match_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
-    resources, user = _criteria(block, probe, meter)
+def _match_filter(block: Json, trace: TraceContext, meter: Meter | None) -> Predicate:
+    resources, user = _criteria(block, trace, meter)
     if not resources and not user:
-        return _followed(lambda _: False, probe)
+        return _followed(lambda _: False, trace)
     holds_for_object, holds_for_user = _all_of(resources), _all_of(user)
 
     def matches(facts: MatchFacts) -> bool:
@@ -264,42 +268,42 @@ def _match_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
             return bool(resources) and holds_for_object(facts)
         return holds_for_object(facts) and holds_for_user(facts)
 
-    if probe.follower is None or not user:
-        return _followed(matches, probe)
-    return _followed(followed_user(matches, block, probe, absent=bool(resources)), probe)
+    if trace.tracer is None or not user:
+        return _followed(matches, trace)
+    return _followed(traced_user(matches, block, trace, absent=bool(resources)), trace)
 
 
-def _exclude_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
-    resources, user = _criteria(block, probe, meter)
+def _exclude_filter(block: Json, trace: TraceContext, meter: Meter | None) -> Predicate:
+    resources, user = _criteria(block, trace, meter)
     criteria = resources + user
     # upstream takes an empty list of users for something that is asked, and fulfilled.
     asks = bool(criteria) or names_users(block)
-    return _followed(_all_of(criteria) if asks else lambda _: False, probe)
+    return _followed(_all_of(criteria) if asks else lambda _: False, trace)
 
 
 def _criteria(
-    block: Json, probe: Probe, meter: Meter | None
+    block: Json, trace: TraceContext, meter: Meter | None
 ) -> tuple[list[Predicate], list[Predicate]]:
     """Return the criteria of a filter: on the object, and on the user."""
     resources = resource_criteria(block.get("resources") or {}, meter)
     user = user_criteria(block)
-    if probe.follower is None:
+    if trace.tracer is None:
         return resources, user
-    return followed_criteria(block, resources, user, probe)
+    return traced_criteria(block, resources, user, trace)
 
 
-def _followed(matches: Predicate, probe: Probe) -> Predicate:
+def _followed(matches: Predicate, trace: TraceContext) -> Predicate:
     """Return a filter as one that tells whether it matched, if anybody follows."""
-    if probe.follower is None:
+    if trace.tracer is None:
         return matches
-    return followed_filter(matches, probe)
+    return traced_filter(matches, trace)
 
 
-def _exception_filter(block: Json, probe: Probe, meter: Meter | None) -> Predicate:
+def _exception_filter(block: Json, trace: TraceContext, meter: Meter | None) -> Predicate:
     asked = {name: value for name, value in block.items() if value}
     resources = asked.get("resources", {}).items()
     known = {name: value for name, value in resources if name != "operations"}
-    return _exclude_filter({**asked, "resources": known}, probe, meter)
+    return _exclude_filter({**asked, "resources": known}, trace, meter)
 
 
 def _any_of(checks: Iterable[Predicate]) -> Predicate:

@@ -30,8 +30,8 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 from kyvsim.model.explanation import Answer, Step, StepKind, Value
 from kyvsim.model.ports import FEW, Meter
-from kyvsim.model.probe import NO_PROBE, Probe, following, tell, unheard
 from kyvsim.model.result import RuleStatus
+from kyvsim.model.tracing import NO_TRACE, TraceContext, trace_step, traced, untraced
 
 # Checks of patterns that tell what each part of a pattern found.
 
@@ -39,25 +39,25 @@ from kyvsim.model.result import RuleStatus
 _ABSENT = "not there"
 
 
-def followed_pattern(
-    check: Check, lacks_anchor_key: Callable[[Json], bool], pattern: Json, probe: Probe
+def traced_pattern(
+    check: Check, lacks_anchor_key: Callable[[Json], bool], pattern: Json, trace: TraceContext
 ) -> tuple[Check, Callable[[Json], bool]]:
     """Return the check of a whole pattern as one that tells, and its second look as one unheard."""
-    asked = Step(StepKind.PATTERN, probe.name, wanted=Value(pattern), path=())
+    asked = Step(StepKind.PATTERN, trace.name, wanted=Value(pattern), path=())
     return (
-        following(probe, check, asked, _told),
-        lambda value: unheard(probe, lambda: lacks_anchor_key(value)),
+        traced(trace, check, asked, _told),
+        lambda value: untraced(trace, lambda: lacks_anchor_key(value)),
     )
 
 
-def followed_member(compiled: Member, text: str, pattern: Json, probe: Probe) -> Member:
+def traced_member(compiled: Member, text: str, pattern: Json, trace: TraceContext) -> Member:
     """Return the check of a key as one that tells; `text` is the key as it is written."""
     asked = Step(StepKind.PATTERN, text, wanted=Value(pattern), path=(compiled.key,))
-    return compiled._replace(check=following(probe.at(text), compiled.check, asked, _told))
+    return compiled._replace(check=traced(trace.at(text), compiled.check, asked, _told))
 
 
-def followed_absences(
-    check: Check, texts: Sequence[str], members: Sequence[Member], probe: Probe
+def traced_absences(
+    check: Check, texts: Sequence[str], members: Sequence[Member], trace: TraceContext
 ) -> Check:
     """Return the check of a map that also tells of anchors whose keys the object lacks."""
     asked = [
@@ -75,17 +75,17 @@ def followed_absences(
                 if one.key not in value:
                     answer = True if one.absent is None else RuleStatus.SKIP
                     step = Step(StepKind.PATTERN, text, answer=answer, note=_ABSENT)
-                    tell(probe.at(text), step._replace(path=(one.key,)))
+                    trace_step(trace.at(text), step._replace(path=(one.key,)))
         return mismatch
 
     return told
 
 
-def followed_list(
+def traced_list(
     checks: tuple[Check, ...],
     patterns: Sequence[Json],
     make: Callable[[tuple[Check, ...]], Check],
-    probe: Probe,
+    trace: TraceContext,
 ) -> Check:
     """Return the check of a list that tells of each element which its patterns look at.
 
@@ -96,7 +96,7 @@ def followed_list(
     numbers = [0] * len(checks)
 
     def element(which: int) -> Check:
-        check, inside = checks[which], probe.at(which)
+        check, inside = checks[which], trace.at(which)
 
         def numbered(value: Json, notes: Notes | None) -> Mismatch | None:
             number = numbers[which]
@@ -104,7 +104,7 @@ def followed_list(
             asked = Step(
                 StepKind.PATTERN, f"[{number}]", wanted=Value(patterns[which]), path=(number,)
             )
-            return following(inside, check, asked, _told)(value, notes)
+            return traced(inside, check, asked, _told)(value, notes)
 
         return numbered
 
@@ -142,38 +142,38 @@ class Spot(NamedTuple):
     """Where a part of a pattern stands: what paths in messages call it, and where it is written."""
 
     place: Place
-    probe: Probe
+    trace: TraceContext
     meter: Meter | None = None
     """Counts what grows with the pattern times the object; None where nothing is counted."""
 
     def below(self, text: str, key: str) -> "Spot":
         """Return the spot of a member that the pattern writes as `text`."""
-        return Spot(below(self.place, key), self.probe.at(text), self.meter)
+        return Spot(below(self.place, key), self.trace.at(text), self.meter)
 
     def inside(self, index: int) -> "Spot":
         """Return the spot of an element."""
-        return Spot(inside(self.place), self.probe.at(index), self.meter)
+        return Spot(inside(self.place), self.trace.at(index), self.meter)
 
 
 _ValueCompiler: TypeAlias = Callable[[str, Json, Spot], Check]
 
 
 def compile_pattern(
-    pattern: Json, probe: Probe = NO_PROBE, meter: Meter | None = None
+    pattern: Json, trace: TraceContext = NO_TRACE, meter: Meter | None = None
 ) -> Callable[[Json], PatternFailure | None]:
     """Return a function that matches an object against `pattern`; None says that it matches.
 
-    Who follows at `probe` is told what each part of the pattern found. The function raises
+    Who follows at `trace` is told what each part of the pattern found. The function raises
     BudgetError where `meter` has no steps left.
 
     upstream: MatchPattern in pkg/engine/validate.
     """
-    check = _compile(pattern, Spot(paths.ROOT, probe, meter))
+    check = _compile(pattern, Spot(paths.ROOT, trace, meter))
     is_tracking = anchors.is_tracking(pattern)
     is_noting = anchors.has_wildcard_key(pattern)
     lacks_anchor_key: Callable[[Json], bool] = partial(_lacks_anchor_key, check)
-    if probe.follower is not None:
-        check, lacks_anchor_key = followed_pattern(check, lacks_anchor_key, pattern, probe)
+    if trace.tracer is not None:
+        check, lacks_anchor_key = traced_pattern(check, lacks_anchor_key, pattern, trace)
 
     def match(value: Json) -> PatternFailure | None:
         mismatch = check(value, Notes({}, {}) if is_noting else None)
@@ -192,14 +192,14 @@ def compile_pattern(
 
 
 def compile_any_pattern(
-    alternatives: list[Json], probe: Probe = NO_PROBE, meter: Meter | None = None
+    alternatives: list[Json], trace: TraceContext = NO_TRACE, meter: Meter | None = None
 ) -> tuple[Callable[[Json], PatternFailure | None], ...]:
     """Return one function for each pattern of an `anyPattern`.
 
     Whole numbers there have gone through JSON once more and are floats.
     """
     return tuple(
-        compile_pattern(with_floats(pattern), probe.at(index), meter)
+        compile_pattern(with_floats(pattern), trace.at(index), meter)
         for index, pattern in enumerate(alternatives)
     )
 
@@ -236,10 +236,10 @@ def _compile_elements(
 ) -> Check:
     """Return the check of a list that is made from the checks of its patterns."""
     checks = tuple(_compile(one, spot.inside(index)) for index, one in enumerate(patterns))
-    if spot.probe.follower is None:
+    if spot.trace.tracer is None:
         return make(checks)
 
-    return followed_list(checks, patterns, make, spot.probe)
+    return traced_list(checks, patterns, make, spot.trace)
 
 
 # ---------------------------------------------------------------------------- maps
@@ -249,7 +249,7 @@ def _compile_map(pattern: Mapping[str, Json], spot: Spot, compile_value: _ValueC
     """Return the check of a map; `compile_value` compiles what stands under a bare key."""
     phases = anchors.checking_order(pattern)
     first, second = (
-        tuple(_followed_member(key, pattern[key], spot, compile_value) for key in keys)
+        tuple(_traced_member(key, pattern[key], spot, compile_value) for key in keys)
         for keys in phases
     )
     tracked = anchors.tracked_keys(pattern)
@@ -257,17 +257,17 @@ def _compile_map(pattern: Mapping[str, Json], spot: Spot, compile_value: _ValueC
         check = checks.map_check(first, second, spot.place)
     else:
         check = checks.plain_map_check(first + second, spot.place)
-    if spot.probe.follower is not None:
-        check = followed_absences(check, phases[0] + phases[1], first + second, spot.probe)
+    if spot.trace.tracer is not None:
+        check = traced_absences(check, phases[0] + phases[1], first + second, spot.trace)
     return checks.noting(check, tracked) if tracked else check
 
 
-def _followed_member(text: str, pattern: Json, spot: Spot, compile_value: _ValueCompiler) -> Member:
+def _traced_member(text: str, pattern: Json, spot: Spot, compile_value: _ValueCompiler) -> Member:
     member = _compile_member(text, pattern, spot, compile_value)
-    if spot.probe.follower is None:
+    if spot.trace.tracer is None:
         return member
 
-    return followed_member(member, text, pattern, spot.probe)
+    return traced_member(member, text, pattern, spot.trace)
 
 
 def _compile_member(text: str, pattern: Json, spot: Spot, compile_value: _ValueCompiler) -> Member:

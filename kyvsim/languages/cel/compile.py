@@ -11,7 +11,7 @@ from types import MappingProxyType
 from kyvsim.cel.kyverno.environments import kyverno_environment
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome, failed
-from kyvsim.engine.compile.followed import compile_tell, followed_rule, told_by
+from kyvsim.engine.compile.tracing import compile_counter, traced_rule, with_coverage
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.cel.autogen import Variant
 from kyvsim.languages.cel.deleting_policy import DELETING
@@ -113,12 +113,12 @@ def _with_coverage_of(
     kind: CelKind, policy: Policy, rules: list[CompiledRule], options: CompileOptions
 ) -> tuple[CompiledRule, ...]:
     """Return rules that tell how they ended, and which variant did, if anybody listens."""
-    if options.listener is None:
+    if options.coverage_sink is None:
         return tuple(rules)
-    probe = options.probe_of(policy, policy.rules[0])
+    trace = options.probe_of(policy, policy.rules[0])
     forms = tuple(one.rule.variant or "as written" for one in rules)
     return tuple(
-        told_by(one, compile_tell(kind.ends, probe, number, forms))
+        with_coverage(one, compile_counter(kind.ends, trace, number, forms))
         for number, one in enumerate(rules)
     )
 
@@ -128,8 +128,8 @@ def _lower_authorization(
 ) -> tuple[CompiledPolicy, tuple[ExpressionProblem, ...]]:
     """Return a policy that judges payloads of a mode and no objects."""
     kind = _BY_NAME[policy.kind]
-    probe = options.probe_of(policy, policy.rules[0])
-    compiler = authorization_compiler(mode, options.system, probe)
+    trace = options.probe_of(policy, policy.rules[0])
+    compiler = authorization_compiler(mode, options.system, trace)
     body = compile_authorization(PolicyPart(policy, policy.spec, compiler, options), mode)
     rule = CompiledRule(
         rule=replace(policy.rules[0], name=policy.name),
@@ -146,8 +146,8 @@ def _lower_authorization(
         meter=options.system.meter,
         payloads={mode: body},
     )
-    if options.follower is not None:
-        rule = followed_rule(rule, policy, probe)
+    if options.tracer is not None:
+        rule = traced_rule(rule, policy, trace)
     rules = _with_coverage_of(kind, policy, [rule], options)
     return CompiledPolicy(policy, rules), tuple(compiler.problems)
 
@@ -167,7 +167,7 @@ def _lower_part(
         policy.namespace,
         options.kinds,
         everything=kind.without_constraints,
-        probe=compiler.probe.at("matchConstraints"),
+        trace=compiler.trace.at("matchConstraints"),
     )
     payloads = {PayloadMode.JSON: body} if kind.judges_json(part.mode) else {}
     if part.mode == "JSON" and kind.json_objects:
@@ -197,8 +197,8 @@ def _lower_part(
         stands_alone=True,
         answers_always=kind.answers_always(spec),
     )
-    if options.follower is not None:
-        rule = followed_rule(rule, policy, compiler.probe)
+    if options.tracer is not None:
+        rule = traced_rule(rule, policy, compiler.trace)
     return rule, compiler.problems
 
 

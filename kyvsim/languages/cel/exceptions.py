@@ -24,8 +24,8 @@ from kyvsim.languages.cel.kind import PolicyPart, RequestValues
 from kyvsim.languages.diagnostics import expression_error
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import CelException, Policy
-from kyvsim.model.probe import PointKind, PolicyPlace, Probe, Seen
 from kyvsim.model.result import RuleStatus
+from kyvsim.model.tracing import PointKind, PolicyPlace, Seen, TraceContext
 
 _ROW = "exception"
 _VARIABLES = "variables"
@@ -152,8 +152,8 @@ def _entries(part: PolicyPart, without: tuple[str, ...]) -> Iterator[_Entry]:
 def _conditions(part: PolicyPart, exception: CelException) -> tuple[Program, ...]:
     place = PolicyPlace(exception.document, exception.name, "", ("spec",))
     # Nobody counts what exceptions evaluate.
-    probe = Probe(place, None, part.options.follower)
-    compiler = Compiler(part.compiler.env, probe, part.compiler.meter)
+    trace = TraceContext(place, None, part.options.tracer)
+    compiler = Compiler(part.compiler.env, trace, part.compiler.meter)
     conditions = compiler.conditions(exception.conditions, ("spec", "matchConditions"))
     part.compiler.reads |= compiler.reads
     part.compiler.problems += [
@@ -172,7 +172,7 @@ def declare_cel_exceptions(options: CompileOptions) -> None:
 def _point(exception: CelException, index: int, options: CompileOptions) -> Seen | None:
     named = exception.policies[index]
     place = PolicyPlace(exception.document, named.name, "", ("spec", "policyRefs", index))
-    return Probe(place, options.listener).point(PointKind.EXCEPTION, "applied")
+    return TraceContext(place, options.coverage_sink).point(PointKind.EXCEPTION, "applied")
 
 
 def with_exceptions(

@@ -14,8 +14,8 @@ from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.ports import Meter
-from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.source import Document, Path
+from kyvsim.model.tracing import NO_TRACE, TraceContext
 
 
 class ExpressionProblem(NamedTuple):
@@ -42,14 +42,14 @@ class Compiler:
     """Compiles the expressions of one policy, and keeps what is wrong with them."""
 
     def __init__(
-        self, env: Environment, probe: Probe = NO_PROBE, meter: Meter | None = None
+        self, env: Environment, trace: TraceContext = NO_TRACE, meter: Meter | None = None
     ) -> None:
         """Take who is told of the expressions, by their way from the specification.
 
         `meter` counts what they take.
         """
         self.env = env
-        self.probe = probe
+        self.trace = trace
         self.meter = meter
         self.problems: list[ExpressionProblem] = []
         self.reads: set[str] = set()
@@ -72,7 +72,7 @@ class Compiler:
         try:
             program = self.program(text, wanted)
             decides = wanted == BOOL if decides is None else decides
-            return with_coverage(program, self.probe.at(*path[1:]), decides=decides)
+            return with_coverage(program, self.trace.at(*path[1:]), decides=decides)
         except CompileError as error:
             message = error.listing or f"output is expected to be of type {wanted.name}"
             self.problems.append(ExpressionProblem(path, text, message, shown))

@@ -35,9 +35,9 @@ from kyvsim.languages.cel.expressions import (
 )
 from kyvsim.languages.cel.kind import CelKind, PolicyPart, RequestValues
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, Meter
-from kyvsim.model.probe import PointKind
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import PointKind
 from kyvsim.schema.kinds import is_cluster_scoped
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.nodes import MappingNode, Node, ScalarNode, parse_nodes, plain_data
@@ -424,7 +424,7 @@ def _compile_entry(entry: Json, compiler: Compiler, path: Path, namespace: str) 
     except TemplateError as error:
         compiler.problems.append(ExpressionProblem(place, text, str(error)))
         return None
-    seen = compiler.probe.at(*place[1:]).point(PointKind.EXPRESSION, "evaluated")
+    seen = compiler.trace.at(*place[1:]).point(PointKind.EXPRESSION, "evaluated")
 
     def run(values: Sequence[Any], generated: Generated) -> None:
         _apply(compiled, values, generated, namespace)

@@ -27,7 +27,7 @@ from kyvsim.cel.kyverno.images import (
 from kyvsim.cel.kyverno.native import native_text, native_texts
 from kyvsim.cel.types import BOOL
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, failed, passed
-from kyvsim.engine.compile.followed import CHECKED
+from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.engine.context.json_context import SKIPPED, ImageError, load_images
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.globs import GlobError, compile_glob

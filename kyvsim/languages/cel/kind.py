@@ -8,7 +8,7 @@ from kyvsim.cel import Program
 from kyvsim.cel.kyverno.environments import VARIABLES_TYPE
 from kyvsim.cel.program import LazyVariables, plainly
 from kyvsim.engine.compile.compiled import CompiledBody, CompileOptions, Evaluation, Outcome
-from kyvsim.engine.compile.followed import APPLIED, Ends
+from kyvsim.engine.compile.tracing import APPLIED, Ends
 from kyvsim.engine.context.cel_access import (
     constants,
     global_access,

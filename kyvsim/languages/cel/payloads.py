@@ -36,9 +36,9 @@ from kyvsim.languages.cel.expressions import (
 from kyvsim.languages.cel.kind import PolicyPart
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.ports import System
-from kyvsim.model.probe import Probe
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.result import RuleStatus
+from kyvsim.model.tracing import TraceContext
 
 
 def checked_payloads(
@@ -118,9 +118,9 @@ class _AuthorizationPolicy(NamedTuple):
     env: Environment
 
 
-def authorization_compiler(mode: PayloadMode, system: System, probe: Probe) -> Compiler:
+def authorization_compiler(mode: PayloadMode, system: System, trace: TraceContext) -> Compiler:
     """Return what compiles the expressions of a policy of a mode."""
-    return Compiler(authorization_environment(MODES[mode], system.clock), probe, system.meter)
+    return Compiler(authorization_environment(MODES[mode], system.clock), trace, system.meter)
 
 
 def compile_authorization(part: PolicyPart, payload: PayloadMode) -> CompiledBody:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from kyvsim.cel import Program
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, passed, skipped
-from kyvsim.engine.compile.followed import CHECKED
+from kyvsim.engine.compile.tracing import CHECKED
 from kyvsim.languages.cel.autogen import variants
 from kyvsim.languages.cel.expressions import (
     EvaluationError,

@@ -161,8 +161,8 @@ def compile_attestations(
     def compile_one(index: int, one: Json) -> CompiledAttestation:
         if not one.get("conditions"):
             return CompiledAttestation(None)
-        probe = context.probe.at("attestations", index, "conditions")
-        return CompiledAttestation(compile_conditions(one["conditions"], context.system, probe))
+        trace = context.trace.at("attestations", index, "conditions")
+        return CompiledAttestation(compile_conditions(one["conditions"], context.system, trace))
 
     return tuple(compile_one(*one) for one in enumerate(entry.get("attestations") or ()))
 

@@ -17,7 +17,7 @@ from kyvsim.engine.compile.compiled import (
     index_exceptions,
     skipped,
 )
-from kyvsim.engine.compile.followed import followed_exception, followed_rule
+from kyvsim.engine.compile.tracing import traced_exception, traced_rule
 from kyvsim.engine.conditions import (
     ConditionsResult,
     compile_conditions,
@@ -40,9 +40,9 @@ from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.rule_type import RuleContext, RuleType
 from kyvsim.languages.classic.rules import rule_types_of
 from kyvsim.model.policy import Policy, PolicyException, Rule
-from kyvsim.model.probe import PointKind, PolicyPlace, Probe
 from kyvsim.model.result import Phase, Stage
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import PointKind, PolicyPlace, TraceContext
 
 # Policy exceptions, attached to the rules that they name.
 #
@@ -65,12 +65,12 @@ def attach_exceptions(
 
 def declare_exceptions(options: CompileOptions) -> None:
     """Report every entry of the exceptions to the listener, also those that name no rule."""
-    if options.listener is None:
+    if options.coverage_sink is None:
         return
     for exception in options.exceptions:
         for index, one in enumerate(exception.exceptions):
             place = _place(exception, ("exceptions", index), one.policy, ", ".join(one.rules))
-            Probe(place, options.listener).point(PointKind.EXCEPTION, "applied")
+            TraceContext(place, options.coverage_sink).point(PointKind.EXCEPTION, "applied")
 
 
 def _place(exception: PolicyException, inside: Path, policy: str, rule: str) -> PolicyPlace:
@@ -80,24 +80,24 @@ def _place(exception: PolicyException, inside: Path, policy: str, rule: str) -> 
 def _compile(
     exception: PolicyException, entries: tuple[int, ...], rule: Rule, options: CompileOptions
 ) -> CompiledException:
-    whole = Probe(_place(exception, (), exception.name, rule.name), None, options.follower)
+    whole = TraceContext(_place(exception, (), exception.name, rule.name), None, options.tracer)
     covers = compile_exception_match(exception.match, whole.at("match"), options.system.meter)
     conditions: CompiledConditions | None = (
         compile_exception_conditions(exception.conditions, options.system, whole.at("conditions"))
         if exception.conditions
         else None
     )
-    if options.follower is not None:
-        covers = followed_exception(covers, exception.key, whole)
+    if options.tracer is not None:
+        covers = traced_exception(covers, exception.key, whole)
     for index in entries:
         named = exception.exceptions[index].policy
         place = _place(exception, ("exceptions", index), named, rule.name)
-        probe = Probe(place, options.listener)
+        trace = TraceContext(place, options.coverage_sink)
         # It applies where it matches and then its conditions hold.
         if conditions is None:
-            covers = probe.branch(PointKind.EXCEPTION, "applied", covers)
+            covers = trace.branch(PointKind.EXCEPTION, "applied", covers)
         else:
-            conditions = _told(conditions, probe)
+            conditions = _told(conditions, trace)
     return CompiledException(
         key=exception.key,
         matches=covers,
@@ -107,8 +107,8 @@ def _compile(
     )
 
 
-def _told(conditions: CompiledConditions, probe: Probe) -> CompiledConditions:
-    seen = probe.point(PointKind.EXCEPTION, "applied")
+def _told(conditions: CompiledConditions, trace: TraceContext) -> CompiledConditions:
+    seen = trace.point(PointKind.EXCEPTION, "applied")
     if seen is None:
         return conditions
 
@@ -241,7 +241,7 @@ def _lower_phases(
 def _lower(
     rule_type: RuleType, context: RuleContext, options: CompileOptions, compiled: _Compile
 ) -> CompiledRule:
-    policy, rule, system, probe = context
+    policy, rule, system, trace = context
     data = rule.data
     settled = options.settled
     preconditions = None if settled else data.get("preconditions")
@@ -255,14 +255,14 @@ def _lower(
         if settled
         else compiled(
             lambda: compile_rule_match(
-                data.get("match"), data.get("exclude"), _namespace_of(policy), probe, system.meter
+                data.get("match"), data.get("exclude"), _namespace_of(policy), trace, system.meter
             )
         ),
         kinds=rule.facts.kinds,
-        entries=compile_entries(data.get("context") or (), system, probe.at("context")),
+        entries=compile_entries(data.get("context") or (), system, trace.at("context")),
         preconditions=None
         if preconditions is None
-        else compiled(lambda: compile_conditions(preconditions, system, probe.at("preconditions"))),
+        else compiled(lambda: compile_conditions(preconditions, system, trace.at("preconditions"))),
         exceptions=exceptions,
         find_exceptions=_index(exceptions, options) if exceptions else None,
         weighs_exceptions=rule_type.exclusions is not None,
@@ -276,10 +276,10 @@ def _lower(
         answers_always=rule_type.phase is not Phase.GENERATE,
         proofs=compile_proofs(rule_type, context, options),
     )
-    if probe.follower is None:
+    if trace.tracer is None:
         return lowered
 
-    return followed_rule(lowered, policy, probe, *rule_type.field)
+    return traced_rule(lowered, policy, trace, *rule_type.field)
 
 
 def _always(_: MatchFacts) -> bool:

@@ -12,7 +12,7 @@ from kyvsim.engine.compile.compiled import (
     DerivedForms,
     uncompiled,
 )
-from kyvsim.engine.compile.followed import compile_tell, told_by
+from kyvsim.engine.compile.tracing import compile_counter, with_coverage
 from kyvsim.jmespath import QuerySyntaxError
 from kyvsim.kubernetes.objects import Json, annotations, metadata, text_field
 from kyvsim.languages.classic.autogen import CRON_JOB, POD_CONTROLLERS, ComputedRules, compute_rules
@@ -51,8 +51,8 @@ def probe_rules(
             compiled = lowered[rule]
             if compiled:
                 ends = next(rule_types_of(rule.data)).ends_of(rule.data)
-                tell = compile_tell(ends, options.probe_of(policy, rule), number, tuple(forms))
-                compiled = tuple(told_by(one, tell) for one in compiled)
+                tell = compile_counter(ends, options.probe_of(policy, rule), number, tuple(forms))
+                compiled = tuple(with_coverage(one, tell) for one in compiled)
             found[rule] = compiled
     return found
 
@@ -127,10 +127,10 @@ def compile_policy(policy: Policy, options: CompileOptions) -> CompiledPolicy:
         derived = (one.rule for one in (*computed.derived, *others))
         return lowered | {one: lower_derived_rule(policy, one, options) for one in derived}
 
-    if options.listener:  # who wants to hear of all of them
+    if options.coverage_sink:  # who wants to hear of all of them
         unprobed = every()
         lowered = unprobed | probe_rules(policy, computed, unprobed, options)
-    forms = cache(lambda: _forms(computed, lowered if options.listener else every()))
+    forms = cache(lambda: _forms(computed, lowered if options.coverage_sink else every()))
     return CompiledPolicy(policy, _plain(computed, lowered), _derivation(computed, lowered, forms))
 
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile.compiled import CompiledBody, Exclusion, Proof
-from kyvsim.engine.compile.followed import APPLIED, CHECKED, Ends
+from kyvsim.engine.compile.tracing import APPLIED, CHECKED, Ends
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy, Rule, RuleFacts
-from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import NO_TRACE, TraceContext
 
 
 class RuleContext(NamedTuple):
@@ -24,17 +24,17 @@ class RuleContext(NamedTuple):
     policy: Policy
     rule: Rule
     system: System
-    probe: Probe = NO_PROBE
+    trace: TraceContext = NO_TRACE
     """The part of the rule that is being compiled, and who is told of what happens there."""
 
     def within(self, *steps: str | int) -> "RuleContext":
         """Return the context of a part further in."""
-        return self._replace(probe=self.probe.at(*steps))
+        return self._replace(trace=self.trace.at(*steps))
 
     def carried(self, *steps: str | int) -> "RuleContext":
         """Return that of a part whose patterns autogen carries: what it added is not written."""
         inside = self.within(*steps)
-        return inside._replace(probe=inside.probe._replace(unwritten=self.rule.carried_to))
+        return inside._replace(trace=inside.trace._replace(unwritten=self.rule.carried_to))
 
 
 Remark: TypeAlias = tuple[Path, str]

@@ -21,13 +21,13 @@ from kyvsim.engine.compile.compiled import (
     passed,
     uncompiled,
 )
-from kyvsim.engine.compile.followed import APPLIED, compile_tell, followed_rule, told_by
+from kyvsim.engine.compile.tracing import APPLIED, compile_counter, traced_rule, with_coverage
 from kyvsim.engine.conditions import ConditionError, compile_exception_conditions
 from kyvsim.engine.context import EntryLoader, JSONContext
 from kyvsim.engine.context.json_context import load_images
 from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.engine.match import MatchFacts, Predicate, compile_exception_match
-from kyvsim.engine.match.block import followed_block
+from kyvsim.engine.match.block import traced_block
 from kyvsim.engine.match.criteria import filters
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System
 from kyvsim.kubernetes.cron import is_standard_schedule
@@ -43,9 +43,9 @@ from kyvsim.languages.classic.validation.variables import (
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule, RuleFacts
 from kyvsim.model.ports import Meter
-from kyvsim.model.probe import PointKind, Probe
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import PointKind, TraceContext
 
 _LONGEST_NAME = 63
 _NOT_ALLOWED = (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap"))
@@ -132,35 +132,35 @@ def lower_cleanup(
 
 def compile_cleanup(policy: Policy, options: CompileOptions) -> CompiledPolicy:
     """Return a cleanup policy as closures; raises as `lower_rule` does."""
-    spec, probe = policy.spec, options.probe_of(policy, policy.rules[0])
-    entries = compile_entries(spec.get("context") or (), options.system, probe.at("context"))
+    spec, trace = policy.spec, options.probe_of(policy, policy.rules[0])
+    entries = compile_entries(spec.get("context") or (), options.system, trace.at("context"))
     rule = CompiledRule(
         rule=policy.rules[0],
         stage=Stage.DELETE,
-        matches=_compile_match(policy, probe, options.system.meter),
+        matches=_compile_match(policy, trace, options.system.meter),
         kinds=None,
         entries=(),
         preconditions=None,
         exceptions=(),
         weighs_exceptions=False,
         concerns=None,
-        body=_compile_body(spec.get("conditions"), entries, options.system, probe),
+        body=_compile_body(spec.get("conditions"), entries, options.system, trace),
         tolerates_violations=False,
         later=True,
         unmatched=_UNMATCHED,
     )
-    if options.listener:
-        rule = told_by(rule, compile_tell(APPLIED, probe, 0, ()))
-    if options.follower is not None:
-        rule = followed_rule(rule, policy, probe)
+    if options.coverage_sink:
+        rule = with_coverage(rule, compile_counter(APPLIED, trace, 0, ()))
+    if options.tracer is not None:
+        rule = traced_rule(rule, policy, trace)
     return CompiledPolicy(policy, (rule,))
 
 
-def _compile_match(policy: Policy, probe: Probe, meter: Meter) -> Predicate:
+def _compile_match(policy: Policy, trace: TraceContext, meter: Meter) -> Predicate:
     match, exclude = policy.spec.get("match") or {}, policy.spec.get("exclude")
-    included = _compile_block(match, probe.at("match"), meter, PointKind.MATCH, "matched")
+    included = _compile_block(match, trace.at("match"), meter, PointKind.MATCH, "matched")
     excluded = (
-        _compile_block(exclude, probe.at("exclude"), meter, PointKind.EXCLUDE, "excluded")
+        _compile_block(exclude, trace.at("exclude"), meter, PointKind.EXCLUDE, "excluded")
         if exclude is not None
         else None
     )
@@ -175,7 +175,7 @@ def _compile_match(policy: Policy, probe: Probe, meter: Meter) -> Predicate:
 
 
 def _compile_block(
-    block: Json, probe: Probe, meter: Meter, kind: PointKind, outcome: str
+    block: Json, trace: TraceContext, meter: Meter, kind: PointKind, outcome: str
 ) -> Predicate:
     """Return the predicate of a block; one without any filter covers everything.
 
@@ -184,8 +184,8 @@ def _compile_block(
 
     def filters(quantifier: str) -> list[Predicate]:
         return [
-            probe.at(quantifier, index).branch(
-                kind, outcome, _compile_filter(one, probe.at(quantifier, index), meter)
+            trace.at(quantifier, index).branch(
+                kind, outcome, _compile_filter(one, trace.at(quantifier, index), meter)
             )
             for index, one in enumerate(block.get(quantifier) or ())
         ]
@@ -198,15 +198,15 @@ def _compile_block(
             return any(check(facts) for check in some)
         return all(check(facts) for check in every)
 
-    if probe.follower is None:
+    if trace.tracer is None:
         return matches
 
-    return followed_block(matches, kind.value, probe)
+    return traced_block(matches, kind.value, trace)
 
 
-def _compile_filter(written: Json, probe: Probe, meter: Meter) -> Predicate:
-    on_namespaces = _compile_without(written, probe, meter, "operations", "namespaceSelector")
-    on_others = _compile_without(written, probe, meter, "operations")
+def _compile_filter(written: Json, trace: TraceContext, meter: Meter) -> Predicate:
+    on_namespaces = _compile_without(written, trace, meter, "operations", "namespaceSelector")
+    on_others = _compile_without(written, trace, meter, "operations")
 
     def fits(facts: MatchFacts) -> bool:
         return (on_namespaces if facts.object_kind == "Namespace" else on_others)(facts)
@@ -214,7 +214,7 @@ def _compile_filter(written: Json, probe: Probe, meter: Meter) -> Predicate:
     return fits
 
 
-def _compile_without(written: Json, probe: Probe, meter: Meter, *ignored: str) -> Predicate:
+def _compile_without(written: Json, trace: TraceContext, meter: Meter, *ignored: str) -> Predicate:
     """Return a filter's predicate; one that holds nothing but ignored fields covers everything."""
     resources = written.get("resources") or {}
     counted = {name: value for name, value in resources.items() if name not in ignored and value}
@@ -222,18 +222,18 @@ def _compile_without(written: Json, probe: Probe, meter: Meter, *ignored: str) -
     if not counted and not users:
         empty = not any(resources.values())
         return lambda _: not empty
-    return compile_exception_match({**written, "resources": counted}, probe, meter)
+    return compile_exception_match({**written, "resources": counted}, trace, meter)
 
 
 def _compile_body(
     conditions: Json,
     entries: tuple[tuple[str, EntryLoader], ...],
     system: System,
-    probe: Probe,
+    trace: TraceContext,
 ) -> CompiledBody:
     if conditions is None:
         return lambda _: _MATCHED
-    holds = compile_exception_conditions(conditions, system, probe.at("conditions"))
+    holds = compile_exception_conditions(conditions, system, trace.at("conditions"))
 
     def evaluate(evaluation: Evaluation) -> Outcome:
         try:

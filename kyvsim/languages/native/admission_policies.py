@@ -9,7 +9,7 @@ from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
 from kyvsim.cel.program import LazyVariables
 from kyvsim.cel.types import NULL, STRING, list_of
 from kyvsim.engine.compile.compiled import Evaluation, Outcome, passed, skipped, unheard
-from kyvsim.engine.compile.followed import APPLIED, CHECKED
+from kyvsim.engine.compile.tracing import APPLIED, CHECKED
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.numbers import with_floats_where_exact, with_whole_numbers
 from kyvsim.kubernetes.objects import Json
@@ -38,9 +38,9 @@ from kyvsim.languages.native.expressions import (
 )
 from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.policy import Policy
-from kyvsim.model.probe import Probe
 from kyvsim.model.result import RuleStatus, Stage
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import TraceContext
 from kyvsim.patch.merge_types import DEDUCED, Type, resolve
 from kyvsim.patch.nodes import same
 
@@ -73,7 +73,7 @@ class _Policy(NamedTuple):
 
 def _compile_mutating(policy: Policy, around: Surroundings) -> Compiled:
     spec = policy.spec
-    compiler = Compiler(params=bool(around.params), probe=around.probe, meter=around.meter)
+    compiler = Compiler(params=bool(around.params), trace=around.trace, meter=around.meter)
     variables = compiler.variables(spec.get("variables") or (), (*_SPEC, "variables"))
     conditions = compiler.conditions(spec.get("matchConditions") or (), (*_SPEC, "matchConditions"))
     mutations = [
@@ -182,7 +182,7 @@ def _compile_validating(policy: Policy, around: Surroundings) -> Compiled:
         spec.get("validations") or (),
         Declared(bool(params), authorizer=False),
     )
-    validator = _probed(validator.counted(around.meter), around.probe)
+    validator = _with_coverage(validator.counted(around.meter), around.trace)
     ignores_faults = spec.get("failurePolicy") == "Ignore"
 
     def run(evaluation: Evaluation) -> Outcome:
@@ -204,13 +204,13 @@ def _compile_validating(policy: Policy, around: Surroundings) -> Compiled:
     return run, tuple(_problems(spec, validator))
 
 
-def _probed(validator: Validator, probe: Probe) -> Validator:
+def _with_coverage(validator: Validator, trace: TraceContext) -> Validator:
     """Return the validator with expressions that tell their outcomes."""
 
     def told(one: Expression, *way: str | int, decides: bool = True) -> Expression:
         if one.program is None:
             return one
-        program = with_coverage(one.program, probe.at(*way, "expression"), decides=decides)
+        program = with_coverage(one.program, trace.at(*way, "expression"), decides=decides)
         return one._replace(program=program)
 
     variables = {

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledPolicy, CompileOptions
 from kyvsim.engine.compile.compiled import CompiledBody, CompiledRule, Evaluation, Outcome
-from kyvsim.engine.compile.followed import compile_tell, followed_rule, told_by
+from kyvsim.engine.compile.tracing import compile_counter, traced_rule, with_coverage
 from kyvsim.engine.match import KindIndexEntry, MatchFacts, match_facts
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
@@ -31,8 +31,8 @@ from kyvsim.languages.native.expressions import ExpressionProblem, NativeKind, S
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Binding, Policy
 from kyvsim.model.ports import Meter
-from kyvsim.model.probe import NO_PROBE, PolicyPlace, Probe
 from kyvsim.model.request import Operation
+from kyvsim.model.tracing import NO_TRACE, PolicyPlace, TraceContext
 
 KINDS: tuple[NativeKind, ...] = (VALIDATING, MUTATING)
 _CREATE = Operation.CREATE.value
@@ -68,12 +68,14 @@ def compile_native_policy(
     )
     body = bound[0].body if len(bound) == 1 else _last_of(bound)
     compiled = _compiled(kind, policy, _Bound(constraints, body), options.system.meter)
-    if options.listener:
-        tell = compile_tell(kind.ends, options.probe_of(policy, policy.rules[0]), 0, ())
-        compiled = compiled._replace(plain=tuple(told_by(one, tell) for one in compiled.plain))
-    if options.follower is not None:
-        probe = options.probe_of(policy, policy.rules[0])
-        rules = tuple(followed_rule(one, policy, probe) for one in compiled.plain)
+    if options.coverage_sink:
+        trace_step = compile_counter(kind.ends, options.probe_of(policy, policy.rules[0]), 0, ())
+        compiled = compiled._replace(
+            plain=tuple(with_coverage(one, trace_step) for one in compiled.plain)
+        )
+    if options.tracer is not None:
+        trace = options.probe_of(policy, policy.rules[0])
+        rules = tuple(traced_rule(one, policy, trace) for one in compiled.plain)
         compiled = compiled._replace(plain=rules)
     return compiled, told
 
@@ -134,11 +136,11 @@ def _bind(
 ) -> tuple[_Bound, Diagnostics]:
     reference = binding.parameters if binding else None
     params: tuple[Json, ...] = (None,) if policy.spec.get("paramKind") else ()
-    probe = options.probe_of(policy, policy.rules[0])
+    trace = options.probe_of(policy, policy.rules[0])
     found = chosen_parameters(reference, options.parameters) if reference else None
     if reference:
         params = (found,)
-    around = Surroundings(options.kinds, params, found is not None, probe, options.system.meter)
+    around = Surroundings(options.kinds, params, found is not None, trace, options.system.meter)
     body, problems = kind.compile(policy, around)
     own = policy.spec.get("matchConstraints")
     constraints = compile_constraints(
@@ -146,7 +148,7 @@ def _bind(
         "",
         options.kinds,
         everything=True,
-        probe=probe.at("matchConstraints") if binding is None else _probe_of(binding, options),
+        trace=trace.at("matchConstraints") if binding is None else _probe_of(binding, options),
     )
     constraints = _of_creations(constraints)
     if constraints.fault:
@@ -170,12 +172,12 @@ def _of_creations(constraints: Constraints) -> Constraints:
     return constraints._replace(matches=creation_matches)
 
 
-def _probe_of(binding: Binding, options: CompileOptions) -> Probe:
+def _probe_of(binding: Binding, options: CompileOptions) -> TraceContext:
     """Return the probe of what a binding matches, for who follows."""
-    if options.follower is None:
-        return NO_PROBE
+    if options.tracer is None:
+        return NO_TRACE
     place = PolicyPlace(binding.document, binding.name, "", ("spec", "matchResources"))
-    return Probe(place, None, options.follower)
+    return TraceContext(place, None, options.tracer)
 
 
 def _uncompiled(policy: Policy, problem: ExpressionProblem) -> Diagnostic:

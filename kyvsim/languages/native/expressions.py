@@ -12,17 +12,17 @@ from kyvsim.cel.kubernetes import VARIABLES, VARIABLES_TYPE, declared_type, kube
 from kyvsim.cel.program import LazyVariables, composited
 from kyvsim.cel.types import BOOL, DYN, CelType
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation
-from kyvsim.engine.compile.followed import Ends
+from kyvsim.engine.compile.tracing import Ends
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel_request import namespace_object, request_value
 from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter
-from kyvsim.model.probe import NO_PROBE, Probe
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import Stage
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import NO_TRACE, TraceContext
 
 _NOBODY = "system:kyverno:background-scan"
 _OBJECT, _VARIABLES, _NAMESPACE = 0, 4, 2
@@ -43,9 +43,9 @@ class Compiler:
     """Compiles the expressions of one policy, and keeps what is wrong with them."""
 
     def __init__(
-        self, *, params: bool, probe: Probe = NO_PROBE, meter: Meter | None = None
+        self, *, params: bool, trace: TraceContext = NO_TRACE, meter: Meter | None = None
     ) -> None:
-        self.probe = probe
+        self.trace = trace
         self.meter = meter
         self.env = kubernetes_environment(params=params, mutates=True)
         self.problems: list[ExpressionProblem] = []
@@ -57,7 +57,7 @@ class Compiler:
         try:
             program = compile_expression(text, self.env, wanted)._replace(meter=self.meter)
             self.reads_params = self.reads_params or "params" in program.reads
-            return with_coverage(program, self.probe.at(*path[1:]), decides=wanted == BOOL)
+            return with_coverage(program, self.trace.at(*path[1:]), decides=wanted == BOOL)
         except CompileError as error:
             self.problems.append(ExpressionProblem(path, error.listing or str(error)))
             return None
@@ -180,7 +180,7 @@ class Surroundings(NamedTuple):
     """The value of `params`, or nothing."""
     bound: bool = True
     """Whether `params` is what a binding gives, and not null for want of one that does."""
-    probe: Probe = NO_PROBE
+    trace: TraceContext = NO_TRACE
     meter: Meter | None = None
     """Counts what they take."""
 

@@ -11,9 +11,9 @@ from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.facts import WebhookFacts, mutating_facts
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Outside
-from kyvsim.model.probe import PolicyPlace, Probe
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
+from kyvsim.model.tracing import PolicyPlace, TraceContext
 from kyvsim.simulator.inquirer import Inquirer
 from kyvsim.simulator.kyverno.admission import Admission, AdmissionController
 from kyvsim.simulator.kyverno.configuration import ADMISSION, BACKGROUND
@@ -80,9 +80,9 @@ def tell_taken_up(inquirer: Inquirer | None, asked: AskedWebhook) -> None:
 def _conditions(inquirer: Inquirer, asked: AskedWebhook) -> Callable[[], None]:
     policy, _, facts, given, outside = asked
     place = PolicyPlace(policy.document, policy.key, "", ("spec",), ("matchConditions",))
-    probe = Probe(place, follower=inquirer)
+    trace = TraceContext(place, tracer=inquirer)
     texts = [text for _, text in facts.conditions]
-    return lambda: tell_conditions(texts, given.request, outside, probe)
+    return lambda: tell_conditions(texts, given.request, outside, trace)
 
 
 # What policies in CEL say of a request, by webhooks of their own.

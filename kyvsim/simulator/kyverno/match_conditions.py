@@ -19,8 +19,8 @@ from kyvsim.languages.cel_request import authorizer_of, request_value
 from kyvsim.languages.tracing import traced_program
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Outside
-from kyvsim.model.probe import Probe
 from kyvsim.model.request import AdmissionRequest
+from kyvsim.model.tracing import TraceContext
 
 
 class ConditionError(Exception):
@@ -57,7 +57,7 @@ def _values(request: AdmissionRequest, outside: Outside) -> list[Any]:
 
 
 def tell_conditions(
-    texts: Iterable[str], request: AdmissionRequest, outside: Outside, probe: Probe
+    texts: Iterable[str], request: AdmissionRequest, outside: Outside, trace: TraceContext
 ) -> None:
     """Tell who follows what conditions, which stand at a probe's place, and their parts come to.
 
@@ -65,7 +65,7 @@ def tell_conditions(
     """
     values = _values(request, outside)
     for number, text in enumerate(texts):
-        program = traced_program(_program(text), probe.at(number, "expression"))
+        program = traced_program(_program(text), trace.at(number, "expression"))
         with suppress(CelError, BudgetError):
             if program.evaluate(values) is False:
                 return

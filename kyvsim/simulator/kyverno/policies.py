@@ -133,8 +133,8 @@ class PolicyCache:
 
     def _options(self, policy: Policy) -> CompileOptions:
         model = self._parts.settings.model
-        follower = self._parts.inquirer
-        options = CompileOptions(self.system, model=model, admitted=True, follower=follower)
+        tracer = self._parts.inquirer
+        options = CompileOptions(self.system, model=model, admitted=True, tracer=tracer)
         if policy.kind not in CEL_KINDS:
             return options._replace(exceptions=tuple(self._exceptions()))
         kinds = self._parts.store.defined

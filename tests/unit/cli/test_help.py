@@ -32,7 +32,7 @@ def test_few_options_need_no_section(kyvsim):
     ("shown", "alias"),
     [("--resource PATH", "--resources"), ("--output-format FORMAT", "--format")],
 )
-def test_aliases_work_and_are_not_shown(kyvsim, tmp_path, shown, alias):
+def test_aliases_work_and_are_not_shown(kyvsim, shown, alias):
     _, out, _ = kyvsim("apply", "--help")
     assert shown in out
     assert f"{alias} " not in out

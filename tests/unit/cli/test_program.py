@@ -28,7 +28,7 @@ def test_version(arguments):
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["version"]])
 def test_start_loads_nothing_slow(arguments):
-    probe = (
+    trace = (
         "import sys\n"
         "from kyvsim.cli.main import run\n"
         f"status = run({arguments!r})\n"
@@ -36,7 +36,7 @@ def test_start_loads_nothing_slow(arguments):
         "sys.exit(f'loaded: {slow & set(sys.modules)}' if slow & set(sys.modules) else status)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", probe], capture_output=True, text=True, check=False
+        [sys.executable, "-c", trace], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
 

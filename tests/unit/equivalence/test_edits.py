@@ -152,8 +152,8 @@ def test_where_nobody_knows_types_the_first_way_says_what_is_a_list():
 
 def test_of_parts_that_exclude_each_other_one_is_left():
     container = ("spec", "containers", Hole.ELEMENT)
-    probe = {"tcpSocket": {"port": 80}}
-    obj = {**POD, "spec": {"containers": [{"name": "a", "image": "b", "startupProbe": probe}]}}
+    trace = {"tcpSocket": {"port": 80}}
+    obj = {**POD, "spec": {"containers": [{"name": "a", "image": "b", "startupProbe": trace}]}}
     way = (*container, "startupProbe", "httpGet", "port")
     made = [_at(one, way[:-2]) or {} for one in results(way, [8080], obj=obj)]
     assert {"httpGet": {"port": 8080}} in made

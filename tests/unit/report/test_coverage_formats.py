@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from kyvsim.model.probe import Coverage, FileCoverage, Point, PointKind, PointOutcome, Ratio
 from kyvsim.model.source import Location
+from kyvsim.model.tracing import Coverage, FileCoverage, Point, PointKind, PointOutcome, Ratio
 from kyvsim.report.formats import COVERAGE_FORMATS
 
 NOTHING = Coverage(())

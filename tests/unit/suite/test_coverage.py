@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import suite as api
-from kyvsim.model.probe import NO_PROBE, PointKind, PolicyPlace, Probe
+from kyvsim.model.tracing import NO_TRACE, PointKind, PolicyPlace, TraceContext
 from kyvsim.report.coverage_text import path_text
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
@@ -487,9 +487,9 @@ def test_watching_changes_no_outcome(monkeypatch, lenient):
 
 
 def test_nothing_is_wrapped_where_nobody_listens():
-    assert NO_PROBE.at("spec", 0) is NO_PROBE
-    assert NO_PROBE.branch(PointKind.MATCH, "matched", bool) is bool
-    unheard = Probe(PolicyPlace(None, "p", "r", ()), lambda *_: None)
+    assert NO_TRACE.at("spec", 0) is NO_TRACE
+    assert NO_TRACE.branch(PointKind.MATCH, "matched", bool) is bool
+    unheard = TraceContext(PolicyPlace(None, "p", "r", ()), lambda *_: None)
     assert unheard.at("match").branch(PointKind.MATCH, "matched", bool) is bool
 
 

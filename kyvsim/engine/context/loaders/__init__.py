@@ -9,10 +9,10 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final, cast
 
-from kyvsim.engine.context.json_context import ContextLoader, EntryLoader, followed_entries
+from kyvsim.engine.context.json_context import ContextLoader, EntryLoader, traced_entries
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.probe import NO_PROBE, Probe
+from kyvsim.model.tracing import NO_TRACE, TraceContext
 
 FIELDS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -34,17 +34,17 @@ def loader_of(field: str) -> ContextLoader:
 
 
 def compile_entries(
-    entries: Iterable[Json], system: System, probe: Probe = NO_PROBE
+    entries: Iterable[Json], system: System, trace: TraceContext = NO_TRACE
 ) -> tuple[tuple[str, EntryLoader], ...]:
     """Return name and loader of each context entry, in the order in which they are written.
 
-    `probe` is that of their list.
+    `trace` is that of their list.
     """
     compiled = tuple((entry["name"], _compile_entry(entry, system)) for entry in entries)
-    if probe.follower is None:
+    if trace.tracer is None:
         return compiled
 
-    return followed_entries(compiled, probe)
+    return traced_entries(compiled, trace)
 
 
 def _compile_entry(entry: Json, system: System) -> EntryLoader:

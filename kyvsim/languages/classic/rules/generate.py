@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome
-from kyvsim.engine.compile.followed import APPLIED, Ends, followed_template
+from kyvsim.engine.compile.tracing import APPLIED, Ends, traced_template
 from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
@@ -260,8 +260,8 @@ _FIELDS = ("apiVersion", "kind", "namespace", "name", "data", "clone", "cloneLis
 def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
     pattern = {field: spec[field] for field in _FIELDS if spec.get(field) is not None}
     template = compile_template(pattern, context.system)
-    if context.probe.follower is not None:
-        template = followed_template(template, "what is to be there", context.probe)
+    if context.trace.tracer is not None:
+        template = traced_template(template, "what is to be there", context.trace)
 
     meter = context.system.meter
 
@@ -312,8 +312,8 @@ def _generated(make: Callable[[], list[Json]], place: str = "") -> GeneratedSet:
 
 
 def _compile_loop(context: RuleContext, number: int, loop: Json) -> GeneratedSets:
-    list_of = compile_list(loop.get("list") or "", context.system, context.probe)
-    elements_of = compile_elements(loop, 0, context.system, context.probe)
+    list_of = compile_list(loop.get("list") or "", context.system, context.trace)
+    elements_of = compile_elements(loop, 0, context.system, context.trace)
     preconditions = compile_loop_preconditions(loop, context)
     make = _compile_pattern(context, loop)
     start = f"failed to process {number} foreach in rule {context.rule.name}"

@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/engine/utils/foreach.go, pkg/engine/context (A
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.engine.compile.followed import followed_elements, followed_list
+from kyvsim.engine.compile.tracing import traced_elements, traced_list
 from kyvsim.engine.conditions import ConditionsResult, compile_conditions
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.loaders import compile_entries
@@ -14,7 +14,7 @@ from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.model.ports import FEW
-from kyvsim.model.probe import NO_PROBE, PointKind, Probe, Seen
+from kyvsim.model.tracing import NO_TRACE, PointKind, Seen, TraceContext
 
 _STEPS = 10
 """What an element costs: a scope, a template, a check."""
@@ -32,15 +32,15 @@ class Element(NamedTuple):
     scope: JSONContext
 
 
-def compile_list(expression: str, system: System, probe: Probe = NO_PROBE) -> ListOf:
+def compile_list(expression: str, system: System, trace: TraceContext = NO_TRACE) -> ListOf:
     """Return what evaluates a loop's list; a value that is no list counts as a list of one.
 
     Raises `QueryError` at evaluation, with upstream's text.
     """
     list_of = _compile_list(expression, system)
-    if probe.follower is not None:
-        list_of = followed_list(list_of, expression, probe)
-    seen = probe.point(PointKind.FOREACH, "no element", "one element", "several elements")
+    if trace.tracer is not None:
+        list_of = traced_list(list_of, expression, trace)
+    seen = trace.point(PointKind.FOREACH, "no element", "one element", "several elements")
     return _told(list_of, seen) if seen else list_of
 
 
@@ -97,10 +97,10 @@ def _unreadable(error: QueryError) -> ListOf:
 
 
 def compile_elements(
-    loop: Json, nesting: int, system: System, probe: Probe = NO_PROBE
+    loop: Json, nesting: int, system: System, trace: TraceContext = NO_TRACE
 ) -> Callable[[JSONContext, Iterable[tuple[int, Json]]], Iterator[Element]]:
     """Return what gives the elements of a loop, each in a scope of its own; null is left out."""
-    entries = compile_entries(loop.get("context") or (), system, probe.at("context"))
+    entries = compile_entries(loop.get("context") or (), system, trace.at("context"))
     level = str(nesting)
 
     def elements(scope: JSONContext, numbered: Iterable[tuple[int, Json]]) -> Iterator[Element]:
@@ -115,15 +115,15 @@ def compile_elements(
             }
             yield Element(index, value, scope.layer(names, entries))
 
-    if probe.follower is None:
+    if trace.tracer is None:
         return elements
 
-    return followed_elements(elements, probe)
+    return traced_elements(elements, trace)
 
 
 def compile_loop_preconditions(
     loop: Json, context: RuleContext
 ) -> Callable[[JSONContext], ConditionsResult]:
     """Return what says whether an element is to be worked on; the context is that of the loop."""
-    probe = context.probe.at("preconditions")
-    return compile_conditions(loop.get("preconditions"), context.system, probe)
+    trace = context.trace.at("preconditions")
+    return compile_conditions(loop.get("preconditions"), context.system, trace)

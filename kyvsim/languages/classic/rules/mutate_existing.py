@@ -116,14 +116,14 @@ _Patch = Callable[[JSONContext, Evaluation, Json], Outcome]
 
 
 def _compile_target(target: Mapping[str, Json], context: RuleContext) -> _Target:
-    system, probe = context.system, context.probe
+    system, trace = context.system, context.trace
     wanted = {field: target[field] for field in _SELECTING if target.get(field)}
     conditions = target.get("preconditions")
     return _Target(
         compile_template(wanted, system),
         (target.get("kind") or "").partition("/")[2],
-        compile_entries(target.get("context") or (), system, probe.at("context")),
-        compile_conditions(conditions, system, probe.at("preconditions"))
+        compile_entries(target.get("context") or (), system, trace.at("context")),
+        compile_conditions(conditions, system, trace.at("preconditions"))
         if conditions is not None
         else None,
     )

@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/engine/handlers/mutation/common.go.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
-from kyvsim.engine.compile.followed import followed_template
+from kyvsim.engine.compile.tracing import traced_template
 from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.context import JSONContext
 from kyvsim.jmespath import QueryError, compile_template
@@ -55,7 +55,7 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
     compiled = [
         (
             loop.get("list") or "",
-            compile_list(loop.get("list") or "", context.system, context.probe.at(index)),
+            compile_list(loop.get("list") or "", context.system, context.trace.at(index)),
             _compile_loop(context.within(index), loop, nesting),
         )
         for index, loop in enumerate(loops)
@@ -84,7 +84,7 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> _Body:
 def _compile_loop(
     context: RuleContext, loop: Json, nesting: int
 ) -> Callable[[JSONContext, Json, list[Json]], Outcome]:
-    elements_of = compile_elements(loop, nesting, context.system, context.probe)
+    elements_of = compile_elements(loop, nesting, context.system, context.trace)
     preconditions = compile_loop_preconditions(loop, context)
     begin = _compile_begin(context, loop, nesting)
     # A merge puts new elements first, so going backwards keeps their order.
@@ -197,8 +197,8 @@ def _compile_filled(context: RuleContext, loop: Json) -> _Filled | None:
     if not patches:
         return None
     template = compile_template(patches, context.system)
-    if context.probe.follower is not None:
-        template = followed_template(template, "patch", context.probe.at(*patches))
+    if context.trace.tracer is not None:
+        template = traced_template(template, "patch", context.trace.at(*patches))
     meter = context.system.meter
     if template.constant:
         fixed = template.value, compile_patcher(template.value, meter)

@@ -6,7 +6,7 @@ Source of the rules: upstream pkg/engine/mutate/mutation.go.
 from collections.abc import Callable, Iterator
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, errored, skipped
-from kyvsim.engine.compile.followed import followed_template
+from kyvsim.engine.compile.tracing import traced_template
 from kyvsim.jmespath import QueryError, compile_template
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.classic.rule_type import (
@@ -71,8 +71,8 @@ def compile_rule_patch(context: RuleContext) -> Callable[[Evaluation], Patcher]:
     """Return what fills the variables of a rule and gives its patch; it raises `QueryError`."""
     # upstream fills the variables of the whole rule, so one anywhere in it can end it.
     template = compile_template(dict(context.rule.data), context.system)
-    if context.probe.follower is not None:
-        template = followed_template(template, "patch", context.probe.at("mutate"), "mutate")
+    if context.trace.tracer is not None:
+        template = traced_template(template, "patch", context.trace.at("mutate"), "mutate")
     meter = context.system.meter
     if template.constant:
         patcher = compile_patcher(template.value["mutate"], meter)

@@ -37,9 +37,9 @@ from kyvsim.languages.classic.rule_type import (
     nest_in_template,
 )
 from kyvsim.languages.classic.rules.validate_pattern import compile_checker, subject_of
-from kyvsim.model.probe import PointKind, Seen
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import PointKind, Seen
 
 PatternCheck: TypeAlias = Callable[[Json], PatternFailure | None]
 """Checks an object against one pattern; None where it fits."""
@@ -56,7 +56,7 @@ def compile_any_pattern_body(context: RuleContext, patterns: Json) -> CompiledBo
         outcome = errored("failed to deserialize anyPattern, expected type array", reason)
         return lambda _: outcome
     name = context.rule.name
-    checkers_for = compile_checker(context, patterns, _probed(context, len(patterns)))
+    checkers_for = compile_checker(context, patterns, _with_coverage(context, len(patterns)))
     message = compile_alternatives_message(context)
     nothing_to_check = passed(own_message(context))
 
@@ -91,12 +91,12 @@ def _chosen(context: RuleContext, index: int) -> Outcome:
     return passed(f"validation rule '{context.rule.name}' anyPattern[{index}] passed.")
 
 
-def _probed(context: RuleContext, count: int) -> Callable[[Json], tuple[PatternCheck, ...]]:
+def _with_coverage(context: RuleContext, count: int) -> Callable[[Json], tuple[PatternCheck, ...]]:
     """Return what makes the checks of so many patterns, which tell when an object fits."""
-    probe, meter = context.probe, context.system.meter
-    told = [probe.at(index).point(PointKind.ALTERNATIVE, "chosen") for index in range(count)]
+    trace, meter = context.trace, context.system.meter
+    told = [trace.at(index).point(PointKind.ALTERNATIVE, "chosen") for index in range(count)]
     if not any(told):
-        return partial(compile_any_pattern, probe=probe, meter=meter)
+        return partial(compile_any_pattern, trace=trace, meter=meter)
 
     def build(patterns: Json) -> tuple[PatternCheck, ...]:
         checks = compile_any_pattern(patterns, meter=meter)

@@ -33,9 +33,9 @@ from kyvsim.languages.cel_validator import (
 from kyvsim.languages.classic.rule_type import Autogen, PodTemplate, Remark, RuleContext, RuleType
 from kyvsim.languages.tracing import with_coverage
 from kyvsim.model.ports import ClusterView
-from kyvsim.model.probe import Probe
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import TraceContext
 
 # The parameter objects of a CEL rule.
 #
@@ -134,7 +134,7 @@ def compile_cel(context: RuleContext) -> CompiledBody:
     """Return the body of the rule."""
     data = context.rule.data
     cel = data["validate"]["cel"]
-    rule = _probed(_compile_rule(data, cel).counted(context.system.meter), context.probe)
+    rule = _with_coverage(_compile_rule(data, cel).counted(context.system.meter), context.trace)
     reads = rule.reads()
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     find_params = compile_params(cel) if _has_params(cel) else None
@@ -190,19 +190,19 @@ def _has_params(cel: Json) -> bool:
     return bool(cel.get("paramKind") and cel.get("paramRef"))
 
 
-def _probed(rule: Validator, probe: Probe) -> Validator:
+def _with_coverage(rule: Validator, trace: TraceContext) -> Validator:
     """Return the rule with preconditions and expressions that tell their outcomes."""
-    where = probe.at(*_EXPRESSIONS)
+    where = trace.at(*_EXPRESSIONS)
     validations = tuple(
         one._replace(test=_traced(one.test, where.at(index)))
         for index, one in enumerate(rule.validations)
     )
     conditions = tuple(
-        _traced(one, probe.at("celPreconditions", index))
+        _traced(one, trace.at("celPreconditions", index))
         for index, one in enumerate(rule.conditions)
     )
     # Who counts is told of what decides; who follows, of the values besides.
-    within = probe._replace(listener=None).at("validate", "cel", "variables")
+    within = trace._replace(coverage_sink=None).at("validate", "cel", "variables")
     variables = {
         name: _traced(one, within.at(index), decides=False)
         for index, (name, one) in enumerate(rule.variables.items())
@@ -210,11 +210,11 @@ def _probed(rule: Validator, probe: Probe) -> Validator:
     return rule._replace(validations=validations, conditions=conditions, variables=variables)
 
 
-def _traced(expression: Expression, probe: Probe, *, decides: bool = True) -> Expression:
+def _traced(expression: Expression, trace: TraceContext, *, decides: bool = True) -> Expression:
     program = expression.program
     if program is None:
         return expression
-    return expression._replace(program=with_coverage(program, probe, decides=decides))
+    return expression._replace(program=with_coverage(program, trace, decides=decides))
 
 
 def _values(

@@ -4,7 +4,7 @@ Source of the rules: upstream pkg/engine/handlers/validation/validate_resource.g
 """
 
 from kyvsim.engine.compile.compiled import CompiledBody, Evaluation, Outcome, Proof, errored, failed
-from kyvsim.engine.compile.followed import CHECKED, DENIED, Ends
+from kyvsim.engine.compile.tracing import CHECKED, DENIED, Ends
 from kyvsim.engine.conditions import ConditionError, compile_conditions
 from kyvsim.engine.conditions.shape import is_seen_whole, refuting_shape
 from kyvsim.engine.prefilter import Shape
@@ -22,8 +22,8 @@ from kyvsim.model.result import Phase
 
 def compile_deny(context: RuleContext, deny: Json) -> CompiledBody:
     """Return the body of a `deny` block, of a rule or of one of its loops."""
-    probe = context.probe.at("conditions")
-    conditions = compile_conditions(deny.get("conditions"), context.system, probe)
+    trace = context.trace.at("conditions")
+    conditions = compile_conditions(deny.get("conditions"), context.system, trace)
     message = compile_deny_message(context)
     pass_outcome = usual_pass(context)
 

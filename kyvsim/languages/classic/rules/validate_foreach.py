@@ -56,7 +56,7 @@ def compile_loops(context: RuleContext, loops: Json, nesting: int = 0) -> Compil
     compiled = [
         (
             loop.get("list") or "",
-            compile_list(loop.get("list") or "", context.system, context.probe.at(index)),
+            compile_list(loop.get("list") or "", context.system, context.trace.at(index)),
             _compile_loop(context.within(index), loop, nesting),
         )
         for index, loop in enumerate(loops)
@@ -91,7 +91,7 @@ def _compile_loop(
     context: RuleContext, loop: Json, nesting: int
 ) -> Callable[[Evaluation, list[Json], list[str]], tuple[Outcome | None, int]]:
     """Return what checks elements until one fails; what it passes over it adds to a list."""
-    elements_of = compile_elements(loop, nesting, context.system, context.probe)
+    elements_of = compile_elements(loop, nesting, context.system, context.trace)
     preconditions = compile_loop_preconditions(loop, context)
     body = _compile_body(context, loop, nesting)
     element_scope = loop.get("elementScope")

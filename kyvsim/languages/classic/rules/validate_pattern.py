@@ -62,7 +62,7 @@ def subject_of(evaluation: Evaluation) -> Json:
 
 def compile_pattern_body(context: RuleContext, pattern: Json) -> CompiledBody:
     """Return the body of a `pattern` block, of a rule or of one of its loops."""
-    build = partial(compile_pattern, probe=context.probe, meter=context.system.meter)
+    build = partial(compile_pattern, trace=context.trace, meter=context.system.meter)
     checker_for = compile_checker(context, pattern, build)
     message = compile_pattern_message(context)
     pass_outcome = usual_pass(context)

@@ -42,9 +42,9 @@ from kyvsim.languages.classic.rule_type import (
     empty,
 )
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.probe import Probe, tell
 from kyvsim.model.result import Phase
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import TraceContext, trace_step
 
 # Exclusions: controls, or single fields and values of them, that a rule or an exception lets
 # pass.
@@ -222,15 +222,15 @@ def tell_controls(
     left: Violations,
     *,
     kind: str,
-    probe: Probe,
+    trace: TraceContext,
 ) -> None:
     """Tell of every control whether a Pod of an object of a kind keeps it.
 
     `found` is what the checks found, `left` what is left of it without what is let pass.
     """
     controls = tuple(_control_step(one, found, left, kind) for one in checks)
-    placed = tuple(one._replace(place=probe.locate()) for one in controls)
-    tell(probe, Step(StepKind.CONTROL, "all", answer=not left, steps=placed))
+    placed = tuple(one._replace(place=trace.locate()) for one in controls)
+    trace_step(trace, Step(StepKind.CONTROL, "all", answer=not left, steps=placed))
 
 
 def _control_step(check: ActiveCheck, found: Violations, left: Violations, kind: str) -> Step:
@@ -287,7 +287,7 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
     level, version = (specification.get(field) or "" for field in ("level", "version"))
     checks = active_checks(level, version)
     exclusions = compile_exclusions(specification.get("exclude") or ())
-    probe = context.probe.at("validate", "podSecurity")
+    trace = context.trace.at("validate", "podSecurity")
     pass_outcome = passed(f"Validation rule '{context.rule.name}' passed.")
     own = f'It violates PodSecurity "{level}:{version}".'
     start = (
@@ -312,8 +312,8 @@ def compile_pod_security(context: RuleContext) -> CompiledBody:
         unexcluded = violations = without_excluded(found, exclusions, checks, pod)
         for exception in evaluation.exceptions:
             violations = without_excluded(violations, exception.controls, checks, pod)
-        if probe.follower is not None:
-            tell_controls(checks, found, violations, kind=kind, probe=probe)
+        if trace.tracer is not None:
+            tell_controls(checks, found, violations, kind=kind, trace=trace)
         if not unexcluded:
             return pass_outcome
         if not violations:

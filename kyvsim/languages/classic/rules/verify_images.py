@@ -66,10 +66,10 @@ from kyvsim.languages.classic.rule_type import (
 from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.policy import Policy, RuleFacts
 from kyvsim.model.ports import Outside
-from kyvsim.model.probe import Probe, following, tell
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
+from kyvsim.model.tracing import TraceContext, trace_step, traced
 from kyvsim.model.values import ImageData
 from kyvsim.patch.json_patch import apply_json_patch
 
@@ -212,8 +212,8 @@ def compile_denials(entries: Iterable[Json], context: RuleContext) -> Denials | 
 
 
 def _compile_denial(block: Json, context: RuleContext) -> Denials:
-    system, probe = context.system, context.probe.at("conditions")
-    conditions = compile_conditions(block["deny"].get("conditions"), system, probe)
+    system, trace = context.system, context.trace.at("conditions")
+    conditions = compile_conditions(block["deny"].get("conditions"), system, trace)
     message = compile_denial_message(
         system, block.get("message") or "", "validation error: imageVerify  failed"
     )
@@ -225,9 +225,9 @@ def _compile_denial(block: Json, context: RuleContext) -> Denials:
     return deny
 
 
-def tell_image(image: Mapping[str, Json], outcome: Outcome, probe: Probe) -> None:
+def tell_image(image: Mapping[str, Json], outcome: Outcome, trace: TraceContext) -> None:
     """Tell what a check found of an image."""
-    tell(probe.at("verifyImages"), _image_step(image, outcome))
+    trace_step(trace.at("verifyImages"), _image_step(image, outcome))
 
 
 def _image_step(image: Mapping[str, Json], outcome: Outcome) -> Step:
@@ -308,8 +308,8 @@ def _verify_all(
     compiled: _Compiled, entries: list[Json], images: list[Image], evaluation: Evaluation
 ) -> Outcome | None:
     policy, rule = compiled.context.policy, compiled.context.rule.name
-    probe = compiled.context.probe.at("verifyImages")
-    verify = following(probe, _verify, Step(StepKind.IMAGE), _traced_image)
+    trace = compiled.context.trace.at("verifyImages")
+    verify = traced(trace, _verify, Step(StepKind.IMAGE), _traced_image)
     outcomes: list[Outcome] = []
     verdicts: dict[str, str] = {}
     digests: dict[str, str] = {}
@@ -460,7 +460,7 @@ def _check_all(
     for entry, image in asked:
         name = image["reference"]
         if _is_checked(entry, "verifyDigest") and not image.get("digest"):
-            return _traced_failure(context.probe, image, failed(f"missing digest for {name}"))
+            return _traced_failure(context.trace, image, failed(f"missing digest for {name}"))
         if not _is_checked(entry, "required"):
             continue
         try:
@@ -468,15 +468,15 @@ def _check_all(
         except MetadataError as error:
             return failed(str(error))
         if verdict == "fail":
-            return _traced_failure(context.probe, image, failed(f"unverified image {name}"))
+            return _traced_failure(context.trace, image, failed(f"unverified image {name}"))
         verdicts.append((verdict, name))
     return _summary(verdicts)
 
 
-def _traced_failure(probe: Probe, image: Image, outcome: Outcome) -> Outcome:
+def _traced_failure(trace: TraceContext, image: Image, outcome: Outcome) -> Outcome:
     """Return an outcome that is on account of one image, having told so if anybody follows."""
-    if probe.follower is not None:
-        tell_image(image, outcome, probe)
+    if trace.tracer is not None:
+        tell_image(image, outcome, trace)
     return outcome
 
 

@@ -290,7 +290,7 @@ def test_with_an_exception_or_a_listener_nothing_is_shown(
 ):
     excepted = compiled(policy(PASSING), exceptions=[exception("p", "r")])
     assert planned(excepted, pod(), request_for).evaluated
-    heard = compiled(policy(PASSING), listener=lambda *_: lambda _: None)
+    heard = compiled(policy(PASSING), coverage_sink=lambda *_: lambda _: None)
     assert planned(heard, pod(), request_for).evaluated
 
 

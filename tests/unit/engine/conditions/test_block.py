@@ -8,7 +8,7 @@ from kyvsim.engine.conditions import (
 )
 from kyvsim.jmespath import System
 from kyvsim.model.ports import FEW, Budget, BudgetError, Meter
-from kyvsim.model.probe import PolicyPlace, Probe
+from kyvsim.model.tracing import PolicyPlace, TraceContext
 
 ENV = System(clock=None, entropy=None, meter=Meter())
 
@@ -30,7 +30,7 @@ KIND = condition("{{ request.object.kind }}", "Pod")
 MISSING = condition("{{ request.object.nothing }}")
 
 
-WATCHED = Probe(PolicyPlace(None, "p", "r", ()), lambda *_: lambda _: None)
+WATCHED = TraceContext(PolicyPlace(None, "p", "r", ()), lambda *_: lambda _: None)
 
 
 def evaluate(data):
@@ -170,6 +170,8 @@ def test_a_list_of_few_elements_costs_nothing():
 
 def test_conditions_are_told_with_their_places():
     told = []
-    probe = Probe(PolicyPlace(None, "p", "r", ()), lambda place, *_: told.append(place.inside))
-    compile_conditions({"any": [YES, NO], "all": [YES]}, ENV, probe)
+    trace = TraceContext(
+        PolicyPlace(None, "p", "r", ()), lambda place, *_: told.append(place.inside)
+    )
+    compile_conditions({"any": [YES, NO], "all": [YES]}, ENV, trace)
     assert {place[:2] for place in told} == {("any", 0), ("any", 1), ("all", 0)}

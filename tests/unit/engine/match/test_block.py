@@ -9,7 +9,7 @@ from kyvsim.engine.match import (
     matches_by_kind,
 )
 from kyvsim.engine.match.criteria import filters
-from kyvsim.model.probe import PointKind, PolicyPlace, Probe
+from kyvsim.model.tracing import PointKind, PolicyPlace, TraceContext
 
 
 def of(*kinds, **more):
@@ -130,9 +130,9 @@ def test_who_counts_what_is_reached_hears_of_each_filter(facts):
         points.append((place.inside, kind, outcomes))
         return lambda outcome: reached.append((place.inside, outcome))
 
-    probe = Probe(PolicyPlace(None, "p", "r", ()), listen)
+    trace = TraceContext(PolicyPlace(None, "p", "r", ()), listen)
     match, exclude = {"any": [of("Job"), of("Pod")]}, {"all": [of("Pod"), of("Job")]}
-    assert compile_rule_match(match, exclude, "", probe)(facts())
+    assert compile_rule_match(match, exclude, "", trace)(facts())
     assert points == [
         (("match", "any", 0), PointKind.MATCH, ("matched",)),
         (("match", "any", 1), PointKind.MATCH, ("matched",)),

@@ -4,13 +4,13 @@ import pytest
 
 from kyvsim.engine.match import compile_rule_match
 from kyvsim.model.explanation import StepKind
-from kyvsim.model.probe import PolicyPlace, Probe
 from kyvsim.model.source import Document, Location
+from kyvsim.model.tracing import PolicyPlace, TraceContext
 
 DOCUMENT = Document({}, "p.yaml", 0, lambda path: Location("p.yaml", 1 + len(path), 1))
 
 
-class Follower:
+class Tracer:
     def __init__(self):
         self.steps = []
 
@@ -23,10 +23,10 @@ class Follower:
 
 def told(facts, match, exclude=None, namespace=""):
     """Return whether a rule applies, and the steps that it told, by kind and name."""
-    follower = Follower()
-    probe = Probe(PolicyPlace(DOCUMENT, "p", "r", ()), None, follower)
-    applies = compile_rule_match(match, exclude, namespace, probe)(facts)
-    return applies, {(step.kind, step.name): step for step in follower.steps}
+    tracer = Tracer()
+    trace = TraceContext(PolicyPlace(DOCUMENT, "p", "r", ()), None, tracer)
+    applies = compile_rule_match(match, exclude, namespace, trace)(facts)
+    return applies, {(step.kind, step.name): step for step in tracer.steps}
 
 
 @pytest.mark.parametrize(

@@ -117,10 +117,10 @@ class Coverage(NamedTuple):
         return Ratio(sum(one.reached for one in ratios), sum(one.total for one in ratios))
 
 
-# Who is told of the points that compiling comes upon, and of what is reached when policies run.
+# Coverage and tracing of compiled policies.
 #
-# Nobody listens by default, and then no closure is wrapped. A listener counts what comes up; a
-# follower is told every step with what was found (`model/explanation.py`).
+# By default there is neither, and no closure is wrapped. A coverage sink counts outcomes; a tracer
+# gets every step with the values that it found (`model/explanation.py`).
 
 
 _Looked = TypeVar("_Looked")
@@ -141,37 +141,37 @@ class PolicyPlace(NamedTuple):
 Seen: TypeAlias = Callable[[int], None]
 """Counts the outcome of this number once more."""
 
-Listener: TypeAlias = Callable[[PolicyPlace, PointKind, tuple[str, ...]], Seen | None]
+CoverageSink: TypeAlias = Callable[[PolicyPlace, PointKind, tuple[str, ...]], Seen | None]
 """Takes notice of a point and the names of its outcomes; None where they are not to be counted."""
 
 
-class Follower(Protocol):
-    """Who is told each step of an evaluation."""
+class Tracer(Protocol):
+    """Receives the steps of an evaluation."""
 
     def evaluate(self, run: RuleRun) -> None:
-        """Take notice of a rule that begins to be evaluated: what is told next belongs to it."""
+        """Begin the evaluation of a rule: the steps that follow belong to it."""
 
     def resume(self, run: RuleRun) -> None:
-        """Take notice that what is told next belongs to a rule, though it may not have begun."""
+        """Attribute the steps that follow to a rule, though it may not have begun."""
 
     def begin(self) -> int:
-        """Take notice of a step that begins; return what names it where it ends, 0 to forget it."""
+        """Begin a step; return the mark to end it with, 0 to leave it out."""
 
     def end(self, mark: int, step: Step | None) -> None:
-        """Take a step that has ended, around all that were told since; None to forget these."""
+        """End a step that contains all steps since the mark; None leaves these out."""
 
 
-class Probe(NamedTuple):
-    """A place that is being compiled, and who is told of what happens there."""
+class TraceContext(NamedTuple):
+    """A place that is being compiled, with the coverage sink and the tracer for it."""
 
     place: PolicyPlace | None = None
-    listener: Listener | None = None
-    follower: Follower | None = None
+    coverage_sink: CoverageSink | None = None
+    tracer: Tracer | None = None
     unwritten: Path = ()
     """Steps further in that autogen put there, so that the document does not have them."""
 
-    def at(self, *steps: str | int) -> Probe:
-        """Return the probe of a place further in."""
+    def at(self, *steps: str | int) -> TraceContext:
+        """Return the context of a place further in."""
         if self.place is None:
             return self
         document, policy, rule, root, inside = self.place
@@ -179,7 +179,7 @@ class Probe(NamedTuple):
         if left:
             written, left = _written(steps, left)
         place = PolicyPlace(document, policy, rule, root, (*inside, *written))
-        return Probe(place, self.listener, self.follower, left)
+        return TraceContext(place, self.coverage_sink, self.tracer, left)
 
     @property
     def name(self) -> str:
@@ -203,26 +203,26 @@ class Probe(NamedTuple):
         return place_in_text(place.document, path, text, offset) if place else None
 
     def point(self, kind: PointKind, *outcomes: str) -> Seen | None:
-        """Tell of a point here; return what counts its outcomes, None where nobody does."""
-        if self.place is None or self.listener is None:
+        """Register a point here; return what counts its outcomes, None without a sink."""
+        if self.place is None or self.coverage_sink is None:
             return None
-        return self.listener(self.place, kind, outcomes)
+        return self.coverage_sink(self.place, kind, outcomes)
 
     def branch(
         self, kind: PointKind, outcome: str, test: Callable[[_Looked], bool]
     ) -> Callable[[_Looked], bool]:
-        """Return the test as one that tells when it holds; the test itself if nobody listens."""
+        """Return the test as one that counts when it holds; the test itself without a sink."""
         seen = self.point(kind, outcome)
         if seen is None:
             return test
 
-        def told(looked_at: _Looked) -> bool:
+        def counted(looked_at: _Looked) -> bool:
             holds = test(looked_at)
             if holds:
                 seen(0)
             return holds
 
-        return told
+        return counted
 
 
 def _written(steps: Path, unwritten: Path) -> tuple[Path, Path]:
@@ -239,83 +239,78 @@ def _written(steps: Path, unwritten: Path) -> tuple[Path, Path]:
     return tuple(found), left
 
 
-NO_PROBE = Probe()
+NO_TRACE = TraceContext()
 
 
-# Closures that tell whoever follows an evaluation what they were asked and what they found.
-#
-# Loaded only where somebody follows: elsewhere the closures stay as they are.
-
-
-# Evaluated for each closure that is made, the annotations of `told` took most of the time.
+# Closures that report themselves as steps to a tracer.
 
 
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
 
-LONGEST_FOLLOWED = 2_000
-"""Characters of an expression whose parts are told, too: of a longer one nobody reads them all."""
+LONGEST_TRACED = 2_000
+"""Characters of an expression whose parts are traced, too; longer ones would be unreadable."""
 
 
-def following(
-    probe: Probe,
+def traced(
+    trace: TraceContext,
     run: Callable[_Given, _Found],
-    asked: Step,
-    tell: Callable[Concatenate[Step, _Found, _Given], Step],
+    begun: Step,
+    complete: Callable[Concatenate[Step, _Found, _Given], Step],
     *,
     where: Callable[[], Location | None] | None = None,
 ) -> Callable[_Given, _Found]:
-    """Return `run` as a closure that tells of itself; `run` itself if nobody follows.
+    """Return `run` as a closure that reports a step; `run` itself without a tracer.
 
-    `tell` completes the step `asked` with what was found for what was given. Where `run` raises,
-    the step is an error, and the error goes on. It stands at the probe's place, or at `where`.
+    `complete` adds to the step `begun` what was found for the arguments. Where `run` raises, the
+    step is an error, and the error goes on. The step is at the place of `trace`, or at `where`.
     """
-    follower = probe.follower
-    if follower is None:
+    tracer = trace.tracer
+    if tracer is None:
         return run
     known: Step | None = None
 
     def placed() -> Step:
         nonlocal known
         if known is None:
-            known = asked._replace(place=(where or probe.locate)())
+            known = begun._replace(place=(where or trace.locate)())
         return known
 
-    def told(*given: _Given.args, **named: _Given.kwargs) -> _Found:
-        mark = follower.begin()
+    def wrapper(*given: _Given.args, **named: _Given.kwargs) -> _Found:
+        mark = tracer.begin()
         if not mark:
             return run(*given, **named)
         step: Step | None = None
         try:
             found = run(*given, **named)
-            step = tell(placed(), found, *given, **named)
+            step = complete(placed(), found, *given, **named)
         finally:
-            follower.end(mark, step or fault(placed()))
+            tracer.end(mark, step or failed_step(placed()))
         return found
 
-    return told
+    return wrapper
 
 
-def fault(asked: Step) -> Step:
+def failed_step(begun: Step) -> Step:
     """Return a step that ended in the error which is being raised."""
     error: Any = sys.exception()
     text = getattr(error, "message", "") or str(error)
-    return asked._replace(answer=RuleStatus.ERROR, note=text)
+    return begun._replace(answer=RuleStatus.ERROR, note=text)
 
 
-def tell(probe: Probe, step: Step) -> None:
-    """Tell a step that has nothing inside, if anybody follows."""
-    if probe.follower is not None:
-        mark = probe.follower.begin()
-        probe.follower.end(mark, step._replace(place=step.place or probe.locate()))
+def trace_step(trace: TraceContext, step: Step) -> None:
+    """Report a step without inner steps, if there is a tracer."""
+    if trace.tracer is not None:
+        mark = trace.tracer.begin()
+        trace.tracer.end(mark, step._replace(place=step.place or trace.locate()))
 
 
-def unheard(probe: Probe, run: Callable[[], _Found]) -> _Found:
-    """Return what `run` gives; what it would tell is forgotten."""
-    if probe.follower is None:
+def untraced(trace: TraceContext, run: Callable[[], _Found]) -> _Found:
+    """Return the result of `run`, whose steps are left out."""
+    if trace.tracer is None:
         return run()
-    mark = probe.follower.begin()
+    mark = trace.tracer.begin()
     try:
         return run()
     finally:
-        probe.follower.end(mark, None)
+        trace.tracer.end(mark, None)
