@@ -24,8 +24,7 @@ from kyvsim.report.finding import finding_of
 from kyvsim.report.json_text import whole_numbers
 from kyvsim.report.run import Explain
 from kyvsim.report.source_excerpt import resource_place, rule_place
-from kyvsim.report.summary import Row, compile_rows
-from kyvsim.report.text_blocks import QUIET
+from kyvsim.report.summary import QUIET, Row, compile_rows
 
 _RowKey: TypeAlias = tuple[str, str, str]
 """Policy, rule and phase: by these two sets are put beside each other."""

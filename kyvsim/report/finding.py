@@ -23,7 +23,6 @@ from kyvsim.report.source_excerpt import excerpt_of, failed_place, resource_plac
 from kyvsim.report.style import counted, safe_line, safe_text
 from kyvsim.report.subject import category_of, documentation_of, identity, severity_of, title
 from kyvsim.report.summary import Row, compile_rows, silent_rows
-from kyvsim.report.text_blocks import untold
 from kyvsim.report.told_reasons import explained_place, told_reasons
 
 # One result as every format shows it: the same rule name, message and place everywhere.
@@ -210,7 +209,7 @@ def compile_findings(run: Run, look: Look) -> Callable[[EngineResponse], Iterato
 
     With `look.detailed` it yields all. Rules without a result come last.
     """
-    rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(look))
+    rows_of = compile_rows(audit_warn=run.audit_warn, untold=look.hidden)
 
     def findings(response: EngineResponse) -> Iterator[Finding]:
         for row in (*rows_of(response), *silent_rows(response)):

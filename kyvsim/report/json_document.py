@@ -25,8 +25,7 @@ from kyvsim.report.run import Explain, Run, Unparted
 from kyvsim.report.run_ending import figures, run_ending
 from kyvsim.report.source_excerpt import location_json, resource_place, rule_place
 from kyvsim.report.subject import category_of, identity, severity_of
-from kyvsim.report.summary import Row, compile_rows, silent_rows
-from kyvsim.report.text_blocks import QUIET
+from kyvsim.report.summary import QUIET, Row, compile_rows, silent_rows
 from kyvsim.report.writing import Lists, Writing
 
 _OBJECTS: Final = ("mutated", "generated", "targets")

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from kyvsim.report.style import Paint, painter, safe_line
+from kyvsim.report.summary import QUIET
 
 # How a report looks, where a format leaves a choice: what a user may ask of a view.
 
@@ -49,6 +50,11 @@ class Look(NamedTuple):
     """Whether it goes to a file, while standard output shows what rules found."""
     say: Callable[[str], None] = _unsaid
     """Takes what a document for programs has no place for."""
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The statuses that are counted but not listed."""
+        return frozenset() if self.detailed else QUIET
 
 
 # Texts in lines of a width: words and places stay whole, and what is read is safe to show.

@@ -10,7 +10,7 @@ from kyvsim.report.run import Run
 from kyvsim.report.run_ending import counts_line
 from kyvsim.report.style import painter
 from kyvsim.report.summary import compile_rows
-from kyvsim.report.text_blocks import resource_block, untold, verdict_block
+from kyvsim.report.text_blocks import resource_block, verdict_block
 from kyvsim.report.writing import Lists, Writing
 
 _BETWEEN = "---\n"
@@ -24,7 +24,7 @@ def begin(run: Run, look: Look) -> Writing:
     Resources that no rule changed are there too, so that the stream is complete.
     """
     paint = painter(colours=look.colours)
-    rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(look))
+    rows_of = compile_rows(audit_warn=run.audit_warn, untold=look.hidden)
     block = verdict_block(paint, compile_field_places(run, look))
 
     def row(response: EngineResponse) -> str:

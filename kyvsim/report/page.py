@@ -11,9 +11,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from kyvsim.model.result import Ending, Verdict
@@ -21,13 +21,8 @@ from kyvsim.report.ending import ending_line
 from kyvsim.report.log_commands import log_safe
 from kyvsim.report.style import counted
 
-# The one frame of all pages for a browser, and the templates that fill it.
-#
-# A page is one file that asks nobody for anything. Its Content-Security-Policy forbids all but
-# our own style and script that stand in it, by their hashes, so that nothing acts in a page that
-# came from a file of others. Jinja escapes whatever a template shows; characters that control a
-# terminal or turn the direction of text are shown as visible escapes before that.
-
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _PIECES: Final = 64
 """How many pieces of a template are handed on together."""
@@ -97,7 +92,10 @@ def ending_of(ending: Ending) -> PageEnding:
 
 def _joined(names: Sequence[str]) -> str:
     """Return files of the package, and texts, one after the other."""
-    return "".join(_file(one) if one.endswith((".css", ".js")) else one for one in names)
+    folder = Path(__file__).parent / "templates"
+    return "".join(
+        (folder / one).read_text("utf-8") if one.endswith((".css", ".js")) else one for one in names
+    )
 
 
 def _digest(text: str) -> str:
@@ -105,9 +103,12 @@ def _digest(text: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
+    # jinja2 takes 30 ms to import; modules that also have other formats import this one.
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
-        loader=_templates(),
+        loader=PackageLoader("kyvsim.report"),
         autoescape=True,
         auto_reload=False,
         undefined=StrictUndefined,
@@ -118,15 +119,6 @@ def _environment() -> Environment:
     )
     environment.filters["counted"] = counted
     return environment
-
-
-@cache
-def _templates() -> PackageLoader:
-    return PackageLoader("kyvsim.report")
-
-
-def _file(name: str) -> str:
-    return _templates().get_source(_environment(), name)[0]
 
 
 def _shown(value: object) -> object:

@@ -21,6 +21,8 @@ from kyvsim.model.source import Path
 _Told = TypeVar("_Told")
 NO_RESULT = "none"
 """What stands for a status where a rule has no result."""
+QUIET = frozenset({"pass", "skip"})
+"""Statuses that views for people count, but list only when details are requested."""
 
 
 class Summary(NamedTuple):

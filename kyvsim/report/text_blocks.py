@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.result import EngineResponse, PolicyResponse
@@ -17,14 +16,6 @@ from kyvsim.report.run import Run
 from kyvsim.report.style import MARK_LOOKS, Paint, counted, indented, safe_line, safe_text
 from kyvsim.report.subject import short_title, title
 from kyvsim.report.summary import Row, once_a_rule, silent_rows
-
-if TYPE_CHECKING:
-    pass
-
-# The parts of the text view that speak: a resource's heading, its verdicts, its references.
-
-
-QUIET = frozenset({"pass", "skip"})
 
 OPTIONAL = "nothing here creates it, but it is optional"
 UNMET = "warning: nothing here creates it"
@@ -52,11 +43,6 @@ def resource_heading(name: str, place: str, paint: Paint) -> str:
     """Return the same of what is called so and stands there; "" where nothing tells the place."""
     where = f" {paint('dim', f'({safe_line(place)})')}" if place else ""
     return f"{paint('title', safe_line(name))}{where}\n"
-
-
-def untold(look: Look) -> frozenset[str]:
-    """Return the statuses that are counted but not told."""
-    return frozenset() if look.detailed else QUIET
 
 
 def verdict_block(

@@ -20,13 +20,8 @@ from kyvsim.report.run import Explain
 from kyvsim.report.source_excerpt import location_json, rule_place
 from kyvsim.report.style import painter
 from kyvsim.report.subject import category_of, severity_of, title
-from kyvsim.report.summary import NO_RESULT, Row, compile_rows, once_a_rule, silent_rows
-from kyvsim.report.text_blocks import (
-    QUIET,
-    resource_heading,
-    verdict_heading,
-    verdict_lines,
-)
+from kyvsim.report.summary import NO_RESULT, QUIET, Row, compile_rows, once_a_rule, silent_rows
+from kyvsim.report.text_blocks import resource_heading, verdict_heading, verdict_lines
 from kyvsim.report.told_reasons import reason_lines
 from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of_result, to_line
 from kyvsim.report.view_rows import Said, behind, with_message, word_of

@@ -22,7 +22,6 @@ from kyvsim.report.text_blocks import (
     need_line,
     object_blocks,
     resource_block,
-    untold,
     verdict_block,
 )
 from kyvsim.report.view_told import Told
@@ -187,7 +186,7 @@ def _compile_alone(
 def _compile_pieces(run: Run, look: Look) -> Callable[[EngineResponse], Iterator[Piece]]:
     """Return what yields the text of a response, with the needs of its object in their place."""
     paint = painter(colours=look.colours)
-    rows_of = compile_rows(audit_warn=run.audit_warn, untold=untold(look))
+    rows_of = compile_rows(audit_warn=run.audit_warn, untold=look.hidden)
     block = verdict_block(paint, compile_field_places(run, look))
 
     def pieces(response: EngineResponse) -> Iterator[Piece]:

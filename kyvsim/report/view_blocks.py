@@ -15,8 +15,8 @@ from kyvsim.report.object_yaml import yaml_lines
 from kyvsim.report.run import Run
 from kyvsim.report.style import MARK_LOOKS, counted
 from kyvsim.report.subject import short_title, title
-from kyvsim.report.summary import Row, compile_rows, once_a_rule, silent_rows
-from kyvsim.report.text_blocks import OPTIONAL, QUIET, UNMET, need_subject, untold
+from kyvsim.report.summary import QUIET, Row, compile_rows, once_a_rule, silent_rows
+from kyvsim.report.text_blocks import OPTIONAL, UNMET, need_subject
 from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of, kind_of_result
 from kyvsim.report.view_rows import Said, behind, compile_rows_told, row_title
 
@@ -30,7 +30,7 @@ class Blocks:
 
     def __init__(self, run: Run, sheet: Sheet) -> None:
         self._sheet = sheet
-        self._untold = untold(sheet.look)
+        self._untold = sheet.look.hidden
         self._rows_of = compile_rows(audit_warn=run.audit_warn, untold=self._untold)
         self._told = compile_rows_told(run, sheet)
         self._seen = Seen()

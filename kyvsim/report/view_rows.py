@@ -8,8 +8,7 @@ from kyvsim.model.result import BaselineState, EngineResponse
 from kyvsim.report.finding import finding_of
 from kyvsim.report.look import INDENT, Sheet, apart, wrapped
 from kyvsim.report.run import Run
-from kyvsim.report.summary import NO_RESULT, Row, once_a_rule
-from kyvsim.report.text_blocks import QUIET
+from kyvsim.report.summary import NO_RESULT, QUIET, Row, once_a_rule
 from kyvsim.report.told_reasons import reason_lines
 
 
