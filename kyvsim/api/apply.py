@@ -46,8 +46,8 @@ from kyvsim.model.tracing import Tracer
 from kyvsim.report.course import Course
 from kyvsim.report.known_failures import Met, stale_remarks, telling_apart
 from kyvsim.report.reasons import Reason
+from kyvsim.report.results import Row
 from kyvsim.report.run import Explain, Run
-from kyvsim.report.summary import Row
 
 # Runs that are judged by a baseline, or become one.
 

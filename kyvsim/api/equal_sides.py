@@ -30,7 +30,7 @@ from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Location
 from kyvsim.patch.structured_merge import type_finder
 from kyvsim.report.explain_words import decision, rule_name
-from kyvsim.report.json_text import whole_numbers
+from kyvsim.report.object_text import whole_numbers
 from kyvsim.suite.coverage import Tally
 
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})

@@ -21,8 +21,8 @@ from kyvsim.model.request import AdmissionRequest, Payload
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Path
 from kyvsim.report.reasons import Reason, reasons_of
+from kyvsim.report.results import Row
 from kyvsim.report.run import Explain
-from kyvsim.report.summary import Row
 
 _Ask: TypeAlias = Callable[[PolicySet, EngineResponse, Row], EngineResponse | None]
 

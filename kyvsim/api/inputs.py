@@ -50,7 +50,7 @@ from kyvsim.model.request import Operation, Payload, PayloadMode, UserInfo
 from kyvsim.model.result import Baseline
 from kyvsim.model.source import Document, Location
 from kyvsim.model.values import Values
-from kyvsim.report.subject import title
+from kyvsim.report.results import title
 
 # What is supposed of the requests of a run, in place of what is usual or what files say.
 #

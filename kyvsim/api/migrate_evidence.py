@@ -10,7 +10,7 @@ from kyvsim.load.files import Source
 from kyvsim.model.evidence import Answer, Evidence, Limit
 from kyvsim.model.migration import Conversion, Migration
 from kyvsim.model.policy import Policy
-from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.object_text import to_yaml
 
 _LIMITS: Mapping[str, Limit] = MappingProxyType(
     {

@@ -21,7 +21,7 @@ from kyvsim.model.evidence import Answer, Counterexample
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Location, place_in_text
 from kyvsim.model.suite import Hole
-from kyvsim.report.json_text import whole_numbers
+from kyvsim.report.object_text import whole_numbers
 
 _CASES = 3000
 """How many cases are made at most to tell a mutant from its policy."""

@@ -13,7 +13,7 @@ from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location
 from kyvsim.model.suite import Manifest
-from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.object_text import to_yaml
 from kyvsim.suite.compare import Files
 from kyvsim.suite.run import SuiteInputs, observe
 from kyvsim.suite.scaffold import Scaffold, row_data, scaffold

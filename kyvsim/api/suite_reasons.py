@@ -14,8 +14,8 @@ from kyvsim.model.result import (
     RuleStatus,
     ToldReason,
 )
-from kyvsim.report.source_excerpt import rule_place
-from kyvsim.report.summary import Row
+from kyvsim.report.diagnostics import rule_place
+from kyvsim.report.results import Row
 from kyvsim.report.told_reasons import told_reasons
 from kyvsim.suite.run import Answers
 from kyvsim.suite.select import TellReasons

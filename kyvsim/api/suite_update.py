@@ -8,8 +8,8 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.load.files import Source
 from kyvsim.load.resources import load_resources
 from kyvsim.model.suite import Golden, ManifestOutcome, SuiteOutcome
-from kyvsim.report.object_yaml import to_yaml
-from kyvsim.report.subject import title
+from kyvsim.report.object_text import to_yaml
+from kyvsim.report.results import title
 from kyvsim.suite.golden import Wanted, same, wanted_by_file
 from kyvsim.yaml.text import Chunk, load_first, split_chunks
 

@@ -60,11 +60,10 @@ from kyvsim.model.result import EngineResponse, Verdict
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.known_failures import baseline_text
 from kyvsim.report.log_commands import YAML
-from kyvsim.report.look import Show
 from kyvsim.report.progress import waiting, with_progress
 from kyvsim.report.run import Run
 from kyvsim.report.run_ending import run_ending
-from kyvsim.report.style import counted, safe_line
+from kyvsim.report.style import Show, counted, safe_line
 
 _FORMAT_NAMES = frozenset({*FORMATS, "yml", "wide", "name"})
 """What nobody calls a file for changed objects."""

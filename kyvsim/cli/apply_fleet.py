@@ -27,9 +27,8 @@ from kyvsim.model.partial import ToldRow
 from kyvsim.report.fleet_summary import document, grouped, table
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
-from kyvsim.report.look import Look, Show
 from kyvsim.report.progress import with_growing_progress
-from kyvsim.report.style import painter
+from kyvsim.report.style import Look, Show, painter
 from kyvsim.report.told_rows import json_of, text_of
 from kyvsim.report.writing import render
 

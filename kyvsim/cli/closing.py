@@ -11,7 +11,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Ending
 from kyvsim.report.diagnostics import remark_text, source_lines
 from kyvsim.report.ending import closing_lines, ending_line
-from kyvsim.report.look import Look, sheet_of
+from kyvsim.report.style import Look, sheet_of
 
 
 def say_remarks(remarks: Iterable[Diagnostic]) -> None:

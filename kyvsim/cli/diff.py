@@ -19,8 +19,8 @@ from kyvsim.cli.walking import say_left_out
 from kyvsim.report.comparison import Comparison, comparison_ending
 from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import DIFF_FORMATS as FORMATS
-from kyvsim.report.look import Look
 from kyvsim.report.progress import waiting
+from kyvsim.report.style import Look
 
 _HELP = """Compare the results of two policy sets on the same resources.
 

@@ -11,7 +11,7 @@ from kyvsim.cli.overwriting import refuse_read
 from kyvsim.cli.streams import OutputError, say
 from kyvsim.kubernetes.objects import Json
 from kyvsim.load.scratch import ScratchFiles
-from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.object_text import to_yaml
 from kyvsim.report.style import counted, safe_line
 
 _FILE_MODE = 0o666

@@ -32,9 +32,8 @@ from kyvsim.model.result import Fact, Verdict
 from kyvsim.report.ending import ending_line
 from kyvsim.report.finding import Findings
 from kyvsim.report.formats import LINT_FORMATS as FORMATS
-from kyvsim.report.look import Look, sheet_of
 from kyvsim.report.progress import waiting
-from kyvsim.report.style import counted, safe_line
+from kyvsim.report.style import Look, counted, safe_line, sheet_of
 
 _HELP = """Check policies for errors, without resources.
 

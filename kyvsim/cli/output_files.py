@@ -11,8 +11,8 @@ from kyvsim.cli.streams import OutputError, say
 from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.changes import generated, mutations, patched_targets
-from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.object_text import to_yaml
+from kyvsim.report.results import generated, mutations, patched_targets
 from kyvsim.report.style import counted, safe_line
 
 _MODE = 0o666

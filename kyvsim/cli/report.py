@@ -20,7 +20,7 @@ from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import Store
 from kyvsim.report.fleet_summary import PARTS
-from kyvsim.report.look import Show
+from kyvsim.report.style import Show
 
 
 @click.group(cls=Group)

@@ -14,8 +14,7 @@ from kyvsim.cli.streams import shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import likely
 from kyvsim.report.code_text import Code, code_lines, codes_by_name, files_of, list_lines
 from kyvsim.report.log_commands import JSON
-from kyvsim.report.look import Look, sheet_of
-from kyvsim.report.style import counted
+from kyvsim.report.style import Look, counted, sheet_of
 
 _HELP = """Explain a diagnostic code, with examples.
 

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kyvsim.report.look import Sheet, wrapped
+from kyvsim.report.results import Summary
 from kyvsim.report.run import Run
-from kyvsim.report.style import counted, safe_line
-from kyvsim.report.summary import Summary
+from kyvsim.report.style import Sheet, counted, safe_line, wrapped
 from kyvsim.report.view_rows import behind
 
 _COLUMN: Final = 7

@@ -7,7 +7,7 @@ from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.report.chainsaw_run import chainsaw_ending, chainsaw_tally, shown
 from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
-from kyvsim.report.json_text import to_json
+from kyvsim.report.object_text import to_json
 from kyvsim.report.suite_rows import Sight
 
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Schedule
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
+from kyvsim.report.results import identity, short_title
 from kyvsim.report.style import Paint, safe_line
-from kyvsim.report.subject import identity, short_title
 
 
 class Deletions:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.package_data import read_text
-from kyvsim.report.look import Sheet, wrapped
+from kyvsim.report.style import Sheet, wrapped
 
 # What the codes of remarks mean: the one place where it is written, for people and for pages.
 #

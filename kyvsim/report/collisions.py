@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.changes import generated
-from kyvsim.report.json_text import to_json
+from kyvsim.report.object_text import to_json
+from kyvsim.report.results import generated, identity, identity_of, short_title
 from kyvsim.report.style import Paint, safe_line
-from kyvsim.report.subject import identity, identity_of, short_title
 
 _SHOWN = 3
 _OWN_LABELS = "generate.kyverno.io/"

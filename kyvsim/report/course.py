@@ -17,7 +17,7 @@ from kyvsim.model.result import (
     RuleStatus,
 )
 from kyvsim.model.source import Path
-from kyvsim.report.summary import Summary, only_warns
+from kyvsim.report.results import Summary, only_warns
 
 if TYPE_CHECKING:
     from kyvsim.report.known_failures import Met

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.tracing import Coverage, FileCoverage, Point, Ratio
 from kyvsim.report.coverage_text import path_text
-from kyvsim.report.json_text import to_json
+from kyvsim.report.object_text import to_json
 
 
 def render(coverage: Coverage) -> Iterator[str]:

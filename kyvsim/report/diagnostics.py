@@ -1,13 +1,220 @@
-"""Diagnostics of a run as JSON, and as text with the line of the source."""
+"""Diagnostics as text and JSON, and the line of a file with the part that is meant marked."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
-from kyvsim.report.look import Sheet, wrapped
-from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of
-from kyvsim.report.style import safe_line
+from kyvsim.model.result import EngineResponse, Excerpt
+from kyvsim.model.source import Document, Location
+from kyvsim.report.results import Row
+from kyvsim.report.style import Sheet, safe_line, wrapped
+
+# A line of a file with a mark below the part that is meant.
+
+
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"' r"|'(?:[^']|'')*'")
+_WORD: Final = re.compile(r"[^\s,\[\]{}]+")
+_PLAIN: Final = re.compile(r"[^,\[\]{}#]+")
+_QUOTES: Final = ('"', "'")
+_NO_KEY_STARTS: Final = frozenset(":\"'")
+_NO_PLAIN_STARTS: Final = frozenset("&!*|>[{#")
+_CLOSING: Final[Mapping[str, str]] = MappingProxyType({"{": "}", "[": "]"})
+_BEFORE: Final = 16
+_CUT: Final = "…"
+_KEPT: Final = 200
+"""So many characters are kept of each part of a line; no view is as wide."""
+_LOOKED_AT: Final = 4 * _KEPT
+"""So many characters are looked at from a column on: a line may be as long as a file."""
+
+
+def window_of(column: int) -> tuple[int, int]:
+    """Return the columns, from 0, between which a line is looked at for `excerpt_of`."""
+    return max(column - 1 - _KEPT, 0), column - 1 + _LOOKED_AT
+
+
+def excerpt_of(source: str, column: int) -> Excerpt | None:
+    """Return what is shown of a line in which the entry or value at a column is meant.
+
+    The column counts from 1; None where the line has no such column. Of a line that is too long
+    for any screen only what is near is kept.
+    """
+    start = column - 1
+    near = source[start : start + _LOOKED_AT]
+    if not near.strip():
+        return None
+    is_cut = len(source) - start >= _LOOKED_AT
+    ends_beyond = is_cut and near[0] in _QUOTES and not _quoted(near, 0)
+    meant = near if ends_beyond else _meant(near, 0)
+    after = near[len(meant) :].rstrip()
+    return Excerpt(source[max(start - _KEPT, 0) : start], meant[:_KEPT], after[:_KEPT])
+
+
+def excerpt_lines(excerpt: Excerpt, number: int, width: int) -> Iterator[tuple[str, str]]:
+    """Yield a line of such a number and the one with the mark, each as a gutter and a text.
+
+    Together they are of such a width: a line that is too long is shown in part.
+    """
+    gutter = f"{number} | "
+    room = max(width - len(gutter), _BEFORE * 2)
+    texts = [*map(_shown, excerpt)]
+    if _cells("".join(texts)) > room:
+        texts = _cut(texts, room)
+    mark = "^" * max(_cells(texts[1].removesuffix(_CUT)), 1)
+    yield gutter, "".join(texts)
+    yield " " * (len(gutter) - 2) + "| ", " " * _cells(texts[0]) + mark
+
+
+def _meant(source: str, start: int) -> str:
+    """Return the entry or value that begins at a place."""
+    if source[start] in _CLOSING:
+        return _flow(source, start)
+    end = _end_of_word(source, start)
+    behind = source[end:].lstrip()
+    if not behind.startswith(":") or behind[1:2].strip():
+        return source[start:end]
+    value = behind[1:].lstrip()
+    size = _size(value)
+    return source[start : len(source) - len(value) + size if size else end]
+
+
+def _end_of_word(source: str, start: int) -> int:
+    """Return where a text in quotes, a key or another word ends; a key ends before its colon."""
+    quoted = _quoted(source, start)
+    if quoted:
+        return start + quoted
+    word = _WORD.match(source, start)
+    if word is None:
+        return start + 1
+    end = word.end()
+    is_key = source[end - 1] == ":" and source[start] not in _NO_KEY_STARTS
+    return end - 1 if is_key and not source[end : end + 1].strip() else end
+
+
+def _size(value: str) -> int:
+    """Return how much of a text behind a key is a scalar, 0 where something else begins there."""
+    quoted = _quoted(value, 0)
+    if quoted or value[:1] in _NO_PLAIN_STARTS:
+        return quoted
+    plain = _PLAIN.match(value)
+    return len(plain[0].rstrip()) if plain else 0
+
+
+def _quoted(text: str, start: int) -> int:
+    """Return how long the text in quotes is that begins at a place, 0 where none does."""
+    found = _QUOTED.match(text, start) if text[start : start + 1] in _QUOTES else None
+    return len(found[0]) if found else 0
+
+
+def _flow(source: str, start: int) -> str:
+    """Return a map or list in braces as far as it stands on the line."""
+    depth = 0
+    for place, one in enumerate(source[start:], start):
+        depth += (one in _CLOSING) - (one in _CLOSING.values())
+        if depth == 0:
+            return source[start : place + 1]
+    return source[start:].rstrip()
+
+
+def _shown(text: str) -> str:
+    return safe_line(text.replace("\t", " "))
+
+
+def _cut(texts: list[str], room: int) -> list[str]:
+    """Return what is before, what is meant and what is after, with as much as there is room for."""
+    before, meant, after = texts
+    if _cells(before) > _BEFORE and before.strip():
+        before = _CUT + before[-_BEFORE:]
+    elif _cells(before) > room // 2:
+        before = before[: room // 2]
+    if _cells(before + meant) > room:
+        return [before, _cropped(meant, room - _cells(before) - 1) + _CUT, ""]
+    left = room - _cells(before + meant)
+    return [before, meant, after if _cells(after) <= left else _cropped(after, left - 1) + _CUT]
+
+
+def _cropped(text: str, room: int) -> str:
+    """Return as much of a text as there are columns for; it takes more."""
+    if text.isascii():
+        return text[: max(room, 0)]
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, max(room, 0))
+
+
+def _cells(text: str) -> int:
+    """Return how many columns a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+# Where that which a result speaks of is written: its object, the failing part of it, its rule.
+
+
+_MOST_SLASHES = 8
+"""So many pieces of a path are tried as one key; label keys have one slash at most."""
+
+
+def resource_place(response: EngineResponse) -> Location | None:
+    """Return where a response's object is written, or None for one that no manifest holds."""
+    return response.document.locate(()) if response.document else None
+
+
+def rule_place(row: Row) -> Location:
+    """Return where the rule of a row is written; that of the one it was derived from, if so."""
+    return row.policy.document.locate(row.result.rule.path)
+
+
+def failed_place(document: Document | None, path: str) -> Location | None:
+    """Return the position of the deepest node along `path` that the input has; None for none.
+
+    A path that starts at no field of the input has no place.
+    """
+    names = path.strip("/").split("/")
+    if document is None or _member(document.data, names[0]) is None:
+        return None
+    steps: list[str | int] = []
+    node: Json = document.data
+    while names:
+        # Keys such as `example.com/team` have slashes of their own, and the path escapes none.
+        length = next(
+            (
+                n
+                for n in range(1, min(len(names), _MOST_SLASHES) + 1)
+                if _has(node, "/".join(names[:n]))
+            ),
+            1,
+        )
+        name = "/".join(names[:length])
+        step: str | int = int(name) if node.__class__ is list and name.isdecimal() else name
+        steps.append(step)
+        node = _member(node, step)
+        names = names[length:]
+    return document.locate(tuple(steps))
+
+
+def location_json(place: Location | None) -> dict[str, Json]:
+    """Return a place as data; for none its file is "" and its line and column are 0."""
+    return (place or Location(""))._asdict()
+
+
+def _has(node: Json, name: str) -> bool:
+    return node.__class__ is dict and name in node
+
+
+def _member(node: Json, step: str | int) -> Json:
+    if node.__class__ is dict:
+        return node.get(step)
+    in_list = node.__class__ is list and step.__class__ is int
+    return node[step] if in_list and int(step) < len(node) else None
+
+
+# Diagnostics of a run as JSON, and as text with the line of the source.
 
 # A remark about an input file as JSON data.
 

@@ -20,9 +20,9 @@ from kyvsim.model.source import Location
 from kyvsim.report.comparison import Comparison, comparison_ending, figures
 from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
-from kyvsim.report.json_text import to_json, without_comma
-from kyvsim.report.look import Look
-from kyvsim.report.subject import identity, identity_of
+from kyvsim.report.object_text import to_json, without_comma
+from kyvsim.report.results import identity, identity_of
+from kyvsim.report.style import Look
 
 
 def render(one: Comparison, look: Look) -> Iterator[str]:

@@ -18,9 +18,8 @@ from kyvsim.report.diff_text import (
     verdict_lines,
 )
 from kyvsim.report.ending import ending_line
-from kyvsim.report.look import Look
-from kyvsim.report.markdown_text import markdown_lines, markdown_text, table_line
-from kyvsim.report.subject import title
+from kyvsim.report.results import title
+from kyvsim.report.style import Look, markdown_lines, markdown_text, table_line
 
 _COLUMNS = ("verdict", "object", "rule", "said")
 

@@ -19,12 +19,9 @@ from kyvsim.model.difference import (
 )
 from kyvsim.model.source import Location
 from kyvsim.report.comparison import Comparison, counts_line
-from kyvsim.report.json_text import to_json
-from kyvsim.report.look import Look
-from kyvsim.report.object_diff import Marked, hunks, marked_yaml
-from kyvsim.report.object_yaml import yaml_lines
-from kyvsim.report.style import Paint, counted, indented, painter, safe_line
-from kyvsim.report.subject import key_title, title
+from kyvsim.report.object_text import Marked, hunks, marked_yaml, to_json, yaml_lines
+from kyvsim.report.results import key_title, title
+from kyvsim.report.style import Look, Paint, counted, indented, painter, safe_line
 from kyvsim.report.text_blocks import guttered, resource_heading
 
 # Words for differences between sets of policies, the same in all views for people.

@@ -19,12 +19,19 @@ from kyvsim.model.difference import (
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleStatus
 from kyvsim.model.source import Path
-from kyvsim.report.changes import Change, generated, mutations, patched_targets
+from kyvsim.report.diagnostics import resource_place, rule_place
 from kyvsim.report.finding import finding_of
-from kyvsim.report.json_text import whole_numbers
+from kyvsim.report.object_text import whole_numbers
+from kyvsim.report.results import (
+    QUIET,
+    Change,
+    Row,
+    compile_rows,
+    generated,
+    mutations,
+    patched_targets,
+)
 from kyvsim.report.run import Explain
-from kyvsim.report.source_excerpt import resource_place, rule_place
-from kyvsim.report.summary import QUIET, Row, compile_rows
 
 _RowKey: TypeAlias = tuple[str, str, str]
 """Policy, rule and phase: by these two sets are put beside each other."""

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Ending, Fact, Verdict
-from kyvsim.report.look import Sheet
-from kyvsim.report.style import counted
+from kyvsim.report.style import Sheet, counted
 
 # The closing line of a run, the same as data, and the facts that commands have in common.
 #

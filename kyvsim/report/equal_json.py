@@ -9,7 +9,7 @@ from kyvsim.report.coverage_json import point_json, ratio_json
 from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.equality import Equality
-from kyvsim.report.json_text import to_json
+from kyvsim.report.object_text import to_json
 
 
 def render(found: Equality) -> Iterator[str]:

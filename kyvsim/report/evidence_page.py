@@ -15,7 +15,7 @@ from kyvsim.report.evidence_words import (
     unreached,
     without_effect,
 )
-from kyvsim.report.object_diff import Marked
+from kyvsim.report.object_text import Marked
 
 
 class ShownAccount(NamedTuple):

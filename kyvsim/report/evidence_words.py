@@ -13,8 +13,7 @@ from kyvsim.model.evidence import (
     SideReached,
 )
 from kyvsim.model.tracing import Point
-from kyvsim.report.object_diff import Marked, hunks, marked_yaml
-from kyvsim.report.object_yaml import compact_lines
+from kyvsim.report.object_text import Marked, compact_lines, hunks, marked_yaml
 from kyvsim.report.style import counted
 
 _UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kyvsim.model.evidence import Doing, Example, Examples, Missing
 from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.report.ending import error_fact, warning_fact, weighing
-from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.object_text import to_yaml
 from kyvsim.report.style import counted, safe_line
 
 

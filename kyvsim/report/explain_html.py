@@ -8,7 +8,7 @@ from kyvsim.model.source import Location
 from kyvsim.report.explain_nodes import ExplainedRule, explained_rule
 from kyvsim.report.explain_words import Page
 from kyvsim.report.page import page
-from kyvsim.report.subject import title
+from kyvsim.report.results import title
 
 
 class ObjectPart(NamedTuple):

@@ -11,8 +11,8 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind, Value
 from kyvsim.model.source import Location
 from kyvsim.report.explain_words import Page, answer_word, decision, verdict_word
-from kyvsim.report.json_text import whole_numbers
-from kyvsim.report.subject import identity
+from kyvsim.report.object_text import whole_numbers
+from kyvsim.report.results import identity
 
 
 def render(objects: Iterable[ObjectExplanation], _: Page) -> Iterator[str]:

@@ -14,8 +14,7 @@ from kyvsim.report.explain_words import (
     sentence,
     verdict_word,
 )
-from kyvsim.report.object_diff import Marked, hunks, marked_yaml
-from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 
 # What a rule that is explained changed or would create, as lines.
 

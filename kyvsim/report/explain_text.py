@@ -16,8 +16,8 @@ from kyvsim.report.explain_words import (
     sentence,
     verdict_word,
 )
+from kyvsim.report.results import title
 from kyvsim.report.style import MARK_LOOKS, Paint, painter, safe_line
-from kyvsim.report.subject import title
 
 _LEAST = 50
 _PLACE = 8

@@ -15,7 +15,7 @@ from kyvsim.model.explanation import (
 )
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Location
-from kyvsim.report.json_text import whole_numbers
+from kyvsim.report.object_text import whole_numbers
 from kyvsim.report.style import counted
 
 _LONGEST = 160

@@ -16,13 +16,20 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import BaselineState, Ending, EngineResponse, Fact, ToldReason, Verdict
 from kyvsim.model.source import Document, Location
+from kyvsim.report.diagnostics import excerpt_of, failed_place, resource_place, rule_place
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
-from kyvsim.report.look import Look
+from kyvsim.report.results import (
+    Row,
+    category_of,
+    compile_rows,
+    documentation_of,
+    identity,
+    severity_of,
+    silent_rows,
+    title,
+)
 from kyvsim.report.run import Explain, Run
-from kyvsim.report.source_excerpt import excerpt_of, failed_place, resource_place, rule_place
-from kyvsim.report.style import counted, safe_line, safe_text
-from kyvsim.report.subject import category_of, documentation_of, identity, severity_of, title
-from kyvsim.report.summary import Row, compile_rows, silent_rows
+from kyvsim.report.style import Look, counted, safe_line, safe_text
 from kyvsim.report.told_reasons import explained_place, told_reasons
 
 # One result as every format shows it: the same rule name, message and place everywhere.

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report.changes import passed_rules
-from kyvsim.report.object_diff import hunks, marked_yaml
+from kyvsim.report.object_text import hunks, marked_yaml
+from kyvsim.report.results import identity, passed_rules
 from kyvsim.report.style import Paint, indented, safe_line
-from kyvsim.report.subject import identity
 from kyvsim.report.text_blocks import author_of, guttered
 
 _INDENT = " " * 9

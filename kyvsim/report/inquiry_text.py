@@ -10,8 +10,8 @@ from kyvsim.model.simulation import Inquiry, Simulation
 from kyvsim.model.source import Location
 from kyvsim.report.explain_text import LOOKS, wrapped
 from kyvsim.report.explain_words import answer_word, decision, rule_name, verdict_word
+from kyvsim.report.results import title
 from kyvsim.report.style import Paint, counted, painter, safe_line
-from kyvsim.report.subject import title
 from kyvsim.report.timeline_rows import TimelineLook, shown_events, time_text
 
 # When policies were asked about an object of a simulation, and why they did what: in words.

@@ -11,21 +11,30 @@ from typing import Final, NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase
-from kyvsim.report.changes import generated, mutations, passed_rules, patched_targets
 from kyvsim.report.cleanup import Deletions, schedule_entry
 from kyvsim.report.collisions import Collisions, collision_entry
-from kyvsim.report.diagnostics import diagnostic_json
+from kyvsim.report.diagnostics import diagnostic_json, location_json, resource_place, rule_place
 from kyvsim.report.ending import ending_json
 from kyvsim.report.finding import finding_of
 from kyvsim.report.idempotence import repeat_entries
-from kyvsim.report.json_text import to_json, without_comma
 from kyvsim.report.ledger import Ledger, Need, needs_of
-from kyvsim.report.look import Look
+from kyvsim.report.object_text import to_json, without_comma
+from kyvsim.report.results import (
+    QUIET,
+    Row,
+    category_of,
+    compile_rows,
+    generated,
+    identity,
+    mutations,
+    passed_rules,
+    patched_targets,
+    severity_of,
+    silent_rows,
+)
 from kyvsim.report.run import Explain, Run, Unparted
 from kyvsim.report.run_ending import figures, run_ending
-from kyvsim.report.source_excerpt import location_json, resource_place, rule_place
-from kyvsim.report.subject import category_of, identity, severity_of
-from kyvsim.report.summary import QUIET, Row, compile_rows, silent_rows
+from kyvsim.report.style import Look
 from kyvsim.report.writing import Lists, Writing
 
 _OBJECTS: Final = ("mutated", "generated", "targets")

@@ -16,9 +16,8 @@ from kyvsim.model.result import (
     RuleStatus,
     report_message,
 )
-from kyvsim.report.object_yaml import yaml_lines
-from kyvsim.report.subject import identity_of, key_title
-from kyvsim.report.summary import only_warns
+from kyvsim.report.object_text import yaml_lines
+from kyvsim.report.results import identity_of, key_title, only_warns
 
 # Failures that are known from a baseline, told apart while the responses of a run stream by.
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.pods import Reference, Target, injected_references, met_by, target_of
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
-from kyvsim.report.changes import generated
+from kyvsim.report.results import generated
 
 # What is known of the objects that Pods refer to, gathered while responses stream by.
 

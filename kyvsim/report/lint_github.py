@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.report.finding import Findings
-from kyvsim.report.look import Look
+from kyvsim.report.style import Look
 from kyvsim.report.workflow_command import remark
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kyvsim.report.finding import Findings
 from kyvsim.report.gitlab_issue import diagnostic_issues
-from kyvsim.report.look import Look
+from kyvsim.report.style import Look
 
 
 def render(findings: Findings, _look: Look) -> Iterator[str]:

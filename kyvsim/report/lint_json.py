@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.finding import Findings
-from kyvsim.report.json_text import to_json
-from kyvsim.report.look import Look
+from kyvsim.report.object_text import to_json
+from kyvsim.report.style import Look
 
 
 def render(findings: Findings, _look: Look) -> Iterator[str]:

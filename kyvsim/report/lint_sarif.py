@@ -8,8 +8,8 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Location
 from kyvsim.report.finding import Findings
-from kyvsim.report.look import Look
 from kyvsim.report.sarif_log import LEVELS, SCHEMA, physical_location
+from kyvsim.report.style import Look
 
 
 def render(findings: Findings, _look: Look) -> Iterator[str]:

@@ -10,8 +10,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.diagnostics import remark_text, source_lines
 from kyvsim.report.ending import closing_lines
 from kyvsim.report.finding import Findings
-from kyvsim.report.look import Look, Sheet, sheet_of
-from kyvsim.report.style import safe_line
+from kyvsim.report.style import Look, Sheet, safe_line, sheet_of
 
 _COUNTED: Final = (Severity.ERROR, Severity.WARNING)
 _COLUMN: Final = 9

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.finding import compile_field_places
-from kyvsim.report.look import Look
-from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.object_text import to_yaml
+from kyvsim.report.results import compile_rows
 from kyvsim.report.run import Run
 from kyvsim.report.run_ending import counts_line
-from kyvsim.report.style import painter
-from kyvsim.report.summary import compile_rows
+from kyvsim.report.style import Look, painter
 from kyvsim.report.text_blocks import resource_block, verdict_block
 from kyvsim.report.writing import Lists, Writing
 

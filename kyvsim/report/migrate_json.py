@@ -8,8 +8,8 @@ from kyvsim.model.migration import Conversion, Migration, RuleOutcome
 from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.equal_json import evidence_json
-from kyvsim.report.json_text import to_json
 from kyvsim.report.migrate_text import ending_of
+from kyvsim.report.object_text import to_json
 
 
 def render(migration: Migration) -> Iterator[str]:

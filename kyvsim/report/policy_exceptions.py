@@ -15,11 +15,10 @@ from typing import Final, NamedTuple, TypeAlias
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
-from kyvsim.report.look import Look
-from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.object_text import to_yaml
+from kyvsim.report.results import Row, compile_rows, short_title
 from kyvsim.report.run import Run
-from kyvsim.report.subject import short_title
-from kyvsim.report.summary import Row, compile_rows
+from kyvsim.report.style import Look
 from kyvsim.report.writing import Begin, Lists, Writing
 
 _Maker: TypeAlias = Callable[[Row, ObjectKey], dict[str, Json]]

@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, report_process, report_properties, report_source
-from kyvsim.report.look import Look
-from kyvsim.report.object_yaml import scalar, to_yaml
+from kyvsim.report.object_text import scalar, to_yaml
+from kyvsim.report.results import Row, category_of, compile_rows, identity, severity_of, summary_of
 from kyvsim.report.run import Run, Unparted
-from kyvsim.report.subject import category_of, identity, severity_of
-from kyvsim.report.summary import Row, compile_rows, summary_of
+from kyvsim.report.style import Look
 from kyvsim.report.writing import Begin, Lists, Writing
 
 if TYPE_CHECKING:

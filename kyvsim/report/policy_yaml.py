@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.report.log_commands import has_log_command
-from kyvsim.report.object_yaml import scalar, yaml_lines
+from kyvsim.report.object_text import scalar, yaml_lines
 
 _WIDTH = 100
 _WORD = re.compile(r"(?:(?<!\w)'[^']*'|[^ ])+")

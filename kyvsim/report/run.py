@@ -8,7 +8,7 @@ from kyvsim.model.policy import Policy, Schedule
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.course import Course
 from kyvsim.report.known_failures import rest_of
-from kyvsim.report.summary import Row
+from kyvsim.report.results import Row
 
 if TYPE_CHECKING:
     from datetime import datetime

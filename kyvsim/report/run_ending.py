@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from kyvsim.model.policy import SEVERITIES
 from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
+from kyvsim.report.results import Summary, severity_of
 from kyvsim.report.run import Run
 from kyvsim.report.style import counted
-from kyvsim.report.subject import severity_of
-from kyvsim.report.summary import Summary
 
 
 def run_ending(run: Run) -> Ending:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kyvsim.report.finding import Finding, compile_findings
-from kyvsim.report.look import Look
 from kyvsim.report.run import Run
 from kyvsim.report.run_ending import counts_line
+from kyvsim.report.style import Look
 from kyvsim.report.workflow_command import annotation, remark
 from kyvsim.report.writing import Lists, Writing
 

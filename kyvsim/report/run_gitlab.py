@@ -9,9 +9,9 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
 from kyvsim.report.gitlab_issue import diagnostic_issues, issue, weight_word
-from kyvsim.report.json_text import without_comma
-from kyvsim.report.look import Look
+from kyvsim.report.object_text import without_comma
 from kyvsim.report.run import Run
+from kyvsim.report.style import Look
 from kyvsim.report.writing import Lists, Writing
 
 _WEIGHTS: Mapping[str, str] = MappingProxyType(

@@ -12,18 +12,23 @@ from typing import Any, Final, NamedTuple
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
-from kyvsim.report.changes import generated, mutations, patched_targets
+from kyvsim.report.diagnostics import resource_place
 from kyvsim.report.explain_nodes import ExplainedRule, explained_rule
 from kyvsim.report.finding import Finding, compile_findings
-from kyvsim.report.look import Look
-from kyvsim.report.object_diff import Marked, hunks, marked_yaml
-from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.page import Counted, Table, ending_of, kept, page, part, table_of
+from kyvsim.report.results import (
+    NO_RESULT,
+    Row,
+    generated,
+    mutations,
+    patched_targets,
+    short_title,
+    title,
+)
 from kyvsim.report.run import Run
 from kyvsim.report.run_ending import figures, run_ending
-from kyvsim.report.source_excerpt import resource_place
-from kyvsim.report.subject import short_title, title
-from kyvsim.report.summary import NO_RESULT, Row
+from kyvsim.report.style import Look
 from kyvsim.report.text_blocks import author_of, header
 from kyvsim.report.writing import Lists, Writing
 

@@ -7,10 +7,9 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.junit_xml import attributes, escaped
-from kyvsim.report.look import Look
+from kyvsim.report.results import title
 from kyvsim.report.run import Run
-from kyvsim.report.style import safe_text
-from kyvsim.report.subject import title
+from kyvsim.report.style import Look, safe_text
 from kyvsim.report.writing import Lists, Writing
 
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.hole_cases import hole_cases, score_of
-from kyvsim.report.object_diff import Marked, hunks, marked_yaml
+from kyvsim.report.object_text import Marked, hunks, marked_yaml
 from kyvsim.report.page import Counted, ending_of, page, table_of
 from kyvsim.report.style import counted
 from kyvsim.report.suite_rows import Sight, every_diagnostic, reason, suite_ending, summary_line

@@ -7,8 +7,8 @@ from kyvsim.model.source import Location
 from kyvsim.model.suite import RowOutcome, SuiteOutcome
 from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
-from kyvsim.report.json_text import to_json
 from kyvsim.report.mutants_json import mutants_json
+from kyvsim.report.object_text import to_json
 from kyvsim.report.suite_rows import Sight, every_diagnostic, shown_rows, suite_ending, tally_of
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from kyvsim.model.suite import Mutants, SuiteOutcome
-from kyvsim.report.markdown_text import markdown_lines, markdown_text, table_line
 from kyvsim.report.mutants_text import change_text, score_line
+from kyvsim.report.style import markdown_lines, markdown_text, table_line
 from kyvsim.report.suite_rows import Sight, cells, columns, shown_rows, summary_line
 
 

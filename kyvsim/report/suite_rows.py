@@ -8,7 +8,7 @@ from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.model.suite import Difference, RowOutcome, SuiteOutcome
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.mutants_text import holes_text
-from kyvsim.report.object_diff import Marked, hunks, marked_yaml
+from kyvsim.report.object_text import Marked, hunks, marked_yaml
 from kyvsim.report.style import MARK_LOOKS, Paint, counted, safe_line, safe_text
 
 # What reports of tests share: which rows they show, the counts, the columns.

@@ -6,7 +6,7 @@ from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
 from kyvsim.report.mutants_json import mutants_json
-from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.object_text import to_yaml
 from kyvsim.report.suite_json import row_json
 from kyvsim.report.suite_rows import Sight, every_diagnostic, shown_rows, suite_ending, tally_of
 

@@ -12,8 +12,7 @@ from kyvsim.model.result import (
     PolicyResponse,
     RuleStatus,
 )
-from kyvsim.report.subject import severity_of
-from kyvsim.report.summary import only_warns
+from kyvsim.report.results import only_warns, severity_of
 from kyvsim.report.view_rows import behind, written_title
 
 

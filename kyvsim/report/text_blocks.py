@@ -6,16 +6,23 @@ from types import MappingProxyType
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.result import EngineResponse, PolicyResponse
 from kyvsim.model.source import Location
-from kyvsim.report.changes import Change, generated, mutations, passed_rules, patched_targets
 from kyvsim.report.cleanup import Deletions
 from kyvsim.report.ledger import Need
-from kyvsim.report.look import Look
-from kyvsim.report.object_diff import Marked, hunks, marked_yaml
-from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
+from kyvsim.report.results import (
+    Change,
+    Row,
+    generated,
+    mutations,
+    once_a_rule,
+    passed_rules,
+    patched_targets,
+    short_title,
+    silent_rows,
+    title,
+)
 from kyvsim.report.run import Run
-from kyvsim.report.style import MARK_LOOKS, Paint, counted, indented, safe_line, safe_text
-from kyvsim.report.subject import short_title, title
-from kyvsim.report.summary import Row, once_a_rule, silent_rows
+from kyvsim.report.style import MARK_LOOKS, Look, Paint, counted, indented, safe_line, safe_text
 
 OPTIONAL = "nothing here creates it, but it is optional"
 UNMET = "warning: nothing here creates it"

@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json, metadata
 from kyvsim.model.simulation import Simulation, TimelineEvent
-from kyvsim.report.object_diff import Marked, hunks, marked_yaml
-from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.style import counted
 from kyvsim.report.timeline_repeats import repeats
 from kyvsim.report.timeline_rows import cause_of, errors_of, event_title, shown_events, time_text

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, lasting, metadata, text_field
 from kyvsim.model.simulation import Simulation, TimelineEvent
-from kyvsim.report.object_diff import Marked
+from kyvsim.report.object_text import Marked
 from kyvsim.report.timeline_chart import difference
 from kyvsim.report.timeline_rows import shown_events
 

@@ -14,7 +14,7 @@ from kyvsim.model.simulation import (
 )
 from kyvsim.report.endings import Difference, differences, orders_text
 from kyvsim.report.inquiry_text import inquiry_pieces
-from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.object_text import yaml_lines
 from kyvsim.report.style import MARK_LOOKS, Paint, counted, painter, safe_line, safe_text
 from kyvsim.report.timeline_pairs import PairDifference, pairs_of
 from kyvsim.report.timeline_rows import (

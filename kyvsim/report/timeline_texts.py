@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.simulation import Hazard, HazardLevel
-from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.object_text import to_yaml
 from kyvsim.report.timeline_chart import LANE
 from kyvsim.report.timeline_rows import hazard_subject, time_text
 

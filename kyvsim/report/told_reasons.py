@@ -6,18 +6,11 @@ from itertools import groupby
 
 from kyvsim.model.result import EngineResponse, Excerpt, ToldReason
 from kyvsim.model.source import Document, Location
-from kyvsim.report.look import INDENT, Sheet, wrapped
+from kyvsim.report.diagnostics import excerpt_lines, excerpt_of, failed_place, rule_place, window_of
 from kyvsim.report.reasons import Reason
+from kyvsim.report.results import Row
 from kyvsim.report.run import Explain
-from kyvsim.report.source_excerpt import (
-    excerpt_lines,
-    excerpt_of,
-    failed_place,
-    rule_place,
-    window_of,
-)
-from kyvsim.report.style import safe_line
-from kyvsim.report.summary import Row
+from kyvsim.report.style import INDENT, Sheet, safe_line, wrapped
 
 
 def told_reasons(row: Row, response: EngineResponse, explain: Explain) -> tuple[ToldReason, ...]:

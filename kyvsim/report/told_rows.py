@@ -13,14 +13,22 @@ from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.partial import ToldRow
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
+from kyvsim.report.diagnostics import location_json, rule_place
 from kyvsim.report.finding import finding_of
-from kyvsim.report.json_text import to_json
-from kyvsim.report.look import Look, Sheet, Show, sheet_of
+from kyvsim.report.object_text import to_json
+from kyvsim.report.results import (
+    NO_RESULT,
+    QUIET,
+    Row,
+    category_of,
+    compile_rows,
+    once_a_rule,
+    severity_of,
+    silent_rows,
+    title,
+)
 from kyvsim.report.run import Explain
-from kyvsim.report.source_excerpt import location_json, rule_place
-from kyvsim.report.style import painter
-from kyvsim.report.subject import category_of, severity_of, title
-from kyvsim.report.summary import NO_RESULT, QUIET, Row, compile_rows, once_a_rule, silent_rows
+from kyvsim.report.style import Look, Sheet, Show, painter, sheet_of
 from kyvsim.report.text_blocks import resource_heading, verdict_heading, verdict_lines
 from kyvsim.report.told_reasons import reason_lines
 from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of_result, to_line

@@ -11,11 +11,10 @@ from kyvsim.report.collisions import Collisions, collision_lines
 from kyvsim.report.finding import compile_field_places
 from kyvsim.report.idempotence import repeat_blocks
 from kyvsim.report.ledger import Ledger, NeedOrder, Piece, needs_of
-from kyvsim.report.look import Look, Show, sheet_of
+from kyvsim.report.results import compile_rows
 from kyvsim.report.run import Run, Unparted
 from kyvsim.report.run_ending import counts_line
-from kyvsim.report.style import Paint, painter
-from kyvsim.report.summary import compile_rows
+from kyvsim.report.style import Look, Paint, Show, painter, sheet_of
 from kyvsim.report.text_blocks import (
     deletions_of,
     header,

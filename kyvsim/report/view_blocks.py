@@ -6,16 +6,25 @@ from typing import Final, NamedTuple, TypeAlias
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import EngineResponse, RuleResult, RuleStatus
-from kyvsim.report.changes import Change, generated, has_changes, mutations, patched_targets
 from kyvsim.report.idempotence import repeat_blocks
 from kyvsim.report.ledger import Need, needs_of
-from kyvsim.report.look import INDENT, Sheet, Show, clipped, wrapped
-from kyvsim.report.object_diff import Marked, changed_yaml, hunks, marked_yaml
-from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.object_text import Marked, changed_yaml, hunks, marked_yaml, yaml_lines
+from kyvsim.report.results import (
+    QUIET,
+    Change,
+    Row,
+    compile_rows,
+    generated,
+    has_changes,
+    mutations,
+    once_a_rule,
+    patched_targets,
+    short_title,
+    silent_rows,
+    title,
+)
 from kyvsim.report.run import Run
-from kyvsim.report.style import MARK_LOOKS, counted
-from kyvsim.report.subject import short_title, title
-from kyvsim.report.summary import QUIET, Row, compile_rows, once_a_rule, silent_rows
+from kyvsim.report.style import INDENT, MARK_LOOKS, Sheet, Show, clipped, counted, wrapped
 from kyvsim.report.text_blocks import OPTIONAL, UNMET, need_subject
 from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of, kind_of_result
 from kyvsim.report.view_rows import Said, behind, compile_rows_told, row_title

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from kyvsim.report.look import INDENT, Sheet, apart
-from kyvsim.report.style import counted, safe_line
+from kyvsim.report.style import INDENT, Sheet, apart, counted, safe_line
 from kyvsim.report.view_rows import Said, headline
 
 _MOST_WORDINGS: Final = 10

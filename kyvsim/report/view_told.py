@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.by_rule import by_rule_lines
 from kyvsim.report.ledger import Ledger, Need, NeedOrder, Piece
-from kyvsim.report.look import Look, sheet_of
 from kyvsim.report.run import Run, Unparted
+from kyvsim.report.style import Look, sheet_of
 from kyvsim.report.view_blocks import Blocks, need_text
 from kyvsim.report.view_fold import Fold, PartFold, from_lines, to_line
 

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.look import Look
 from kyvsim.report.run import Run, Tell, Telling, Told
+from kyvsim.report.style import Look
 
 Lists: TypeAlias = Mapping[str, Iterable[str]]
 """What follows on the responses, in lists by name."""

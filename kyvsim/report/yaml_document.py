@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from kyvsim.model.result import EngineResponse
 from kyvsim.report import json_document
-from kyvsim.report.look import Look
-from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.object_text import to_yaml
 from kyvsim.report.run import Run
+from kyvsim.report.style import Look
 from kyvsim.report.writing import Lists, Writing
 
 

@@ -8,11 +8,9 @@ from kyvsim.api import ApplyInputs, open_application
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.changes import generated, mutations, patched_targets
 from kyvsim.report.log_commands import log_safe
+from kyvsim.report.results import Row, compile_rows, generated, mutations, patched_targets, title
 from kyvsim.report.run import Run
-from kyvsim.report.subject import title
-from kyvsim.report.summary import Row, compile_rows
 from kyvsim.testing.given import Given, sources
 
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from kyvsim.report.object_diff import Marked, hunks, marked_lines
-from kyvsim.report.object_yaml import yaml_lines
-from kyvsim.report.subject import title
+from kyvsim.report.object_text import Marked, hunks, marked_lines, yaml_lines
+from kyvsim.report.results import title
 from kyvsim.testing.effects import Effect, Verdict
 
 _HEAD = "# What policies do to manifests. Written by: pytest --update-golden"

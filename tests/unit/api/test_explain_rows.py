@@ -7,7 +7,7 @@ import pytest
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.load.files import Source
 from kyvsim.model.result import RuleStatus
-from kyvsim.report.summary import compile_rows
+from kyvsim.report.results import compile_rows
 
 POD = """\
 apiVersion: v1

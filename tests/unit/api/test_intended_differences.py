@@ -9,7 +9,7 @@ import pytest
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.look import Look
+from kyvsim.report.style import Look
 from kyvsim.report.writing import render
 
 KINDS = {"any": [{"resources": {"kinds": ["Service"]}}]}

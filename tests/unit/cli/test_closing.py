@@ -6,7 +6,7 @@ from kyvsim.cli import closing
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Ending, Fact
 from kyvsim.model.source import Location
-from kyvsim.report.look import Look
+from kyvsim.report.style import Look
 
 ENDING = Ending(
     (

@@ -1,6 +1,6 @@
 from kyvsim.report.by_rule import by_rule_lines
 from kyvsim.report.course import Course
-from kyvsim.report.look import Look, sheet_of
+from kyvsim.report.style import Look, sheet_of
 
 PLACE = ("spec", "rules", 0)
 

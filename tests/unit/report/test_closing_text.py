@@ -2,7 +2,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.model.source import Location
 from kyvsim.report.ending import closing_lines, error_fact, weighing
-from kyvsim.report.look import Look, sheet_of
+from kyvsim.report.style import Look, sheet_of
 
 REMARK = Diagnostic(
     "KV012",

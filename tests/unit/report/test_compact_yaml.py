@@ -2,7 +2,7 @@ import pytest
 
 from kyvsim.load.documents import parse_documents
 from kyvsim.load.files import Source
-from kyvsim.report.object_yaml import compact_lines
+from kyvsim.report.object_text import compact_lines
 
 OBJECTS = [
     {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": []}},

@@ -1,4 +1,4 @@
-from kyvsim.report.object_diff import hunks, marked_lines
+from kyvsim.report.object_text import hunks, marked_lines
 
 
 def marks(before, after):

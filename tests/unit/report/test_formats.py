@@ -8,8 +8,8 @@ import yaml
 
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.look import Look, Show
-from kyvsim.report.summary import Summary
+from kyvsim.report.results import Summary
+from kyvsim.report.style import Look, Show
 from kyvsim.report.writing import render
 
 ALL = Summary(2, 1, 1, 1, 1)

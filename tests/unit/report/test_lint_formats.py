@@ -6,7 +6,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.report.finding import Findings
 from kyvsim.report.formats import LINT_FORMATS as FORMATS
-from kyvsim.report.look import Look
+from kyvsim.report.style import Look
 
 ERROR = Diagnostic("KV012", Severity.ERROR, "unknown `x`,\n50% \x1b", Location("a,b:c.yaml", 3, 5))
 WARNING = Diagnostic("KV201", Severity.WARNING, "old: ü", Location("/p/q r.yaml", 2, 1))

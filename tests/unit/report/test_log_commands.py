@@ -15,7 +15,7 @@ from kyvsim.report.log_commands import (
     log_safe,
     log_safe_pieces,
 )
-from kyvsim.report.object_yaml import to_yaml
+from kyvsim.report.object_text import to_yaml
 
 
 @pytest.mark.parametrize(

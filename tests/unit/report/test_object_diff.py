@@ -2,8 +2,7 @@ import random
 
 import pytest
 
-from kyvsim.report.object_diff import changed_yaml, marked_yaml
-from kyvsim.report.object_yaml import yaml_lines
+from kyvsim.report.object_text import changed_yaml, marked_yaml, yaml_lines
 
 
 def view(before, after):

@@ -1,7 +1,7 @@
 import pytest
 import yaml
 
-from kyvsim.report.object_yaml import scalar, to_yaml
+from kyvsim.report.object_text import scalar, to_yaml
 from kyvsim.yaml.text import load_one
 
 

@@ -15,8 +15,8 @@ from kyvsim.model.result import (
     report_properties,
     report_source,
 )
-from kyvsim.report.look import Look
 from kyvsim.report.policy_report import begin_json
+from kyvsim.report.style import Look
 from kyvsim.report.writing import render
 
 

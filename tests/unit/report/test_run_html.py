@@ -5,8 +5,8 @@ import re
 import pytest
 
 from kyvsim.model.result import BaselineState, RuleStatus
-from kyvsim.report.look import Look
 from kyvsim.report.run_html import begin
+from kyvsim.report.style import Look
 from kyvsim.report.writing import render
 
 

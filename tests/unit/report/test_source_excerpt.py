@@ -1,7 +1,7 @@
 import pytest
 from rich.cells import cell_len
 
-from kyvsim.report.source_excerpt import excerpt_lines, excerpt_of, window_of
+from kyvsim.report.diagnostics import excerpt_lines, excerpt_of, window_of
 
 
 def shown(source, column, width=60):

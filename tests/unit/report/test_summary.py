@@ -11,7 +11,7 @@ from kyvsim.model.result import (
     RuleStatus,
 )
 from kyvsim.report.course import Course
-from kyvsim.report.summary import Summary, compile_rows, is_audit, summary_of
+from kyvsim.report.results import Summary, compile_rows, is_audit, summary_of
 
 POD = {"kind": "Pod", "metadata": {"name": "p", "namespace": "shop-eu"}}
 

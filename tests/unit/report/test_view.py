@@ -2,7 +2,7 @@
 
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.look import Look, Show
+from kyvsim.report.style import Look, Show
 from kyvsim.report.writing import render
 
 

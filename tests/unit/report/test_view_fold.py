@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from kyvsim.report.look import Look, sheet_of
+from kyvsim.report.style import Look, sheet_of
 from kyvsim.report.view_fold import Block, Fold, Item, Kind, PartFold, Seen, from_lines, to_line
 from kyvsim.report.view_rows import Said
 

@@ -1,4 +1,4 @@
-from kyvsim.report.look import apart, clipped, wrapped
+from kyvsim.report.style import apart, clipped, wrapped
 
 
 def test_words_and_places_stay_whole():

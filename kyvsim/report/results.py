@@ -1,13 +1,15 @@
-"""Which status a result has in reports, and how many there are of each."""
+"""Results as every report shows them: statuses, counts, changed objects, names, severities."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
-from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.kubernetes.wildcard import matches
-from kyvsim.model.policy import Override, Policy, RuleFacts
+from kyvsim.model.policy import SEVERITIES, Override, Policy, RuleFacts
 from kyvsim.model.result import (
     EngineResponse,
     Phase,
@@ -17,6 +19,8 @@ from kyvsim.model.result import (
     report_message,
 )
 from kyvsim.model.source import Path
+
+# Which status a result has in reports, and how many there are of each.
 
 _Told = TypeVar("_Told")
 NO_RESULT = "none"
@@ -187,3 +191,157 @@ def _selects(selector: Json, labels: Mapping[str, Json]) -> bool:
 
 def _enforces(action: str) -> bool:
     return action.lower() == "enforce"
+
+
+# Names of objects, and what policies say of themselves, as reports show them.
+
+_DOCUMENTATION = frozenset({"documentation", "documentation-url", "docs", "url"})
+_KUBERNETES = "https://kubernetes.io/docs/reference/access-authn-authz"
+_PAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "ValidatingPolicy": "validating-policy/",
+        "MutatingPolicy": "mutating-policy/",
+        "GeneratingPolicy": "generating-policy/",
+        "DeletingPolicy": "deleting-policy/",
+        "ImageValidatingPolicy": "image-validating-policy/",
+        "CleanupPolicy": "cleanup-policy/",
+        "ClusterCleanupPolicy": "cleanup-policy/",
+        "ValidatingAdmissionPolicy": f"{_KUBERNETES}/validating-admission-policy/",
+        "MutatingAdmissionPolicy": f"{_KUBERNETES}/mutating-admission-policy/",
+    }
+)
+"""Pages on kinds of policies: below Kyverno's, or a whole address."""
+
+
+def title(obj: Json) -> str:
+    """Return `namespace/Kind/name`, without the namespace for a cluster-scoped object."""
+    key = object_key(obj)
+    return key_title(key if key.name else key._replace(name=_generated_name(obj)))
+
+
+def key_title(key: ObjectKey) -> str:
+    """Return the same of an object's key."""
+    return "/".join(part for part in (key.namespace, key.kind or "?", key.name) if part)
+
+
+def short_title(obj: Json) -> str:
+    """Return `Kind namespace/name`, as a sentence names an object."""
+    key = object_key(obj)
+    return f"{key.kind or '?'} {'/'.join(part for part in (key.namespace, key.name) if part)}"
+
+
+def identity(obj: Json) -> dict[str, str]:
+    """Return apiVersion, kind, namespace and name; missing parts are empty texts."""
+    return identity_of(object_key(obj))
+
+
+def identity_of(key: ObjectKey) -> dict[str, str]:
+    """Return the same of an object's key."""
+    return {
+        "apiVersion": key.api_version,
+        "kind": key.kind,
+        "namespace": key.namespace,
+        "name": key.name,
+    }
+
+
+def severity_of(policy: Policy) -> str:
+    """Return how severe a policy calls what it finds, one of SEVERITIES; "" where it says none."""
+    said = policy.annotations.get("policies.kyverno.io/severity")
+    return said if said in SEVERITIES else ""
+
+
+def category_of(policy: Policy) -> str:
+    """Return the category that a policy counts itself among, or ""."""
+    said = policy.annotations.get("policies.kyverno.io/category")
+    return said if said.__class__ is str else ""
+
+
+def documentation_of(policy: Policy) -> str:
+    """Return the address of a policy's documentation: its own, or that of its kind.
+
+    Kyverno knows no annotation for it. Whatever its prefix is, one named `documentation`,
+    `documentation-url`, `docs` or `url` counts if its value is a web address.
+    """
+    for key, value in policy.annotations.items():
+        if key.rpartition("/")[2].lower() in _DOCUMENTATION and _is_address(value):
+            return str(value)
+    page = _PAGES.get(policy.kind.removeprefix("Namespaced"), "cluster-policy/")
+    return page if _is_address(page) else f"https://kyverno.io/docs/policy-types/{page}"
+
+
+def _is_address(value: Json) -> bool:
+    return isinstance(value, str) and bool(re.fullmatch(r"https?://[!-~]+", value))
+
+
+def _generated_name(obj: Json) -> str:
+    meta = obj.get("metadata") if obj.__class__ is dict else None
+    prefix = meta.get("generateName") if meta.__class__ is dict else None
+    return f"{prefix}*" if prefix.__class__ is str else ""
+
+
+# The objects that a response changed or created, each with the rule that did it.
+
+
+class Change(NamedTuple):
+    """An object that one rule patched (`before` holds what it was) or created."""
+
+    policy: Policy
+    rule: str
+    object: Json
+    before: Json = None
+    settings: Mapping[str, Json] = MappingProxyType({})
+    """What the rule says about later changes of a generated object."""
+
+    @property
+    def author(self) -> str:
+        """The policy and rule, as a sentence names them."""
+        rule = f", rule {self.rule}" if self.rule else ""
+        return f"policy {self.policy.key}{rule}"
+
+
+def has_changes(response: EngineResponse) -> bool:
+    """Return whether a response may have changed or created anything."""
+    return any(
+        answer.changed or any(one.generated or one.targets for one in answer.results)
+        for answer in response.evaluated
+    )
+
+
+def mutations(response: EngineResponse) -> list[PolicyResponse]:
+    """Return the answers of the policies that changed the trigger, in order.
+
+    Images that were only found wanting leave their verdicts in annotations: that is no change.
+    """
+    return [answer for answer in response.evaluated if answer.changed and _shows(answer)]
+
+
+def _shows(answer: PolicyResponse) -> bool:
+    return answer.phase is Phase.MUTATE or bool(passed_rules(answer))
+
+
+def passed_rules(answer: PolicyResponse) -> list[str]:
+    """Return the names of a policy's rules that passed."""
+    return [result.rule.name for result in answer.results if result.status is RuleStatus.PASS]
+
+
+def generated(response: EngineResponse) -> Iterator[Change]:
+    """Yield the objects created for the trigger."""
+    for policy, result in _results(response):
+        for obj in result.generated:
+            yield Change(policy, result.rule.name, obj, settings=result.rule.facts.upkeep)
+
+
+def patched_targets(response: EngineResponse) -> Iterator[Change]:
+    """Yield the existing objects that rules changed on behalf of the trigger."""
+    for policy, result in _results(response):
+        for target in result.targets:
+            if target.changed:
+                yield Change(policy, result.rule.name, target.object, target.before)
+
+
+def _results(response: EngineResponse) -> Iterator[tuple[Policy, RuleResult]]:
+    for answer in response.evaluated:
+        for result in answer.results:
+            if result.generated or result.targets:
+                yield answer.policy, result
