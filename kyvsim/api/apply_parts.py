@@ -22,8 +22,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import Refusal
 from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.model.source import Document
-from kyvsim.report.course import Course
-from kyvsim.report.run import Run, Teller, Telling, Unparted
+from kyvsim.report.run import Course, Run, Teller, Telling, Unparted
 
 ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
 """What tells of an object by itself; what creates or deletes objects can meet others."""

@@ -27,8 +27,7 @@ from kyvsim.model.explanation import (
 )
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.course import Course
-from kyvsim.report.run import Run
+from kyvsim.report.run import Course, Run
 
 
 class Wanted(NamedTuple):

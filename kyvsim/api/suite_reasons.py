@@ -15,8 +15,8 @@ from kyvsim.model.result import (
     ToldReason,
 )
 from kyvsim.report.diagnostics import rule_place
+from kyvsim.report.failure_reasons import told_reasons
 from kyvsim.report.results import Row
-from kyvsim.report.told_reasons import told_reasons
 from kyvsim.suite.run import Answers
 from kyvsim.suite.select import TellReasons
 

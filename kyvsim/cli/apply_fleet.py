@@ -28,9 +28,9 @@ from kyvsim.report.fleet_summary import document, grouped, table
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.progress import with_growing_progress
+from kyvsim.report.run import render
 from kyvsim.report.style import Look, Show, painter
 from kyvsim.report.told_rows import json_of, text_of
-from kyvsim.report.writing import render
 
 
 def check_fleet(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:

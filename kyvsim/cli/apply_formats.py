@@ -10,12 +10,10 @@ import click
 from kyvsim.cli.overwriting import BASELINE, refuse_overwriting
 from kyvsim.cli.report_files import Chosen, ReportFiles, named_formats
 from kyvsim.cli.streams import say, shown_width, shows_colours
-from kyvsim.report.ending import ending_line
+from kyvsim.report.ending import ending_line, run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.run import Run, Teller
-from kyvsim.report.run_ending import run_ending
+from kyvsim.report.run import Run, Teller, Writing, compile_tell, written
 from kyvsim.report.style import Look, Show, safe_text
-from kyvsim.report.writing import Writing, compile_tell, written
 
 _VIEWS = (
     ("policy_report", "--policy-report", "open-report"),

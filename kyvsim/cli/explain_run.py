@@ -19,8 +19,7 @@ from kyvsim.report.explain_words import Page
 from kyvsim.report.formats import EXPLAIN_FORMATS
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.progress import waiting
-from kyvsim.report.run import Run
-from kyvsim.report.writing import Writing
+from kyvsim.report.run import Run, Writing
 
 _TEXT = "text"
 _LEAST_WIDTH, _MOST_WIDTH = 52, 80

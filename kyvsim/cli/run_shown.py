@@ -7,9 +7,9 @@ from kyvsim.cli.closing import ClosingLook, close, say_remarks
 from kyvsim.cli.streams import write_out
 from kyvsim.cli.walking import say_left_out, say_looked_at
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.report.ending import run_ending
 from kyvsim.report.log_commands import TEXT
 from kyvsim.report.run import Run, Terms
-from kyvsim.report.run_ending import run_ending
 
 
 def _nothing(_: Run) -> None:

@@ -24,8 +24,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Key, ToldRow
 from kyvsim.model.result import ToldReason
 from kyvsim.model.source import Location
-from kyvsim.report.course import Course
-from kyvsim.report.run import Run, Told
+from kyvsim.report.run import Course, Run, Told
 from kyvsim.report.view_rows import behind
 
 TellRows: TypeAlias = Callable[[Iterable[ToldRow]], tuple[str, list[str]]]

@@ -26,8 +26,7 @@ from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Partial
 from kyvsim.model.source import Location
-from kyvsim.report.course import Course
-from kyvsim.report.run import Unparted
+from kyvsim.report.run import Course, Unparted
 from kyvsim.report.tally import Tally
 from kyvsim.report.told_rows import compile_told_rows
 

@@ -1,14 +1,14 @@
-"""The closing line of a run, the same as data, and the facts that commands have in common.
-
-The words stand here, so that every command says the same thing in the same way.
-"""
+"""How a run ended: the facts, the closing line, and the same as data."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.policy import SEVERITIES
 from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.report.results import Summary, severity_of
+from kyvsim.report.run import Run
 from kyvsim.report.style import Sheet, counted
 
 # The closing line of a run, the same as data, and the facts that commands have in common.
@@ -114,3 +114,120 @@ def _named(name: str, look: str, lines: Iterable[str], sheet: Sheet) -> Iterator
     first, *rest = lines
     yield f"{sheet.paint(look, name)}: {first}\n"
     yield from (f"{' ' * len(name)}  {line}\n" for line in rest)
+
+
+# How a run of policies over resources ended.
+
+
+def run_ending(run: Run) -> Ending:
+    """Return how a run ended; unusable input wins over failures, those over warnings.
+
+    To be asked when all responses have been read.
+    upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go `exit`
+    """
+    return Ending(tuple(_facts(run)), run.terms.warn_exit_code)
+
+
+def figures(run: Run) -> dict[str, int]:
+    """Return the counts by name, with that of unstable mutations where they were looked for."""
+    unstable = {"notIdempotent": run.course.unstable} if run.checks_idempotence else {}
+    known = {"inBaseline": run.course.covered} if run.course.met else {}
+    return {**run.course.summary().as_dict(), **unstable, **known}
+
+
+def counts_line(run: Run) -> str:
+    """Return the counts as one line."""
+    unstable = f", not idempotent: {run.course.unstable}" if run.checks_idempotence else ""
+    known = f", in the baseline: {run.course.covered}" if run.course.met else ""
+    return f"{run.course.summary()}{unstable}{known}"
+
+
+def _facts(run: Run) -> Iterator[Fact]:
+    known = run.course.known
+    summary = run.course.summary().less(known)
+    remarks = run.remarks()
+    yield error_fact(remarks)
+    yield Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was applied")
+    results = counted(sum(run.course.summary()), "result")
+    lenient = _below(run)
+    failed = summary.failed - lenient
+    yield weighing("failed", failed, f"{failed} of {results} failed")
+    if run.terms.fail_on:
+        text = f"{lenient} of {results} failed below --fail-on {run.terms.fail_on}"
+        yield informing("belowFailOn", lenient, text)
+    yield weighing("errors", summary.errors, f"{summary.errors} of {results} ended in an error")
+    yield _idempotence(run)
+    yield _warned(run, summary)
+    yield from _of_baseline(run)
+    if run.applied:
+        yield from _checked(run, summary)
+    yield Fact("resources", run.resource_count, _resources(run) if run.applied else "")
+    yield Fact("unmatched", run.course.unmatched, "")
+    unchecked = f"{counted(run.course.unchecked, 'check')} could not be made in full"
+    yield informing("unchecked", run.course.unchecked, unchecked)
+    yield left_out_fact(len(frozenset(run.left_out)))
+    yield warning_fact(remarks)
+
+
+def _below(run: Run) -> int:
+    """Return how many failures are of policies whose severity is below that which counts.
+
+    A policy without severity is one of which nobody knows how much it matters: all of it counts.
+    """
+    if not run.terms.fail_on:
+        return 0
+    lesser = SEVERITIES[SEVERITIES.index(run.terms.fail_on) + 1 :]
+    known = run.course.known_failures
+    policies = {(one.kind, one.key) for one in run.policies if severity_of(one) in lesser}
+    failed = sum(
+        counts.failed for rule, counts in run.course.by_rule().items() if rule[:2] in policies
+    )
+    told = sum(run.course.severities.get(one, 0) for one in lesser)
+    return told + failed - sum(known.get(one, 0) for one in policies)
+
+
+def _idempotence(run: Run) -> Fact:
+    """Return how many mutations change an object again, and that none does where it was asked."""
+    unstable = run.course.unstable
+    if run.checks_idempotence and not unstable:
+        return Fact("notIdempotent", 0, "no mutation changes an object again")
+    text = f"{counted(unstable, 'mutation')} not idempotent"
+    return weighing("notIdempotent", unstable, text)
+
+
+def _of_baseline(run: Run) -> Iterator[Fact]:
+    """Yield what the baseline covers, and what of it the run did not look at."""
+    if run.course.met is None:
+        return
+    covered = run.course.covered
+    yield informing("inBaseline", covered, f"{counted(covered, 'failure')} covered by the baseline")
+    rest = run.rest()
+    if rest is not None:
+        aside = sum(rest.aside.values())
+        text = f"{counted(aside, 'failure')} of the baseline not looked at"
+        yield informing("baselineNotLookedAt", aside, text)
+
+
+def _warned(run: Run, summary: Summary) -> Fact:
+    text = f"{counted(summary.warned, 'result')} only warned" if summary.warned else ""
+    heavy = summary.warned and run.terms.warn_exit_code
+    return Fact("warned", summary.warned, text, Verdict.WARNED if heavy else Verdict.PASSED)
+
+
+def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
+    """Yield what says that rules passed, or that none had anything to say."""
+    skipped = f", {summary.skipped} skipped" if summary.skipped else ""
+    bad = summary.failed + summary.errors + run.course.unstable
+    good = "" if bad else f"{summary.passed} passed{skipped}" if summary.passed else ""
+    yield Fact("passed", summary.passed, good)
+    if run.terms.warn_no_pass and run.terms.warn_exit_code and not summary.passed:
+        yield Fact("nonePassed", 1, "nothing passed", Verdict.WARNED)
+    if not (bad or summary.passed or summary.warned or run.course.covered):
+        skipped = f"{summary.skipped} of {counted(summary.skipped, 'result')} skipped"
+        text = skipped if summary.skipped else "no rule matched"
+        yield Fact("nothingChecked", 1, text, Verdict.NOTHING)
+
+
+def _resources(run: Run) -> str:
+    unmatched = f", {run.course.unmatched} matched by no rule" if run.course.unmatched else ""
+    return f"{counted(run.resource_count, 'resource')}{unmatched}"

@@ -18,6 +18,7 @@ from kyvsim.model.result import BaselineState, Ending, EngineResponse, Fact, Tol
 from kyvsim.model.source import Document, Location
 from kyvsim.report.diagnostics import excerpt_of, failed_place, resource_place, rule_place
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
+from kyvsim.report.failure_reasons import explained_place, told_reasons
 from kyvsim.report.results import (
     Row,
     category_of,
@@ -30,7 +31,6 @@ from kyvsim.report.results import (
 )
 from kyvsim.report.run import Explain, Run
 from kyvsim.report.style import Look, counted, safe_line, safe_text
-from kyvsim.report.told_reasons import explained_place, told_reasons
 
 # One result as every format shows it: the same rule name, message and place everywhere.
 #

@@ -9,10 +9,9 @@ from typing import Final, NamedTuple
 
 from kyvsim.model.partial import Head
 from kyvsim.report.diagnostics import diagnostic_json
-from kyvsim.report.ending import ending_json
+from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
 from kyvsim.report.results import Summary
 from kyvsim.report.run import Run
-from kyvsim.report.run_ending import counts_line, figures, run_ending
 from kyvsim.report.style import Paint, safe_line
 
 PARTS: Final = ("cluster", "namespace", "policy", "rule")

@@ -14,7 +14,7 @@ from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.report.cleanup import Deletions, schedule_entry
 from kyvsim.report.collisions import Collisions, collision_entry
 from kyvsim.report.diagnostics import diagnostic_json, location_json, resource_place, rule_place
-from kyvsim.report.ending import ending_json
+from kyvsim.report.ending import ending_json, figures, run_ending
 from kyvsim.report.finding import finding_of
 from kyvsim.report.idempotence import repeat_entries
 from kyvsim.report.ledger import Ledger, Need, needs_of
@@ -32,10 +32,8 @@ from kyvsim.report.results import (
     severity_of,
     silent_rows,
 )
-from kyvsim.report.run import Explain, Run, Unparted
-from kyvsim.report.run_ending import figures, run_ending
+from kyvsim.report.run import Explain, Lists, Run, Unparted, Writing
 from kyvsim.report.style import Look
-from kyvsim.report.writing import Lists, Writing
 
 _OBJECTS: Final = ("mutated", "generated", "targets")
 """Lists of what responses changed or created."""

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.ending import counts_line
 from kyvsim.report.finding import compile_field_places
 from kyvsim.report.object_text import to_yaml
 from kyvsim.report.results import compile_rows
-from kyvsim.report.run import Run
-from kyvsim.report.run_ending import counts_line
+from kyvsim.report.run import Lists, Run, Writing
 from kyvsim.report.style import Look, painter
 from kyvsim.report.text_blocks import resource_block, verdict_block
-from kyvsim.report.writing import Lists, Writing
 
 _BETWEEN = "---\n"
 

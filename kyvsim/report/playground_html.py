@@ -8,14 +8,13 @@ from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.simulation import Simulation
 from kyvsim.report.explain_html import object_part
 from kyvsim.report.page import ending_of, fragment, page
-from kyvsim.report.run import Run
+from kyvsim.report.run import Lists, Run, written
 from kyvsim.report.run_html import begin_with, values_of
 from kyvsim.report.simulation_ending import SimulationTerms, simulation_ending
 from kyvsim.report.style import Look
 from kyvsim.report.timeline_html import values_of as timeline_values
 from kyvsim.report.timeline_rows import TimelineLook
 from kyvsim.report.timeline_texts import columns
-from kyvsim.report.writing import Lists, written
 
 
 class Example(NamedTuple):

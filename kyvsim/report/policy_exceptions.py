@@ -17,9 +17,8 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
 from kyvsim.report.object_text import to_yaml
 from kyvsim.report.results import Row, compile_rows, short_title
-from kyvsim.report.run import Run
+from kyvsim.report.run import Begin, Lists, Run, Writing
 from kyvsim.report.style import Look
-from kyvsim.report.writing import Begin, Lists, Writing
 
 _Maker: TypeAlias = Callable[[Row, ObjectKey], dict[str, Json]]
 

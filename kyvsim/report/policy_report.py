@@ -21,9 +21,8 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, report_process, report_properties, report_source
 from kyvsim.report.object_text import scalar, to_yaml
 from kyvsim.report.results import Row, category_of, compile_rows, identity, severity_of, summary_of
-from kyvsim.report.run import Run, Unparted
+from kyvsim.report.run import Begin, Lists, Run, Unparted, Writing
 from kyvsim.report.style import Look
-from kyvsim.report.writing import Begin, Lists, Writing
 
 if TYPE_CHECKING:
     from datetime import datetime

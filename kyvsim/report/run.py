@@ -1,22 +1,192 @@
-"""What a report is made from: the figures and responses of one run, and how to show them."""
+"""One run of policies over resources, its counts, and the documents that are written of it."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, strictly
-from kyvsim.model.policy import Policy, Schedule
-from kyvsim.model.result import EngineResponse
-from kyvsim.report.course import Course
+from kyvsim.model.policy import Policy, Rule, Schedule
+from kyvsim.model.result import (
+    Baseline,
+    BaselineState,
+    EngineResponse,
+    PassingPolicies,
+    PolicyPasses,
+    PolicyResponse,
+    RuleResult,
+    RuleStatus,
+)
+from kyvsim.model.source import Path
 from kyvsim.report.known_failures import rest_of
-from kyvsim.report.results import Row
+from kyvsim.report.results import Row, Summary, only_warns
+from kyvsim.report.style import Look
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from kyvsim.model.explanation import ObjectExplanation
-    from kyvsim.model.result import Baseline
-    from kyvsim.report.known_failures import Rest
-    from kyvsim.report.reasons import Reason
+    from kyvsim.report.failure_reasons import Reason
+    from kyvsim.report.known_failures import Met, Rest
+
+# What a run tells as a whole: counted while its responses stream by, whatever shows them.
+
+RuleKey: TypeAlias = tuple[str, str, str, Path]
+"""Kind and key of a policy, name and place of one of its rules: derived rules stand where the
+written one does."""
+
+_STATUSES: Mapping[str, int] = MappingProxyType(
+    {name: place for place, name in enumerate(Summary().as_dict())}
+)
+"""The place of each status among counts."""
+_MOST_KEPT: Final = 10_000
+"""So many groups of results are told apart before they are counted by rule."""
+
+
+class Course:
+    """Counts of one run; a further count has its place here and its words in `run_ending`."""
+
+    __slots__ = (
+        "_audit_warn",
+        "_by_rule",
+        "_passes",
+        "_results",
+        "known",
+        "known_failures",
+        "met",
+        "severities",
+        "unchecked",
+        "unmatched",
+        "unstable",
+    )
+
+    def __init__(self, *, audit_warn: bool = False) -> None:
+        self._audit_warn = audit_warn
+        self._by_rule: dict[RuleKey, list[int]] = {}
+        # Many objects share the passes of policies: they are counted together.
+        self._passes: dict[tuple[PolicyPasses, ...], int] = {}
+        self._results: dict[tuple[Policy, Rule, str], int] = {}
+        self.unchecked = 0
+        """How often a rule could not look at all of an object that it would have checked."""
+        self.unmatched = 0
+        """Resources that no rule matched."""
+        self.unstable = 0
+        """Policies that change an object again, or fail, when their rules run a second time."""
+        self.known = {"fail": 0, "warn": 0, "error": 0}
+        """How many results of these statuses the baseline has."""
+        self.known_failures: dict[tuple[str, str], int] = {}
+        """How many failures of a policy, by kind and key, the baseline has."""
+        self.severities: dict[str, int] = {}
+        """How many failures are of policies of each severity, where those are not at hand."""
+        self.met: Met | None = None
+        """What of the baseline was met; None where the run has none."""
+
+    def watching(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
+        """Yield the responses, counting."""
+        passes = self._passes
+        for response in responses:
+            matched = False
+            for answer in response.answers:
+                if isinstance(answer, PassingPolicies):
+                    matched = True
+                    passes[answer.passes] = passes.get(answer.passes, 0) + 1
+                elif answer.results or answer.silent:
+                    matched = True
+                    self._count(answer, response.namespace_labels or {})
+            if len(passes) + len(self._results) >= _MOST_KEPT:
+                self._settle()
+            self.unmatched += not matched
+            self.unstable += len(response.repeated)
+            yield response
+
+    def _count(self, answer: PolicyResponse, labels: Mapping[str, Json]) -> None:
+        policy, _, _, results, _, silent = answer
+        warns = only_warns(answer, labels, audit_warn=self._audit_warn)
+        self.unchecked += len(silent)
+        for result in results:
+            status = _status(result, warns=warns)
+            group = policy, result.rule, status
+            self._results[group] = self._results.get(group, 0) + 1
+            if result.baseline is BaselineState.UNCHANGED:
+                self.known[status] += 1
+                if status == RuleStatus.FAIL.value:
+                    self._count_known((policy.kind, policy.key), 1)
+            self.unchecked += bool(result.unchecked)
+
+    def _settle(self) -> None:
+        """Count by rule what was told apart so far."""
+        for (policy, rule, status), number in self._results.items():
+            self.count(_key(policy, rule), status, number)
+        # Many groups have the same passes of a policy in them: these are put together first.
+        numbers: Counter[PolicyPasses] = Counter()
+        for passes, number in self._passes.items():
+            for one in passes:
+                numbers[one] += number
+        for one, number in numbers.items():
+            for result in one.results:
+                self.count(_key(one.policy, result.rule), "pass", number)
+        self._passes.clear()
+        self._results.clear()
+
+    def count(self, rule: RuleKey, status: str, number: int = 1) -> None:
+        """Count results of a rule that have one status."""
+        counts = self._by_rule.get(rule)
+        if counts is None:
+            counts = self._by_rule[rule] = [0] * len(_STATUSES)
+        counts[_STATUSES[status]] += number
+
+    def _count_known(self, policy: tuple[str, str], number: int) -> None:
+        self.known_failures[policy] = self.known_failures.get(policy, 0) + number
+
+    def closed(self) -> "Course":
+        """Return the counts, which can be taken to another process now."""
+        self._settle()
+        return self
+
+    def add(self, other: "Course") -> None:
+        """Take in the counts of a part of the run."""
+        for rule, summary in other.by_rule().items():
+            for status, number in summary.as_dict().items():
+                self.count(rule, status, number)
+        self.unchecked += other.unchecked
+        self.unmatched += other.unmatched
+        self.unstable += other.unstable
+        for status, number in other.known.items():
+            self.known[status] += number
+        for policy, number in other.known_failures.items():
+            self._count_known(policy, number)
+        if self.met is None:
+            self.met = other.met
+        elif other.met:
+            self.met.add(other.met)
+
+    @property
+    def covered(self) -> int:
+        """How many results the baseline has."""
+        return sum(self.known.values())
+
+    def summary(self) -> Summary:
+        """Return how many results so far have each status."""
+        numbers = self.by_rule().values()
+        return Summary(*map(sum, zip(*numbers, strict=True))) if numbers else Summary()
+
+    def by_rule(self) -> dict[RuleKey, Summary]:
+        """Return the same of each rule that has results."""
+        self._settle()
+        return {rule: Summary(*counts) for rule, counts in self._by_rule.items()}
+
+
+def _key(policy: Policy, rule: Rule) -> RuleKey:
+    return policy.kind, policy.key, rule.name, rule.path
+
+
+def _status(result: RuleResult, *, warns: bool) -> str:
+    status = result.status
+    return (RuleStatus.WARN if warns and status is RuleStatus.FAIL else status).value
+
+
+# What a report is made from: the figures and responses of one run, and how to show them.
 
 
 class Terms(NamedTuple):
@@ -102,7 +272,7 @@ class Run(NamedTuple):
     """Explains a result: the rule is evaluated once more, on that object alone."""
     told: Told | None = None
     """What stands for `responses`, which are none then."""
-    baseline: "Baseline | None" = None
+    baseline: Baseline | None = None
     """The failures that are known from a file."""
 
     def strictly(self) -> "Run":
@@ -143,3 +313,105 @@ class Teller(NamedTuple):
     begin: Callable[[Run], Tell]
     """Begins their documents, for parts of the run that are told in their order: what is told of
     one may leave out what was told of those before it."""
+
+
+# A document while it is written: what a format of `apply` makes of a run, response by response.
+#
+# Several formats look at the same responses, which can be read once, so a format does not ask for
+# them: it is given each as it comes. Parts of a run can be told apart, in other processes, and
+# put
+# together here.
+
+Lists: TypeAlias = Mapping[str, Iterable[str]]
+"""What follows on the responses, in lists by name."""
+
+
+def _as_they_are(pieces: Iterable[str]) -> Iterable[str]:
+    return pieces
+
+
+def _nothing() -> str:
+    return ""
+
+
+class Writing(NamedTuple):
+    """One document: its head, the text of each response, its tail; asked for in that order."""
+
+    head: Callable[[], Iterable[str]]
+    row: Callable[[EngineResponse], str]
+    """Takes a response in; gives what the document says of it at its place, "" for nothing.
+
+    Of a part of a run it raises Unparted where that depends on responses of other parts.
+    """
+    tail: Callable[[Lists], Iterable[str]]
+    """What follows when all responses have been read, and the run has all its counts.
+
+    It is given `lists`, or those of all parts of a run: of these the ones that have entries.
+    """
+    lists: Mapping[str, list[str]] = MappingProxyType({})
+    """What a tail needs of the responses, by name: texts of one line, added while they are read."""
+    lead: str = ""
+    """What stands before the first text that is not empty."""
+    skipped: int = 0
+    """How many characters of that first text are left out: what stands between two of them."""
+    joined: Callable[[Iterable[str]], Iterable[str]] = _as_they_are
+    """Returns the text of all responses, of what parts of a run say of them, in order."""
+    counted: Callable[[], str] = _nothing
+    """Returns what a part says of the responses that it has only counted so far, for `joined`."""
+
+
+Begin: TypeAlias = Callable[[Run, Look], Writing]
+"""Begins a document. Nothing is read of the responses yet."""
+
+
+def written(run: Run, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
+    """Yield the pieces of several documents as they come, each with the index of its document."""
+    for index, one in enumerate(writings):
+        for piece in one.head():
+            yield index, piece
+    begun = [False] * len(writings)
+    texts = _put_together(run.told, writings) if run.told else _texts(run.responses, writings)
+    for index, text in texts:
+        if begun[index]:
+            yield index, text
+        elif text:
+            begun[index] = True
+            yield index, writings[index].lead + text[writings[index].skipped :]
+    for index, one in enumerate(writings):
+        for piece in one.tail(run.told.lists[index] if run.told else one.lists):
+            yield index, piece
+
+
+def _texts(
+    responses: Iterable[EngineResponse], writings: Sequence[Writing]
+) -> Iterator[tuple[int, str]]:
+    """Yield what documents say of each response."""
+    rows = [*enumerate(one.row for one in writings)]
+    for response in responses:
+        for index, row in rows:
+            yield index, row(response)
+
+
+def _put_together(told: Told, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
+    """Yield the same of responses that are told already."""
+    for index, (pieces, one) in enumerate(zip(told.pieces, writings, strict=True)):
+        for piece in one.joined(pieces):
+            yield index, piece
+
+
+def compile_tell(writings: Sequence[Writing]) -> Tell:
+    """Return a function that gives what several documents say of the responses of a part."""
+    lists = [one.lists for one in writings]
+
+    def told(responses: Iterable[EngineResponse]) -> Iterator[tuple[int, str]]:
+        yield from _texts(responses, writings)
+        for index, one in enumerate(writings):
+            yield index, one.counted()
+
+    return lambda responses: Telling(told(responses), lists)
+
+
+def render(begin: Begin, run: Run, look: Look) -> Iterator[str]:
+    """Yield one document as a whole, a piece at a time."""
+    for _, piece in written(run, (begin(run, look),)):
+        yield piece

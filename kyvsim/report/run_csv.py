@@ -6,9 +6,8 @@ from typing import Final
 
 from kyvsim.model.source import Location
 from kyvsim.report.finding import Finding, compile_findings
-from kyvsim.report.run import Run
+from kyvsim.report.run import Run, Writing
 from kyvsim.report.style import Look, safe_text
-from kyvsim.report.writing import Writing
 
 _COLUMNS: Final = (
     *("result", "policy", "rule", "type", "severity", "category"),

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
+from kyvsim.report.ending import counts_line
 from kyvsim.report.finding import Finding, compile_findings
-from kyvsim.report.run import Run
-from kyvsim.report.run_ending import counts_line
+from kyvsim.report.run import Lists, Run, Writing
 from kyvsim.report.style import Look
 from kyvsim.report.workflow_command import annotation, remark
-from kyvsim.report.writing import Lists, Writing
 
 
 def begin(run: Run, look: Look) -> Writing:

@@ -10,9 +10,8 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
 from kyvsim.report.gitlab_issue import diagnostic_issues, issue, weight_word
 from kyvsim.report.object_text import without_comma
-from kyvsim.report.run import Run
+from kyvsim.report.run import Lists, Run, Writing
 from kyvsim.report.style import Look
-from kyvsim.report.writing import Lists, Writing
 
 _WEIGHTS: Mapping[str, str] = MappingProxyType(
     {"critical": "blocker", "high": "critical", "medium": "major", "low": "minor", "info": "info"}

@@ -13,6 +13,7 @@ from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import resource_place
+from kyvsim.report.ending import figures, run_ending
 from kyvsim.report.explain_nodes import ExplainedRule, explained_rule
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
@@ -26,11 +27,9 @@ from kyvsim.report.results import (
     short_title,
     title,
 )
-from kyvsim.report.run import Run
-from kyvsim.report.run_ending import figures, run_ending
+from kyvsim.report.run import Lists, Run, Writing
 from kyvsim.report.style import Look
 from kyvsim.report.text_blocks import author_of, header
-from kyvsim.report.writing import Lists, Writing
 
 LOOKS: Mapping[str, str] = MappingProxyType(
     {"fail": "bad", "error": "bad", "warn": "warn", NO_RESULT: "warn", "pass": "good"}

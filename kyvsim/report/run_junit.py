@@ -8,9 +8,8 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.junit_xml import attributes, escaped
 from kyvsim.report.results import title
-from kyvsim.report.run import Run
+from kyvsim.report.run import Lists, Run, Writing
 from kyvsim.report.style import Look, safe_text
-from kyvsim.report.writing import Lists, Writing
 
 
 def begin(run: Run, look: Look) -> Writing:

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from kyvsim.report.ending import ending_line
+from kyvsim.report.ending import counts_line, ending_line, run_ending
 from kyvsim.report.finding import Finding, compile_findings
-from kyvsim.report.run import Run
-from kyvsim.report.run_ending import counts_line, run_ending
+from kyvsim.report.run import Lists, Run, Writing
 from kyvsim.report.style import Look, markdown_lines, markdown_text, table_line
-from kyvsim.report.writing import Lists, Writing
 
 _COLUMNS = ("result", "object", "rule", "message")
 

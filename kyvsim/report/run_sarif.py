@@ -11,12 +11,11 @@ from types import MappingProxyType
 from kyvsim import __version__
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.result import EngineResponse, Verdict
+from kyvsim.report.ending import run_ending
 from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
-from kyvsim.report.run import Run
-from kyvsim.report.run_ending import run_ending
+from kyvsim.report.run import Run, Writing
 from kyvsim.report.sarif_log import LEVELS, SCHEMA, notification, physical_location
 from kyvsim.report.style import Look, safe_line, safe_text
-from kyvsim.report.writing import Writing
 
 _KINDS: Mapping[str, str] = MappingProxyType({"pass": "pass", "skip": "notApplicable"})
 """How rows are called that find no fault; others of them want somebody to look."""

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from kyvsim.model.result import EngineResponse
+from kyvsim.report.ending import counts_line
 from kyvsim.report.results import Row, compile_rows, silent_rows, title
-from kyvsim.report.run import Run
-from kyvsim.report.run_ending import counts_line
+from kyvsim.report.run import Lists, Run, Writing
 from kyvsim.report.style import LOOKS, Look, painter, safe_line
-from kyvsim.report.writing import Lists, Writing
 
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "MESSAGE")
 _RESULT = _COLUMNS.index("RESULT")

@@ -14,6 +14,7 @@ from kyvsim.model.partial import ToldRow
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import location_json, rule_place
+from kyvsim.report.failure_reasons import reason_lines
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import to_json
 from kyvsim.report.results import (
@@ -30,7 +31,6 @@ from kyvsim.report.results import (
 from kyvsim.report.run import Explain
 from kyvsim.report.style import Look, Sheet, Show, painter, sheet_of
 from kyvsim.report.text_blocks import resource_heading, verdict_heading, verdict_lines
-from kyvsim.report.told_reasons import reason_lines
 from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of_result, to_line
 from kyvsim.report.view_rows import Said, behind, with_message, word_of
 

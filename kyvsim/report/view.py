@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.by_rule import every_rule_lines
 from kyvsim.report.collisions import Collisions, collision_lines
+from kyvsim.report.ending import counts_line
 from kyvsim.report.finding import compile_field_places
 from kyvsim.report.idempotence import repeat_blocks
 from kyvsim.report.ledger import Ledger, NeedOrder, Piece, needs_of
 from kyvsim.report.results import compile_rows
-from kyvsim.report.run import Run, Unparted
-from kyvsim.report.run_ending import counts_line
+from kyvsim.report.run import Lists, Run, Unparted, Writing
 from kyvsim.report.style import Look, Paint, Show, painter, sheet_of
 from kyvsim.report.text_blocks import (
     deletions_of,
@@ -24,7 +24,6 @@ from kyvsim.report.text_blocks import (
     verdict_block,
 )
 from kyvsim.report.view_told import Told
-from kyvsim.report.writing import Lists, Writing
 
 # The view of `apply` for people: what failed and why, what changed, which rules are broken.
 #

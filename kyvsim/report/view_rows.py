@@ -5,11 +5,11 @@ from typing import NamedTuple, Protocol
 
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import BaselineState, EngineResponse
+from kyvsim.report.failure_reasons import reason_lines
 from kyvsim.report.finding import finding_of
 from kyvsim.report.results import NO_RESULT, QUIET, Row, once_a_rule
 from kyvsim.report.run import Run
 from kyvsim.report.style import INDENT, Sheet, apart, wrapped
-from kyvsim.report.told_reasons import reason_lines
 
 
 class Said(NamedTuple):

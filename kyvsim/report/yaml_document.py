@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from kyvsim.model.result import EngineResponse
 from kyvsim.report import json_document
 from kyvsim.report.object_text import to_yaml
-from kyvsim.report.run import Run
+from kyvsim.report.run import Lists, Run, Writing
 from kyvsim.report.style import Look
-from kyvsim.report.writing import Lists, Writing
 
 
 def begin(run: Run, look: Look) -> Writing:

@@ -207,7 +207,7 @@ def _measure_evaluation(policy_file: str, file: str) -> Mapping[str, float]:
 
 def _measure_report(policy_file: str, file: str) -> Mapping[str, float]:
     api, text, look = map(_loaded, ("kyvsim.api", "kyvsim.report.view", "kyvsim.report.style"))
-    writing = _loaded("kyvsim.report.writing")
+    writing = _loaded("kyvsim.report.run")
     run = api.open_application(api.ApplyInputs((policy_file,), (file,)))
     clock = _Clock()
     pieces = [*writing.render(text.begin_whole, run, look.Look())]

@@ -9,8 +9,8 @@ import pytest
 
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
+from kyvsim.report.run import render
 from kyvsim.report.style import Look
-from kyvsim.report.writing import render
 
 KINDS = {"any": [{"resources": {"kinds": ["Service"]}}]}
 SERVICE = {

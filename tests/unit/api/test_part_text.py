@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.api.apply_parts import ToldPart
 from kyvsim.api.part_text import PartText
-from kyvsim.report.course import Course
+from kyvsim.report.run import Course
 
 
 def partial(resources):

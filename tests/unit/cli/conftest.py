@@ -6,8 +6,7 @@ from kyvsim.cli import apply, main
 from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.source import Document, Location
-from kyvsim.report.course import Course
-from kyvsim.report.run import Run
+from kyvsim.report.run import Course, Run
 
 
 def make_response(status, name="web", created=(), changed=False):

@@ -16,8 +16,7 @@ from kyvsim.model.result import (
     RuleStatus,
 )
 from kyvsim.model.source import Document, Location
-from kyvsim.report.course import Course
-from kyvsim.report.run import Run
+from kyvsim.report.run import Course, Run
 
 
 def make_document(data, file):

@@ -1,5 +1,5 @@
 from kyvsim.report.by_rule import by_rule_lines
-from kyvsim.report.course import Course
+from kyvsim.report.run import Course
 from kyvsim.report.style import Look, sheet_of
 
 PLACE = ("spec", "rules", 0)

@@ -13,8 +13,8 @@ import yaml
 from kyvsim.api import ApplyInputs, apply, explain_rows, open_application
 from kyvsim.load.files import Source
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
+from kyvsim.report.run import render, written
 from kyvsim.report.style import Look, Show
-from kyvsim.report.writing import render, written
 
 POLICIES = """
 apiVersion: kyverno.io/v1

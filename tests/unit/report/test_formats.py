@@ -9,8 +9,8 @@ import yaml
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.results import Summary
+from kyvsim.report.run import render
 from kyvsim.report.style import Look, Show
-from kyvsim.report.writing import render
 
 ALL = Summary(2, 1, 1, 1, 1)
 

@@ -2,8 +2,8 @@
 
 from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report.course import Course
 from kyvsim.report.idempotence import repeat_blocks, repeat_entries
+from kyvsim.report.run import Course
 from kyvsim.report.style import painter
 
 POLICY = Policy("ClusterPolicy", "p", "", {}, {}, (), None, PolicyFacts("kyverno.io/v1"))

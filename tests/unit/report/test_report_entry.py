@@ -16,8 +16,8 @@ from kyvsim.model.result import (
     report_source,
 )
 from kyvsim.report.policy_report import begin_json
+from kyvsim.report.run import render
 from kyvsim.report.style import Look
-from kyvsim.report.writing import render
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,9 @@ import pytest
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
-from kyvsim.report.course import Course
-from kyvsim.report.ending import ending_json, ending_line
+from kyvsim.report.ending import counts_line, ending_json, ending_line, figures, run_ending
 from kyvsim.report.results import Summary
-from kyvsim.report.run import Terms
-from kyvsim.report.run_ending import counts_line, figures, run_ending
+from kyvsim.report.run import Course, Terms
 
 BAD = Diagnostic("KV001", Severity.ERROR, "bad", Location("a.yaml", 3, 5))
 WORSE = Diagnostic("KV006", Severity.ERROR, "worse " * 40, Location("b.yaml", 1, 1))

@@ -15,9 +15,8 @@ import yaml
 
 from kyvsim.model.source import Document, Location
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.run import Told
+from kyvsim.report.run import Told, compile_tell, render, written
 from kyvsim.report.style import Look
-from kyvsim.report.writing import compile_tell, render, written
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = Path(__file__).parent / "schemas"

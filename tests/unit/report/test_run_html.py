@@ -5,9 +5,9 @@ import re
 import pytest
 
 from kyvsim.model.result import BaselineState, RuleStatus
+from kyvsim.report.run import render
 from kyvsim.report.run_html import begin
 from kyvsim.report.style import Look
-from kyvsim.report.writing import render
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from kyvsim.model.result import (
     PolicyResponse,
     RuleStatus,
 )
-from kyvsim.report.course import Course
 from kyvsim.report.results import Summary, compile_rows, is_audit, summary_of
+from kyvsim.report.run import Course
 
 POD = {"kind": "Pod", "metadata": {"name": "p", "namespace": "shop-eu"}}
 

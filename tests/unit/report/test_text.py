@@ -3,8 +3,8 @@ from dataclasses import replace
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report import ledger
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
+from kyvsim.report.run import render
 from kyvsim.report.style import Look, Show
-from kyvsim.report.writing import render
 
 
 def shown(run, name="text", **look):

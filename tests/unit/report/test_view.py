@@ -2,8 +2,8 @@
 
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
+from kyvsim.report.run import render
 from kyvsim.report.style import Look, Show
-from kyvsim.report.writing import render
 
 
 def shown(run, **look):
