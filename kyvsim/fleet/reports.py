@@ -24,8 +24,8 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Key, ToldRow
 from kyvsim.model.result import ToldReason
 from kyvsim.model.source import Location
+from kyvsim.report.result_groups import behind
 from kyvsim.report.run import Course, Run, Told
-from kyvsim.report.view_rows import behind
 
 TellRows: TypeAlias = Callable[[Iterable[ToldRow]], tuple[str, list[str]]]
 """Returns what a format says of rows, and its entries for what was not checked."""

@@ -45,7 +45,7 @@ class Format(NamedTuple):
 
 RUN_FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": Format("view", "text/plain", ".txt", for_people=True, parted=True),
+        "text": Format("text", "text/plain", ".txt", "begin_text", for_people=True, parted=True),
         "table": Format("table", "text/plain", ".txt", for_people=True, whole=True, parted=True),
         "json": Format("json_document", "application/json", ".json", parted=True),
         "yaml": Format("yaml_document", "application/yaml", ".yaml", parted=True),

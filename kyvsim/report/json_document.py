@@ -11,14 +11,19 @@ from typing import Final, NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase
-from kyvsim.report.cleanup import Deletions, schedule_entry
-from kyvsim.report.collisions import Collisions, collision_entry
 from kyvsim.report.diagnostics import diagnostic_json, location_json, resource_place, rule_place
 from kyvsim.report.ending import ending_json, figures, run_ending
 from kyvsim.report.finding import finding_of
-from kyvsim.report.idempotence import repeat_entries
-from kyvsim.report.ledger import Ledger, Need, needs_of
 from kyvsim.report.object_text import to_json, without_comma
+from kyvsim.report.related_objects import (
+    Collisions,
+    Deletions,
+    Ledger,
+    Need,
+    collision_entry,
+    needs_of,
+    schedule_entry,
+)
 from kyvsim.report.results import (
     QUIET,
     Row,
@@ -34,6 +39,7 @@ from kyvsim.report.results import (
 )
 from kyvsim.report.run import Explain, Lists, Run, Unparted, Writing
 from kyvsim.report.style import Look
+from kyvsim.report.text_blocks import repeat_entries
 
 _OBJECTS: Final = ("mutated", "generated", "targets")
 """Lists of what responses changed or created."""

@@ -7,9 +7,9 @@ from typing import Final
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report import mutants_text
 from kyvsim.report.failure_reasons import reason_lines
+from kyvsim.report.result_groups import headline
 from kyvsim.report.style import INDENT, Look, Sheet, counted, safe_line, sheet_of, wrapped
 from kyvsim.report.suite_rows import Sight, diff_lines, reason, summary_line
-from kyvsim.report.view_rows import headline
 
 _COLUMN: Final = 7
 

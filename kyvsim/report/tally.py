@@ -12,8 +12,8 @@ from kyvsim.model.result import (
     PolicyResponse,
     RuleStatus,
 )
+from kyvsim.report.result_groups import behind, written_title
 from kyvsim.report.results import only_warns, severity_of
-from kyvsim.report.view_rows import behind, written_title
 
 
 class Tally:

@@ -1,18 +1,18 @@
-"""The parts of the text view that speak: a resource's heading, its verdicts, its references."""
+"""Blocks of text output: headings, verdicts, references, objects, and what is not idempotent."""
 
 from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.result import EngineResponse, PolicyResponse
+from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.source import Location
-from kyvsim.report.cleanup import Deletions
-from kyvsim.report.ledger import Need
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
+from kyvsim.report.related_objects import Deletions, Need
 from kyvsim.report.results import (
     Change,
     Row,
     generated,
+    identity,
     mutations,
     once_a_rule,
     passed_rules,
@@ -23,6 +23,8 @@ from kyvsim.report.results import (
 )
 from kyvsim.report.run import Run
 from kyvsim.report.style import MARK_LOOKS, Look, Paint, counted, indented, safe_line, safe_text
+
+# The parts of the text view that speak: a resource's heading, its verdicts, its references.
 
 OPTIONAL = "nothing here creates it, but it is optional"
 UNMET = "warning: nothing here creates it"
@@ -184,3 +186,54 @@ def guttered(lines: Iterable[Marked], paint: Paint) -> Iterator[str]:
     for mark, line in lines:
         text = f"{_GUTTER[mark]}{line if line.isprintable() else safe_text(line)}"
         yield f"{text if mark == ' ' else paint(MARK_LOOKS[mark], text)}\n"
+
+
+# What changes an object again, or fails, when its mutate rules run a second time.
+
+
+def repeat_entries(response: EngineResponse) -> Iterator[Json]:
+    """Yield what changed again as the JSON document shows it, with the lines that differ.
+
+    A rule that failed has an entry of its own, with its message as `error`.
+    """
+    for answer, before in _steps(response):
+        policy, resource = answer.policy.key, identity(response.trigger)
+        if answer.changed:
+            lines = marked_yaml(before, answer.object)
+            yield {
+                "policy": policy,
+                "rules": passed_rules(answer),
+                "resource": resource,
+                "object": answer.object,
+                "diff": [mark + line for mark, line in lines if mark != " "],
+            }
+        for result in _errors(answer):
+            yield {
+                "policy": policy,
+                "rules": [result.rule.name],
+                "resource": resource,
+                "error": result.message,
+            }
+
+
+def repeat_blocks(response: EngineResponse, paint: Paint) -> Iterator[str]:
+    """Yield a block of the text view for each policy that changes the object again, or fails."""
+    for answer, before in _steps(response):
+        if answer.changed:
+            head = f"  {paint('fail', 'changed again')} by {safe_line(author_of(answer))}\n"
+            yield f"{head}{''.join(guttered(hunks(marked_yaml(before, answer.object)), paint))}\n"
+        for result in _errors(answer):
+            name = safe_line(f"policy {answer.policy.key}, rule {result.rule.name}")
+            said = indented(result.message, _INDENT)
+            yield f"  {paint('error', 'failed the second time')}: {name}\n{_INDENT}{said}\n\n"
+
+
+def _errors(answer: PolicyResponse) -> Iterator[RuleResult]:
+    return (result for result in answer.results if result.status is RuleStatus.ERROR)
+
+
+def _steps(response: EngineResponse) -> Iterator[tuple[PolicyResponse, Json]]:
+    before = response.object
+    for answer in response.repeated:
+        yield answer, before
+        before = answer.object

@@ -17,6 +17,18 @@ from kyvsim.report.diagnostics import location_json, rule_place
 from kyvsim.report.failure_reasons import reason_lines
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import to_json
+from kyvsim.report.result_groups import (
+    Block,
+    Item,
+    Kind,
+    Said,
+    Seen,
+    behind,
+    kind_of_result,
+    to_line,
+    with_message,
+    word_of,
+)
 from kyvsim.report.results import (
     NO_RESULT,
     QUIET,
@@ -31,8 +43,6 @@ from kyvsim.report.results import (
 from kyvsim.report.run import Explain
 from kyvsim.report.style import Look, Sheet, Show, painter, sheet_of
 from kyvsim.report.text_blocks import resource_heading, verdict_heading, verdict_lines
-from kyvsim.report.view_fold import Block, Item, Kind, Seen, kind_of_result, to_line
-from kyvsim.report.view_rows import Said, behind, with_message, word_of
 
 
 def compile_told_rows(

@@ -206,7 +206,7 @@ def _measure_evaluation(policy_file: str, file: str) -> Mapping[str, float]:
 
 
 def _measure_report(policy_file: str, file: str) -> Mapping[str, float]:
-    api, text, look = map(_loaded, ("kyvsim.api", "kyvsim.report.view", "kyvsim.report.style"))
+    api, text, look = map(_loaded, ("kyvsim.api", "kyvsim.report.text", "kyvsim.report.style"))
     writing = _loaded("kyvsim.report.run")
     run = api.open_application(api.ApplyInputs((policy_file,), (file,)))
     clock = _Clock()

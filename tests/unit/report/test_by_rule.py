@@ -1,6 +1,6 @@
-from kyvsim.report.by_rule import by_rule_lines
 from kyvsim.report.run import Course
 from kyvsim.report.style import Look, sheet_of
+from kyvsim.report.text import by_rule_lines
 
 PLACE = ("spec", "rules", 0)
 

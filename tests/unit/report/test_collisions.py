@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report.collisions import Collisions, collision_entry, collision_lines
+from kyvsim.report.related_objects import Collisions, collision_entry, collision_lines
 from kyvsim.report.style import painter
 
 POLICY = Policy("ClusterPolicy", "p", "", {}, {}, (), None, PolicyFacts("kyverno.io/v1"))

@@ -2,9 +2,9 @@
 
 from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report.idempotence import repeat_blocks, repeat_entries
 from kyvsim.report.run import Course
 from kyvsim.report.style import painter
+from kyvsim.report.text_blocks import repeat_blocks, repeat_entries
 
 POLICY = Policy("ClusterPolicy", "p", "", {}, {}, (), None, PolicyFacts("kyverno.io/v1"))
 

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report import ledger
+from kyvsim.report import related_objects
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.run import render
 from kyvsim.report.style import Look, Show
@@ -105,7 +105,7 @@ def test_a_generate_rule_that_did_not_run_is_named(make):
 
 
 def test_a_long_wait_for_an_object_ends_with_a_word_at_the_end(make, monkeypatch):
-    monkeypatch.setattr(ledger, "_HOLD_LIMIT", 0)
+    monkeypatch.setattr(related_objects, "_HOLD_LIMIT", 0)
     view = shown(make.run([needy(make), given(make)]))
     assert "needs  ConfigMap shop/late (volume `v`): see the end\n" in view
     assert "stood open above\n" in view

@@ -2,9 +2,18 @@ import random
 
 import pytest
 
+from kyvsim.report.result_groups import (
+    Block,
+    Fold,
+    Item,
+    Kind,
+    PartFold,
+    Said,
+    Seen,
+    from_lines,
+    to_line,
+)
 from kyvsim.report.style import Look, sheet_of
-from kyvsim.report.view_fold import Block, Fold, Item, Kind, PartFold, Seen, from_lines, to_line
-from kyvsim.report.view_rows import Said
 
 
 def fold():
