@@ -7,7 +7,7 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import Verdict
 from kyvsim.report.chainsaw_run import chainsaw_ending, chainsaw_tally
 from kyvsim.report.ending import ending_line
-from kyvsim.report.junit_xml import attributes, escaped
+from kyvsim.report.junit import attributes, escaped
 from kyvsim.report.suite_rows import Sight
 
 

@@ -46,10 +46,12 @@ class Format(NamedTuple):
 RUN_FORMATS: Mapping[str, Format] = MappingProxyType(
     {
         "text": Format("text", "text/plain", ".txt", "begin_text", for_people=True, parted=True),
-        "table": Format("table", "text/plain", ".txt", for_people=True, whole=True, parted=True),
-        "json": Format("json_document", "application/json", ".json", parted=True),
-        "yaml": Format("yaml_document", "application/yaml", ".yaml", parted=True),
-        "manifests": Format("manifests", "application/yaml", ".yaml"),
+        "table": Format(
+            "tables", "text/plain", ".txt", "begin_table", for_people=True, whole=True, parted=True
+        ),
+        "json": Format("documents", "application/json", ".json", "begin_json", parted=True),
+        "yaml": Format("documents", "application/yaml", ".yaml", "begin_yaml", parted=True),
+        "manifests": Format("documents", "application/yaml", ".yaml", "begin_manifests"),
         "policy-report": Format(
             "policy_report", "application/yaml", ".yaml", "begin_yaml", parted=True
         ),
@@ -68,12 +70,12 @@ RUN_FORMATS: Mapping[str, Format] = MappingProxyType(
         "exceptions-json": Format(
             "policy_exceptions", "application/json", ".json", "begin_json", parted=True
         ),
-        "junit": Format("run_junit", "application/xml", ".xml", parted=True),
-        "sarif": Format("run_sarif", "application/sarif+json", ".sarif"),
-        "github": Format("run_github", ANNOTATIONS, ".txt", parted=True),
-        "gitlab": Format("run_gitlab", "application/json", ".json"),
-        "markdown": Format("run_markdown", "text/markdown", ".md", parted=True),
-        "csv": Format("run_csv", "text/csv", ".csv", parted=True),
+        "junit": Format("junit", "application/xml", ".xml", parted=True),
+        "sarif": Format("sarif", "application/sarif+json", ".sarif", "begin_sarif"),
+        "github": Format("annotations", ANNOTATIONS, ".txt", "begin_github", parted=True),
+        "gitlab": Format("annotations", "application/json", ".json", "begin_gitlab"),
+        "markdown": Format("tables", "text/markdown", ".md", "begin_markdown", parted=True),
+        "csv": Format("tables", "text/csv", ".csv", "begin_csv", parted=True),
         "html": Format("run_html", "text/html", ".html", whole=True, parted=True, explains=True),
     }
 )
@@ -104,11 +106,13 @@ SUITE_FORMATS: Mapping[str, Format] = MappingProxyType(
 
 LINT_FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": Format("lint_text", "text/plain", ".txt", "render", for_people=True),
-        "json": Format("lint_json", "application/json", ".json", "render"),
-        "github": Format("lint_github", ANNOTATIONS, ".txt", "render"),
-        "gitlab": Format("lint_gitlab", "application/json", ".json", "render"),
-        "sarif": Format("lint_sarif", "application/sarif+json", ".sarif", "render", whole=True),
+        "text": Format("lint", "text/plain", ".txt", "render_text", for_people=True),
+        "json": Format("lint", "application/json", ".json", "render_json"),
+        "github": Format("annotations", ANNOTATIONS, ".txt", "render_lint_github"),
+        "gitlab": Format("annotations", "application/json", ".json", "render_lint_gitlab"),
+        "sarif": Format(
+            "sarif", "application/sarif+json", ".sarif", "render_lint_sarif", whole=True
+        ),
     }
 )
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.suite import RowOutcome, SuiteOutcome
+from kyvsim.report.annotations import annotation, remark
 from kyvsim.report.mutants_text import advice_lines, change_text, score_line
 from kyvsim.report.suite_rows import (
     Sight,
@@ -13,7 +14,6 @@ from kyvsim.report.suite_rows import (
     shown_rows,
     summary_line,
 )
-from kyvsim.report.workflow_command import annotation, remark
 
 
 def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:

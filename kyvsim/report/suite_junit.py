@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report.hole_cases import HoleCase, hole_cases, score_of
-from kyvsim.report.junit_xml import attributes, escaped
+from kyvsim.report.junit import attributes, escaped
 from kyvsim.report.suite_rows import Sight, diff_text, reason
 
 

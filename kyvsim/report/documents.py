@@ -1,8 +1,4 @@
-"""The run as one JSON document, for programs.
-
-`results` stream; what follows them (`mutated`, `generated`, `targets`, `references`) waits, as
-text, until the last result is out. Lines and columns are 0 and files "" where there is no place.
-"""
+"""The run as one JSON or YAML document, and its objects as a stream of manifests."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,9 +8,9 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.report.diagnostics import diagnostic_json, location_json, resource_place, rule_place
-from kyvsim.report.ending import ending_json, figures, run_ending
-from kyvsim.report.finding import finding_of
-from kyvsim.report.object_text import to_json, without_comma
+from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
+from kyvsim.report.finding import compile_field_places, finding_of
+from kyvsim.report.object_text import to_json, to_yaml, without_comma
 from kyvsim.report.related_objects import (
     Collisions,
     Deletions,
@@ -38,8 +34,14 @@ from kyvsim.report.results import (
     silent_rows,
 )
 from kyvsim.report.run import Explain, Lists, Run, Unparted, Writing
-from kyvsim.report.style import Look
-from kyvsim.report.text_blocks import repeat_entries
+from kyvsim.report.style import Look, painter
+from kyvsim.report.text_blocks import repeat_entries, resource_block, verdict_block
+
+# The run as one JSON document, for programs.
+#
+# `results` stream; what follows them (`mutated`, `generated`, `targets`, `references`) waits, as
+# text, until the last result is out. Lines and columns are 0 and files "" where there is no
+# place.
 
 _OBJECTS: Final = ("mutated", "generated", "targets")
 """Lists of what responses changed or created."""
@@ -56,7 +58,7 @@ class _Books(NamedTuple):
     needs: list[Need]
 
 
-def begin(run: Run, look: Look) -> Writing:
+def begin_json(run: Run, look: Look) -> Writing:
     """Begin the document. What follows on its results is kept until they are out."""
     del look  # a document for programs has one look
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
@@ -227,3 +229,54 @@ def _need(need: Need, ledger: Ledger) -> Json:
         "metBy": ledger.met_by(need),
         "hint": need.hint,
     }
+
+
+# The run as one YAML document: what the JSON format has, the results first.
+
+
+def begin_yaml(run: Run, look: Look) -> Writing:
+    """Begin the document: its `results`, then all else in the order of the alphabet."""
+    document = begin_json(run, look)
+
+    def row(response: EngineResponse) -> str:
+        text = document.row(response)[document.skipped :]
+        return to_yaml(json.loads(f"[{text}]")) if text else ""
+
+    def tail(lists: Lists) -> Iterator[str]:
+        rest = json.loads('{"results": [' + "".join(document.tail(lists)))
+        del rest["results"]
+        yield "" if any(run.course.summary()) else "results: []\n"
+        yield to_yaml(rest)
+
+    return Writing(head=lambda: (), row=row, tail=tail, lists=document.lists, lead="results:\n")
+
+
+# The resources as mutate rules left them, as a stream of manifests for another program.
+
+_BETWEEN = "---\n"
+
+
+def begin_manifests(run: Run, look: Look) -> Writing:
+    """Begin a stream with every resource as a YAML document; verdicts and counts are said aside.
+
+    In a file they are left out: standard output has them.
+
+    Resources that no rule changed are there too, so that the stream is complete.
+    """
+    paint = painter(colours=look.colours)
+    rows_of = compile_rows(audit_warn=run.audit_warn, untold=look.hidden)
+    block = verdict_block(paint, compile_field_places(run, look))
+
+    def row(response: EngineResponse) -> str:
+        told = "" if look.in_file else block(response, rows_of(response))
+        if told:
+            look.say(f"{resource_block(response, paint)}{told}")
+        has_object = look.objects and response.object is not None
+        return f"{_BETWEEN}{to_yaml(response.object)}" if has_object else ""
+
+    def tail(_: Lists) -> Iterator[str]:
+        if not look.in_file:
+            look.say(counts_line(run))
+        yield from ()
+
+    return Writing(head=lambda: (), row=row, tail=tail, skipped=len(_BETWEEN))

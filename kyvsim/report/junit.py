@@ -1,15 +1,38 @@
-"""The run as JUnit XML: a suite for each object, a case for each rule that looked at it."""
+"""The run as JUnit XML, and the escaping that JUnit reports of other commands use."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.finding import Finding, compile_findings
-from kyvsim.report.junit_xml import attributes, escaped
 from kyvsim.report.results import title
 from kyvsim.report.run import Lists, Run, Writing
 from kyvsim.report.style import Look, safe_text
+
+# Text and attributes of JUnit XML.
+
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+_IN_ATTRIBUTE = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
+
+
+def attributes(values: Mapping[str, str]) -> str:
+    """Return attributes as they stand in a tag, each with a blank before it."""
+    pairs = ((name, escaped(text).translate(_IN_ATTRIBUTE)) for name, text in values.items())
+    return "".join(f' {name}="{text}"' for name, text in pairs)
+
+
+def escaped(text: str) -> str:
+    """Return text as it stands in XML, safe to show in a log.
+
+    Characters that XML 1.0 does not have are shown as escapes, or become U+FFFD.
+    """
+    return _NOT_IN_XML.sub("\ufffd", safe_text(text)).translate(_MARKUP)
+
+
+# The run as JUnit XML: a suite for each object, a case for each rule that looked at it.
 
 
 def begin(run: Run, look: Look) -> Writing:

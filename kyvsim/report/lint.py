@@ -1,22 +1,24 @@
-"""Findings for people: each with the line that it is about, how many of each code, the ending.
-
-A finding begins with a line `file:line:column: severity code: message`, which editors read.
-"""
+"""Findings of `lint` as text and JSON."""
 
 from collections.abc import Iterator
 from typing import Final
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.report.diagnostics import remark_text, source_lines
-from kyvsim.report.ending import closing_lines
+from kyvsim.report.diagnostics import diagnostic_json, remark_text, source_lines
+from kyvsim.report.ending import closing_lines, ending_json
 from kyvsim.report.finding import Findings
+from kyvsim.report.object_text import to_json
 from kyvsim.report.style import Look, Sheet, safe_line, sheet_of
+
+# Findings for people: each with the line that it is about, how many of each code, the ending.
+#
+# A finding begins with a line `file:line:column: severity code: message`, which editors read.
 
 _COUNTED: Final = (Severity.ERROR, Severity.WARNING)
 _COLUMN: Final = 9
 
 
-def render(findings: Findings, look: Look) -> Iterator[str]:
+def render_text(findings: Findings, look: Look) -> Iterator[str]:
     """Yield each finding with the lines that show its place, then what sums them up."""
     sheet = sheet_of(look)
     shown = findings
@@ -66,3 +68,19 @@ def _cell(entries: list[Diagnostic], severity: Severity, sheet: Sheet) -> str:
     number = sum(one.severity is severity for one in entries)
     cell = f"{number or '-':>{_COLUMN}}"
     return sheet.paint("error" if severity is Severity.ERROR else "warn", cell) if number else cell
+
+
+# Findings as one JSON document.
+
+
+def render_json(findings: Findings, _look: Look) -> Iterator[str]:
+    """Yield the document: `diagnostics`, `ending`, then `summary` with the figures."""
+    listed = ",\n  ".join(to_json(diagnostic_json(entry)) for entry in findings.diagnostics)
+    yield '{"diagnostics": [' + (f"\n  {listed}" if listed else "") + "]"
+    figures = {
+        "errors": findings.errors,
+        "warnings": findings.warnings,
+        "policies": findings.policies,
+    }
+    yield f',\n"ending": {to_json(ending_json(findings.ending))}'
+    yield f',\n"summary": {to_json(figures)}}}\n'

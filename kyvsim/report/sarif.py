@@ -1,21 +1,69 @@
-"""What rules found as SARIF 2.1.0, the format of code scanning services.
-
-Each result stands at the place in the manifest, with that of its rule beside it; remarks about
-input files are notifications.
-"""
+"""Results of `apply` and findings of `lint` as SARIF 2.1.0, for code scanning services."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+from urllib.parse import quote
 
 from kyvsim import __version__
 from kyvsim.kubernetes.objects import Json
+from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import EngineResponse, Verdict
+from kyvsim.model.source import Location
 from kyvsim.report.ending import run_ending
-from kyvsim.report.finding import Finding, compile_findings, compile_fingerprints
+from kyvsim.report.finding import Finding, Findings, compile_findings, compile_fingerprints
 from kyvsim.report.run import Run, Writing
-from kyvsim.report.sarif_log import LEVELS, SCHEMA, notification, physical_location
 from kyvsim.report.style import Look, safe_line, safe_text
+
+# Parts of a log in SARIF 2.1.0, the format of code scanning services.
+#
+# Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS: Mapping[Severity, str] = MappingProxyType(
+    {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+)
+
+
+def physical_location(place: Location, end: Location | None = None) -> dict[str, Json]:
+    """Return a place as a `physicalLocation`; its region is left out where the line is unknown.
+
+    With `end` the region ends there, exclusive: SARIF counts the end column so.
+    """
+    place = place.in_repository()
+    found: dict[str, Json] = {"artifactLocation": {"uri": _uri(place.file)}}
+    if place.line:
+        region = {"startLine": place.line}
+        if place.column:
+            region["startColumn"] = place.column
+        if end and place.column:
+            region |= {"endLine": end.line, "endColumn": end.column}
+        found["region"] = region
+    return found
+
+
+def notification(entry: Diagnostic) -> dict[str, Json]:
+    """Return a remark about an input as a `notification`."""
+    found: dict[str, Json] = {
+        "descriptor": {"id": entry.code},
+        "level": LEVELS[entry.severity],
+        "message": {"text": entry.message},
+    }
+    if entry.location:
+        found["locations"] = [{"physicalLocation": physical_location(entry.location)}]
+    return found
+
+
+def _uri(file: str) -> str:
+    """Return a path as a reference; one from the root is a whole `file:` address."""
+    path = quote(file.replace("\\", "/").removeprefix("./"), errors="surrogateescape")
+    return f"file://{path}" if path.startswith("/") else path
+
+
+# What rules found as SARIF 2.1.0, the format of code scanning services.
+#
+# Each result stands at the place in the manifest, with that of its rule beside it; remarks about
+# input files are notifications.
 
 _KINDS: Mapping[str, str] = MappingProxyType({"pass": "pass", "skip": "notApplicable"})
 """How rows are called that find no fault; others of them want somebody to look."""
@@ -25,7 +73,7 @@ _SCORES: Mapping[str, str] = MappingProxyType(
 """What code scanning of GitHub makes these severities of."""
 
 
-def begin(run: Run, look: Look) -> Writing:
+def begin_sarif(run: Run, look: Look) -> Writing:
     """Begin a log with one run. Its rules are those of its results, told behind them."""
     findings, result_of = compile_findings(run, look), _compile_result()
     rules: dict[str, Json] = {}
@@ -119,3 +167,46 @@ def _baseline_state(one: Finding) -> dict[str, Json]:
 
 def _text(value: Json) -> str:
     return safe_text(value.strip()) if value.__class__ is str else ""
+
+
+# Findings as SARIF 2.1.0, the format of code scanning services.
+
+
+def render_lint_sarif(findings: Findings, _look: Look) -> Iterator[str]:
+    """Yield one log with one run; its rules are the codes that occur, in order."""
+    codes = sorted({entry.code for entry in findings.diagnostics})
+    run = {
+        "tool": {
+            "driver": {
+                "name": "kyvsim",
+                "version": __version__,
+                "rules": [{"id": code} for code in codes],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": [
+            _result(entry, codes.index(entry.code), _end(findings, entry))
+            for entry in findings.diagnostics
+        ],
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    yield json.dumps(log, indent=2) + "\n"
+
+
+def _end(findings: Findings, entry: Diagnostic) -> Location | None:
+    """Return where what a finding is about ends; None where its line is not known."""
+    line, column = findings.end_of(entry)
+    place = entry.location
+    return place._replace(line=line, column=column) if place and column > place.column else None
+
+
+def _result(entry: Diagnostic, index: int, end: Location | None) -> Json:
+    result = {
+        "ruleId": entry.code,
+        "ruleIndex": index,
+        "level": LEVELS[entry.severity],
+        "message": {"text": entry.message},
+    }
+    if entry.location:
+        result["locations"] = [{"physicalLocation": physical_location(entry.location, end)}]
+    return result

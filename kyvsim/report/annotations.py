@@ -1,0 +1,197 @@
+"""Results as GitHub workflow commands and as GitLab code quality reports, shown beside a change."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.result import EngineResponse
+from kyvsim.model.source import Location
+from kyvsim.report.ending import counts_line
+from kyvsim.report.finding import Finding, Findings, compile_findings, compile_fingerprints
+from kyvsim.report.object_text import without_comma
+from kyvsim.report.run import Lists, Run, Writing
+from kyvsim.report.style import Look, safe_text
+
+# Workflow commands: lines that GitHub reads in a log and shows beside the lines of a change.
+
+_COMMANDS: Mapping[Severity, str] = MappingProxyType(
+    {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+)
+_IN_TEXT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
+
+
+def annotation(
+    severity: Severity,
+    place: Location | None,
+    title: str,
+    text: str,
+    *,
+    end: Location | None = None,
+) -> str:
+    """Return the command, one line, that shows a text with a title at a place.
+
+    `end` is where what is meant ends on the line of the place, exclusive.
+    """
+    place = place and place.in_repository()
+    pairs: list[tuple[str, str]] = [("title", title)]
+    if place and place.line:
+        pairs = [("line", str(place.line)), ("col", str(place.column)), *_end(end), *pairs]
+    if place:
+        pairs.insert(0, ("file", place.file))
+    properties = (f"{name}={_visible(value).translate(_IN_PROPERTY)}" for name, value in pairs)
+    shown = _visible(text).translate(_IN_TEXT)
+    return f"::{_COMMANDS[severity]} {','.join(properties)}::{shown}\n"
+
+
+def _end(end: Location | None) -> Iterator[tuple[str, str]]:
+    if end:
+        # GitHub counts the last column in.
+        yield "endLine", str(end.line)
+        yield "endColumn", str(end.column - 1)
+
+
+def remark(entry: Diagnostic) -> str:
+    """Return the command that shows a diagnostic, its code as the title."""
+    return annotation(entry.severity, entry.location, entry.code, entry.message)
+
+
+def _visible(text: str) -> str:
+    """Return text whose control characters show; the ends of lines are kept for escaping."""
+    return "\r".join(map(safe_text, text.split("\r")))
+
+
+# What rules found as workflow commands, which GitHub shows beside the lines of a change.
+
+
+def begin_github(run: Run, look: Look) -> Writing:
+    """Begin a command for each remark and each finding; the last line counts, for the log."""
+    findings = compile_findings(run, look._replace(detailed=False))
+
+    def told(one: Finding) -> str:
+        text = f"{one.shown_summary}\nrule: {one.rule_location}"
+        return annotation(one.weight, one.place, one.shown_name, text, end=one.end)
+
+    def tail(_: Lists) -> Iterator[str]:
+        yield from map(remark, run.last_remarks())
+        yield f"{counts_line(run)}\n"
+
+    return Writing(
+        head=lambda: map(remark, run.diagnostics),
+        row=lambda response: "".join(told(one) for one in findings(response)),
+        tail=tail,
+    )
+
+
+# Findings as workflow commands, which GitHub shows beside the lines of a change.
+
+
+def render_lint_github(findings: Findings, _look: Look) -> Iterator[str]:
+    """Yield one command for each finding."""
+    yield from map(remark, findings.diagnostics)
+
+
+# Issues of a code quality report of GitLab: one of anything, and those of diagnostics.
+#
+# Source: https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+
+_GITLAB_SEVERITIES: Mapping[Severity, str] = MappingProxyType(
+    {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
+)
+SEVERITIES: Final = ("info", "minor", "major", "critical", "blocker")
+"""What the format knows, from light to heavy."""
+
+
+def weight_word(weight: Severity) -> str:
+    """Return the word of the format for a weight."""
+    return _GITLAB_SEVERITIES[weight]
+
+
+def issue(told: tuple[str, str], weight: str, place: Location, fingerprint: str) -> Json:
+    """Return an issue of which the check and a text are told.
+
+    Without a known line it stands at the first.
+    """
+    check, text = told
+    place = place.in_repository()
+    return {
+        "description": safe_text(text),
+        "check_name": safe_text(check),
+        "fingerprint": fingerprint,
+        "severity": weight,
+        "location": {
+            "path": place.file.replace("\\", "/").removeprefix("./"),
+            "lines": {"begin": max(place.line, 1)},
+        },
+    }
+
+
+def diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> Iterator[Json]:
+    """Yield an issue for each remark.
+
+    Its fingerprint is made of code, file and message, so that it stays when lines move; those that
+    agree in all are counted.
+    """
+    seen: Counter[str] = Counter()
+    for entry in diagnostics:
+        place = entry.location or Location("")
+        key = json.dumps([entry.code, place.file, entry.message])
+        seen[key] += 1
+        parts = f"{key} {seen[key]}"
+        fingerprint = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        told = (entry.code, entry.message)
+        yield issue(told, weight_word(entry.severity), place, fingerprint)
+
+
+# What rules found as a code quality report of GitLab, which it shows in merge requests.
+
+_RESULT_WEIGHTS: Mapping[str, str] = MappingProxyType(
+    {"critical": "blocker", "high": "critical", "medium": "major", "low": "minor", "info": "info"}
+)
+
+
+def begin_gitlab(run: Run, look: Look) -> Writing:
+    """Begin a list with an issue for each finding, and for each remark about an input."""
+    findings = compile_findings(run, look._replace(detailed=False))  # an issue is never a pass
+    fingerprint = compile_fingerprints()
+    is_begun = False
+
+    def issue_of(one: Finding) -> Json:
+        told = (one.shown_check, one.shown_summary)
+        return issue(told, _weight(one), one.place, fingerprint(one))
+
+    def row(response: EngineResponse) -> str:
+        nonlocal is_begun
+        texts = [json.dumps(issue_of(one)) for one in findings(response)]
+        is_begun = is_begun or bool(texts)
+        return ",\n  ".join(("", *texts))
+
+    def tail(_: Lists) -> Iterator[str]:
+        texts = (f",\n  {json.dumps(one)}" for one in diagnostic_issues(run.remarks()))
+        yield from texts if is_begun else without_comma(texts)
+        yield "]\n"
+
+    return Writing(head=lambda: ("[",), row=row, tail=tail, skipped=1)
+
+
+def _weight(one: Finding) -> str:
+    """Return how heavy a finding is: as its policy says where it fails, else as its status says."""
+    said = one.severity if one.weight is Severity.ERROR else ""
+    return _RESULT_WEIGHTS.get(said) or weight_word(one.weight)
+
+
+# Findings as a code quality report of GitLab.
+
+
+def render_lint_gitlab(findings: Findings, _look: Look) -> Iterator[str]:
+    """Yield one list with an issue for each finding."""
+    between = "["
+    for one in diagnostic_issues(findings.diagnostics):
+        yield f"{between}\n  {json.dumps(one)}"
+        between = ","
+    yield "]\n" if between == "," else "[]\n"

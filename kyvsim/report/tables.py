@@ -1,0 +1,198 @@
+"""Results of `apply` as a table: aligned text, CSV, Markdown."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from kyvsim.model.result import EngineResponse
+from kyvsim.model.source import Location
+from kyvsim.report.ending import counts_line, ending_line, run_ending
+from kyvsim.report.finding import Finding, compile_findings
+from kyvsim.report.results import Row, compile_rows, silent_rows, title
+from kyvsim.report.run import Lists, Run, Writing
+from kyvsim.report.style import (
+    LOOKS,
+    Look,
+    markdown_lines,
+    markdown_text,
+    painter,
+    safe_line,
+    safe_text,
+    table_line,
+)
+
+# Results as a table with a column for each of policy, rule, resource and result.
+
+_COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "MESSAGE")
+_RESULT = _COLUMNS.index("RESULT")
+_ROWS = "rows"
+_BETWEEN = "\x1f"
+"""Stands between the cells of a row, and before its note: texts that are safe to show have none."""
+
+
+def begin_table(run: Run, look: Look) -> Writing:
+    """Begin the table: a line for each row, the notes on its rows, then the counts.
+
+    Columns are as wide as their widest text, so all rows are gathered before the first is shown.
+    Messages stand last and are never wrapped: a row is a line.
+    """
+    rows: list[str] = []
+    rows_of = compile_rows(audit_warn=run.audit_warn)
+
+    def row(response: EngineResponse) -> str:
+        rows.extend(_rows(response, rows_of(response), detailed=look.detailed))
+        return ""
+
+    def tail(lists: Lists) -> Iterator[str]:
+        yield from _aligned_lines(lists.get(_ROWS, ()), look)
+        yield f"\n{counts_line(run)}\n"
+
+    return Writing(head=lambda: (), row=row, tail=tail, lists={_ROWS: rows})
+
+
+def _aligned_lines(rows: Iterable[str], look: Look) -> Iterator[str]:
+    """Yield the table of rows, which are read twice, and the notes on them."""
+    columns = _COLUMNS if look.detailed else _COLUMNS[:-1]
+    widths = _widths(columns, rows)
+    paint = painter(colours=look.colours)
+    yield paint("title", _aligned_line(columns, widths)) + "\n"
+    yield "  ".join("-" * width for width in widths) + "\n"
+    form = "  ".join(f"{{:<{width}}}" for width in widths[:_RESULT])
+    width = widths[_RESULT]
+    notes: list[str] = []
+    number = 0
+    for row in rows:
+        *cells, note = row.split(_BETWEEN)
+        if cells:
+            number += 1
+            said = cells[_RESULT - 1]
+            status = said.lower()
+            result = f"{said:<{width}}" if look.detailed else said
+            result = paint(status, result) if status in LOOKS else result
+            before, after = form.format(number, *cells[: _RESULT - 1]), cells[_RESULT:]
+            yield "  ".join((before, result, *after)).rstrip() + "\n"
+        if note:
+            notes.append(f"{number}: {note}\n" if cells else f"{note}\n")
+    if notes:
+        yield f"\n{paint('title', 'Notes')}\n"
+        yield from notes
+
+
+def _rows(response: EngineResponse, rows: Iterable[Row], *, detailed: bool) -> Iterator[str]:
+    """Yield all rows of a response: their cells without a number, and a note or "".
+
+    What a user should know of a rule without a result is a row that has a note only.
+    """
+    for row in rows:
+        cells = [row.policy.key, row.result.rule.name, title(row.resource)]
+        cells.append(row.status.capitalize())
+        if detailed:
+            cells.append(row.result.message or row.result.own)
+        yield _BETWEEN.join(map(safe_line, (*cells, row.result.note)))
+    for row in silent_rows(response):
+        what = f"{row.policy.key} / {row.result.rule.name}, {title(row.resource)}"
+        yield f"{safe_line(what)}: no result, {safe_line(row.result.note)}"
+
+
+def _widths(columns: tuple[str, ...], rows: Iterable[str]) -> list[int]:
+    widths = [len(name) for name in columns[1:]]
+    count = 0
+    for row in rows:
+        *cells, _ = row.split(_BETWEEN)
+        if cells:
+            count += 1
+            widths = list(map(max, widths, map(len, cells)))
+    return [max(len(columns[0]), len(str(count))), *widths]
+
+
+def _aligned_line(cells: tuple[str, ...], widths: list[int]) -> str:
+    padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+    return "  ".join(padded).rstrip()
+
+
+# Results as comma-separated values (RFC 4180, but with plain line ends), for spreadsheets.
+
+_CSV_COLUMNS: Final = (
+    *("result", "policy", "rule", "type", "severity", "category"),
+    *("apiVersion", "kind", "namespace", "name"),
+    *("file", "line", "column", "path"),
+    *("ruleFile", "ruleLine", "ruleColumn", "message", "note"),
+)
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+def begin_csv(run: Run, look: Look) -> Writing:
+    """Begin the table: a line of names, then one for each row.
+
+    Cells that a spreadsheet would take for formulas begin with an apostrophe; characters that
+    control a terminal are written as visible escapes.
+    """
+    rows_of = compile_findings(run, look._replace(detailed=True))
+    return Writing(
+        head=lambda: (_csv_lines([_CSV_COLUMNS]),),
+        row=lambda response: _csv_lines([_cells(one) for one in rows_of(response)]),
+        tail=lambda _: (),
+    )
+
+
+def _csv_lines(rows: "list[tuple[str, ...]]") -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([map(_plain, cells) for cells in rows])
+    return text.getvalue()
+
+
+def _plain(text: str) -> str:
+    shown = safe_text(text)
+    return f"'{shown}" if shown.startswith(_FORMULA) else shown
+
+
+def _cells(one: Finding) -> tuple[str, ...]:
+    return (
+        *(one.result, one.policy, one.rule, one.row.result.phase.value),
+        *(one.severity, one.category),
+        *one.resource.values(),
+        *_place(one.location),
+        one.path,
+        *_place(one.rule_location),
+        *(one.message, one.note),
+    )
+
+
+def _place(place: Location | None) -> tuple[str, str, str]:
+    if place is None:
+        return "", "", ""
+    return place.file, str(place.line or ""), str(place.column or "")
+
+
+# What rules found as a Markdown table, for a comment or a summary page.
+
+_MARKDOWN_COLUMNS = ("result", "object", "rule", "message")
+
+
+def begin_markdown(run: Run, look: Look) -> Writing:
+    """Begin the table; with `look.detailed` it has all rows. Remarks and counts follow it."""
+    findings = compile_findings(run, look)
+    head = table_line(_MARKDOWN_COLUMNS) + table_line(("---",) * len(_MARKDOWN_COLUMNS))
+
+    def tail(_: Lists) -> Iterator[str]:
+        remarks = run.remarks()
+        if remarks:
+            yield "\n"
+        for one in remarks:
+            yield f"- {markdown_text(str(one))}\n"
+        yield f"\n{counts_line(run)}\n\n{markdown_text(ending_line(run_ending(run)))}\n"
+
+    return Writing(
+        head=lambda: (),
+        row=lambda response: "".join(_markdown_line(one) for one in findings(response)),
+        tail=tail,
+        lead=head,
+    )
+
+
+def _markdown_line(one: Finding) -> str:
+    found = (one.shown_title, str(one.place), one.shown_name, str(one.rule_location))
+    name, place, rule, rule_at = map(markdown_text, found)
+    said = markdown_lines(one.shown_text)
+    return table_line((one.result, f"{name}<br>{place}", f"{rule}<br>{rule_at}", said))
