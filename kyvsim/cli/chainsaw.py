@@ -13,9 +13,9 @@ from kyvsim.cli.parameters import EVALUATION, INPUT, OUTPUT, PathType, argument,
 from kyvsim.cli.report_files import chosen_formats, formats_option, write_reports
 from kyvsim.cli.streams import shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
-from kyvsim.report.chainsaw_run import chainsaw_ending
+from kyvsim.report.chainsaw import chainsaw_ending
 from kyvsim.report.formats import CHAINSAW_FORMATS as FORMATS
-from kyvsim.report.suite_rows import Sight
+from kyvsim.report.suite_text import Sight
 
 _HELP = """Run chainsaw tests on a simulated cluster.
 

@@ -34,7 +34,7 @@ from kyvsim.cli.report_files import (
 )
 from kyvsim.cli.streams import is_terminal, stdin_of, write_out
 from kyvsim.equivalence.manifests import manifests
-from kyvsim.report.equality import Equality
+from kyvsim.report.equal import Equality
 from kyvsim.report.formats import EQUAL_FORMATS as FORMATS
 from kyvsim.report.progress import waiting
 

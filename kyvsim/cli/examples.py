@@ -17,7 +17,7 @@ from kyvsim.cli.overwriting import reader_of
 from kyvsim.cli.parameters import INPUT, OUTPUT, Effect, PathType, argument, option
 from kyvsim.cli.streams import is_terminal, say, stdin_of, write_out
 from kyvsim.model.evidence import Examples
-from kyvsim.report.examples_yaml import examples_ending, missing_text, stream, targets_stream
+from kyvsim.report.equal import examples_ending, missing_text, stream, targets_stream
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import safe_line

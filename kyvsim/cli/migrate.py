@@ -35,7 +35,7 @@ from kyvsim.model.migration import Migration
 from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import MIGRATE_FORMATS as FORMATS
 from kyvsim.report.log_commands import YAML
-from kyvsim.report.migrate_text import ending_of
+from kyvsim.report.migrate import migration_ending
 from kyvsim.report.progress import waiting
 from kyvsim.report.style import safe_line
 
@@ -136,7 +136,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         _show(migration, chosen.shown, options, reader_of(options, ctx))
         files.fill(FORMATS[name].write(migration) for name, _ in chosen.files)
     say_left_out(migration.left_out, options)
-    ending = ending_of(migration)
+    ending = migration_ending(migration)
     say(ending_line(ending))
     return ending.status
 

@@ -62,7 +62,7 @@ from kyvsim.model.diagnostic import strictly
 from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS
 from kyvsim.report.progress import waiting, with_progress
-from kyvsim.report.suite_rows import (
+from kyvsim.report.suite_text import (
     Sight,
     diff_text,
     every_diagnostic,

@@ -21,9 +21,9 @@ from kyvsim.cli.report_files import chosen_files, write_reports
 from kyvsim.cli.streams import say
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.model.tracing import Coverage
-from kyvsim.report.coverage_text import percent_text
+from kyvsim.report.coverage import percent_text
 from kyvsim.report.formats import COVERAGE_FORMATS
-from kyvsim.report.suite_rows import reaches_enough
+from kyvsim.report.suite_text import reaches_enough
 
 _SECONDS = 120
 

@@ -16,7 +16,7 @@ from kyvsim.cli.suite_options import asks_for_coverage, asks_for_mutants
 from kyvsim.model.suite import SuiteOutcome
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS
 from kyvsim.report.style import counted, safe_line
-from kyvsim.report.suite_rows import summary_line, unusable_manifests
+from kyvsim.report.suite_text import summary_line, unusable_manifests
 
 
 def _local_time() -> datetime:

@@ -88,15 +88,17 @@ RUN_FORMATS: Mapping[str, Format] = MappingProxyType(
 
 SUITE_FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": Format("suite_text", "text/plain", ".txt", "render", for_people=True),
-        "table": Format("suite_table", "text/plain", ".txt", "render", for_people=True, whole=True),
-        "json": Format("suite_json", "application/json", ".json", "render"),
-        "yaml": Format("suite_yaml", "application/yaml", ".yaml", "render"),
-        "markdown": Format("suite_markdown", "text/markdown", ".md", "render"),
-        "junit": Format("suite_junit", "application/xml", ".xml", "render"),
-        "tap": Format("suite_tap", "text/x-tap", ".tap", "render"),
-        "github": Format("suite_github", ANNOTATIONS, ".txt", "render"),
-        "html": Format("suite_html", "text/html", ".html", "render"),
+        "text": Format("suite_text", "text/plain", ".txt", "render_text", for_people=True),
+        "table": Format(
+            "suite_text", "text/plain", ".txt", "render_table", for_people=True, whole=True
+        ),
+        "json": Format("suite_formats", "application/json", ".json", "render_json"),
+        "yaml": Format("suite_formats", "application/yaml", ".yaml", "render_yaml"),
+        "markdown": Format("suite_formats", "text/markdown", ".md", "render_markdown"),
+        "junit": Format("suite_formats", "application/xml", ".xml", "render_junit"),
+        "tap": Format("suite_formats", "text/x-tap", ".tap", "render_tap"),
+        "github": Format("suite_formats", ANNOTATIONS, ".txt", "render_github"),
+        "html": Format("suite_formats", "text/html", ".html", "render_html"),
     }
 )
 
@@ -161,9 +163,9 @@ TIMELINE_FORMATS: Mapping[str, Format] = MappingProxyType(
 
 EQUAL_FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": Format("equal_text", "text/plain", ".txt", "render", for_people=True),
-        "html": Format("equal_html", "text/html", ".html", "render"),
-        "json": Format("equal_json", "application/json", ".json", "render"),
+        "text": Format("equal", "text/plain", ".txt", "render_text", for_people=True),
+        "html": Format("equal", "text/html", ".html", "render_html"),
+        "json": Format("equal", "application/json", ".json", "render_json"),
     }
 )
 
@@ -173,9 +175,9 @@ EQUAL_FORMATS: Mapping[str, Format] = MappingProxyType(
 
 MIGRATE_FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": Format("migrate_text", "text/plain", ".txt", "render", for_people=True),
-        "html": Format("migrate_html", "text/html", ".html", "render"),
-        "json": Format("migrate_json", "application/json", ".json", "render"),
+        "text": Format("migrate", "text/plain", ".txt", "render_text", for_people=True),
+        "html": Format("migrate", "text/html", ".html", "render_html"),
+        "json": Format("migrate", "application/json", ".json", "render_json"),
     }
 )
 
@@ -187,9 +189,9 @@ MIGRATE_FORMATS: Mapping[str, Format] = MappingProxyType(
 
 CHAINSAW_FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": Format("chainsaw_text", "text/plain", ".txt", "render", for_people=True),
-        "json": Format("chainsaw_json", "application/json", ".json", "render"),
-        "junit": Format("chainsaw_junit", "application/xml", ".xml", "render"),
+        "text": Format("chainsaw", "text/plain", ".txt", "render_text", for_people=True),
+        "json": Format("chainsaw", "application/json", ".json", "render_json"),
+        "junit": Format("chainsaw", "application/xml", ".xml", "render_junit"),
     }
 )
 
@@ -199,9 +201,9 @@ CHAINSAW_FORMATS: Mapping[str, Format] = MappingProxyType(
 
 COVERAGE_FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": Format("coverage_text", "text/plain", ".txt", "render", for_people=True),
-        "json": Format("coverage_json", "application/json", ".json", "render"),
-        "lcov": Format("coverage_lcov", "text/plain", ".info", "render"),
+        "text": Format("coverage", "text/plain", ".txt", "render_text", for_people=True),
+        "json": Format("coverage", "application/json", ".json", "render_json"),
+        "lcov": Format("coverage", "text/plain", ".info", "render_lcov"),
     }
 )
 

@@ -1,20 +1,215 @@
-"""The view of tests for people: each manifest on a line, what failed and why below it."""
+"""Results of `test` as text and as a table, and what all formats of `test` share."""
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
-from kyvsim.model.suite import ManifestOutcome, RowOutcome, SuiteOutcome
-from kyvsim.report import mutants_text
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.report import mutants
+from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.failure_reasons import reason_lines
+from kyvsim.report.mutants import holes_text
+from kyvsim.report.object_text import Marked, hunks, marked_yaml
 from kyvsim.report.result_groups import headline
-from kyvsim.report.style import INDENT, Look, Sheet, counted, safe_line, sheet_of, wrapped
-from kyvsim.report.suite_rows import Sight, diff_lines, reason, summary_line
+from kyvsim.report.style import (
+    INDENT,
+    MARK_LOOKS,
+    Look,
+    Paint,
+    Sheet,
+    counted,
+    painter,
+    safe_line,
+    safe_text,
+    sheet_of,
+    wrapped,
+)
+
+# What reports of tests share: which rows they show, the counts, the columns.
+
+
+class Sight(NamedTuple):
+    """What a report of tests shows, where there is a choice."""
+
+    detailed: bool = False
+    """Show messages too."""
+    fail_only: bool = False
+    statistics: bool = False
+    """Show only how many rows of each rule ended how."""
+    """Show failed rows only."""
+    colours: bool = False
+    width: int = 80
+    """Columns of a line that is wrapped."""
+
+
+class SuiteTally(NamedTuple):
+    """Counts over all rows."""
+
+    total: int
+    passed: int
+    failed: int
+    skipped: int
+    """Rows of invalid policies, which the reference program skips."""
+    manifests: int
+
+
+def tally_of(outcome: SuiteOutcome) -> SuiteTally:
+    """Return the counts of an outcome."""
+    results = [row.result for one in outcome.manifests for row in one.rows]
+    ran = sum(bool(one.rows) for one in outcome.manifests)
+    passed, failed, skipped = (results.count(one) for one in ("Pass", "Fail", "Skip"))
+    return SuiteTally(len(results), passed, failed, skipped, ran)
+
+
+def shown_rows(outcome: SuiteOutcome, sight: Sight) -> Iterator[tuple[str, RowOutcome]]:
+    """Yield the manifest and each row that is to be shown, in order."""
+    for one in outcome.manifests:
+        for row in one.rows:
+            if row.failed or not sight.fail_only:
+                yield one.file, row
+
+
+def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
+    """Yield all remarks, each once: on the paths first, then manifest by manifest."""
+    found = (one for manifest in outcome.manifests for one in manifest.diagnostics)
+    yield from dict.fromkeys((*outcome.diagnostics, *found))
+
+
+def suite_ending(outcome: SuiteOutcome) -> Ending:
+    """Return how a run of tests ended."""
+    aside = left_out_fact(len(tuple(everything_left_out(outcome))))
+    remarks = tuple(every_diagnostic(outcome))
+    return Ending((error_fact(remarks), *_facts(outcome), aside, warning_fact(remarks)))
+
+
+def _facts(outcome: SuiteOutcome) -> Iterator[Fact]:
+    missed = outcome.not_updated
+    text = f"{counted(missed, 'file')} of expected objects not updated"
+    yield weighing("notUpdated", missed, text, Verdict.INCOMPLETE)
+    tally = tally_of(outcome)
+    rows = counted(tally.total, "row")
+    yield weighing("failed", tally.failed, f"{tally.failed} of {rows} failed")
+    demands = outcome.demands
+    text = f"coverage is below {demands.coverage}%"
+    yield weighing("coverageTooLow", int(not reaches_enough(outcome)), text)
+    yield from _mutant_facts(outcome)
+    if tally.total:
+        skipped = f", {tally.skipped} skipped" if tally.skipped else ""
+        yield Fact(
+            "passed", tally.passed, "" if tally.failed else f"{tally.passed} passed{skipped}"
+        )
+        return
+    verdict = Verdict.FAILED if demands.tests else Verdict.NOTHING
+    yield Fact("nothingChecked", 1, "no row was checked", verdict)
+
+
+def _mutant_facts(outcome: SuiteOutcome) -> Iterator[Fact]:
+    mutants, wanted = outcome.mutants, outcome.demands.score
+    if mutants is None:
+        return
+    # What was not tried may not be noticed.
+    noticed, total = mutants.noticed, mutants.score.total + mutants.untried
+    missed = bool(wanted) and (not total or 100 * noticed < wanted * total)
+    yield weighing("scoreTooLow", int(missed), f"score is below {wanted}%")
+    yield informing("notNoticed", len(mutants.holes), holes_text(mutants))
+    text = f"{counted(mutants.untried, 'mutant')} not tried"
+    yield informing("notTried", mutants.untried, text)
+
+
+def reaches_enough(outcome: SuiteOutcome) -> bool:
+    """Return whether as much of the policies was reached as is asked for."""
+    wanted = outcome.demands.coverage
+    if outcome.coverage is None or not wanted:
+        return True
+    ratio = outcome.coverage.ratio
+    return bool(ratio.total) and 100 * ratio.reached >= wanted * ratio.total
+
+
+def everything_left_out(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
+    """Yield what was left out of folders, each once."""
+    found = (one for manifest in outcome.manifests for one in manifest.left_out)
+    yield from dict.fromkeys((*outcome.left_out, *found))
+
+
+def unusable_manifests(outcome: SuiteOutcome) -> int:
+    """Return how many files of manifests have an input that could not be used."""
+    files = {
+        manifest.file
+        for manifest in outcome.manifests
+        if any(one.severity is Severity.ERROR for one in manifest.diagnostics)
+    }
+    return len(files)
+
+
+def summary_line(outcome: SuiteOutcome) -> str:
+    """Return the counts as one line."""
+    tally = tally_of(outcome)
+    skipped = f", {tally.skipped} skipped" if tally.skipped else ""
+    rows = "row" if tally.total == 1 else "rows"
+    manifests = "manifest" if tally.manifests == 1 else "manifests"
+    return (
+        f"{tally.total} {rows} in {tally.manifests} {manifests}: "
+        f"{tally.passed} passed, {tally.failed} failed{skipped}"
+    )
+
+
+# Rows of tests as cells of a table.
+
+
+_COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "REASON", "MESSAGE")
+RESULT = _COLUMNS.index("RESULT")
+"""The place of the cell that tells how a row ended."""
+
+
+def columns(sight: Sight) -> tuple[str, ...]:
+    """Return the names of the columns; messages have one when they are asked for."""
+    return _COLUMNS if sight.detailed else _COLUMNS[:-1]
+
+
+def cells(
+    number: int, row: RowOutcome, sight: Sight, shown: Callable[[str], str] = safe_line
+) -> tuple[str, ...]:
+    """Return the cells of a row as a function shows them: each on one line and safe to show."""
+    texts = [str(number), row.policy, row.rule, row.resource, row.result, reason(row)]
+    if sight.detailed:
+        texts.append(row.message)
+    return tuple(map(shown, texts))
+
+
+def reason(row: RowOutcome) -> str:
+    """Return why the row ended as it did, and of a skip its kind."""
+    return f"{row.reason} (skip: {row.skip})" if row.skip else row.reason
+
+
+# How an object differs from the one that a test expects, field by field.
+
+
+def diff_lines(difference: Difference, paint: Paint) -> Iterator[str]:
+    """Yield the lines: `-` stands only in the file, `+` only in what the policy made."""
+    yield paint("removed", f"--- expected: {safe_text(difference.file)}")
+    yield paint("added", "+++ actual")
+    for mark, line in _hunks(difference):
+        text = "..." if mark == "@" else f"{mark} {safe_text(line)}"
+        yield paint(MARK_LOOKS[mark], text) if mark in MARK_LOOKS else text
+
+
+def diff_text(difference: Difference) -> str:
+    """Return the lines as plain text."""
+    return "\n".join(diff_lines(difference, lambda _name, text: text))
+
+
+def _hunks(difference: Difference) -> Iterator[Marked]:
+    return hunks(marked_yaml(difference.expected, difference.actual))
+
+
+# The view of tests for people: each manifest on a line, what failed and why below it.
 
 _COLUMN: Final = 7
 
 
-def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+def render_text(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     """Yield the view a manifest at a time; the last line counts."""
     sheet = sheet_of(Look(colours=sight.colours, width=sight.width))
     if sight.statistics:
@@ -25,7 +220,7 @@ def render(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     yield f"\n{summary_line(outcome)}\n" if outcome.total else f"{summary_line(outcome)}\n"
     if outcome.mutants is not None:
         yield "\n"
-        yield from mutants_text.lines(outcome.mutants)
+        yield from mutants.lines(outcome.mutants)
 
 
 def _by_rule(outcome: SuiteOutcome, sheet: Sheet) -> Iterator[str]:
@@ -75,3 +270,33 @@ def _skips(one: ManifestOutcome) -> str:
     kinds = Counter(row.skip for row in one.rows if row.skip)
     listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
     return f"; skipped as expected: {listed}" if listed else ""
+
+
+# Rows of tests as one aligned table, manifest by manifest.
+
+_PAINTS = (("Pass", "pass"), ("Fail", "fail"), ("Skip", "skip"))
+
+
+def render_table(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+    """Yield the table a line at a time, then the counts; rows are never wrapped."""
+    names = columns(sight)
+    shown = shown_rows(outcome, sight)
+    rows = [cells(number, row, sight) for number, (_, row) in enumerate(shown, 1)]
+    widths = [max(map(len, texts)) for texts in zip(names, *rows, strict=True)]
+    paint = painter(colours=sight.colours)
+    yield f"{paint('title', _line(names, widths))}\n"
+    yield f"{'  '.join('-' * width for width in widths)}\n"
+    paints = dict(_PAINTS)
+    for row in rows:
+        padded = [f"{text:<{width}}" for text, width in zip(row, widths, strict=True)]
+        padded[RESULT] = paint(paints[row[RESULT]], padded[RESULT])
+        yield f"{'  '.join(padded).rstrip()}\n"
+    yield f"\n{summary_line(outcome)}\n"
+    if outcome.mutants is not None:
+        yield "\n"
+        yield from mutants.lines(outcome.mutants)
+
+
+def _line(texts: tuple[str, ...], widths: list[int]) -> str:
+    padded = (f"{text:<{width}}" for text, width in zip(texts, widths, strict=True))
+    return "  ".join(padded).rstrip()

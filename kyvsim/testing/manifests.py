@@ -13,7 +13,7 @@ from kyvsim.model.source import Location
 from kyvsim.model.suite import Manifest, RowOutcome
 from kyvsim.report.log_commands import log_safe
 from kyvsim.report.style import safe_line
-from kyvsim.report.suite_rows import diff_text
+from kyvsim.report.suite_text import diff_text
 
 
 class ManifestFile(pytest.File):

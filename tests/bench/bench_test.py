@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 from kyvsim.api.suite import SuiteRun, run_tests
-from kyvsim.report.suite_rows import suite_ending
+from kyvsim.report.suite_text import suite_ending
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIBRARY = ROOT.parent / "shared/conformance/suite"

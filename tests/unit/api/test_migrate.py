@@ -5,7 +5,7 @@ from kyvsim.api.migrate_evidence import with_evidence
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.evidence import Answer, Limit
 from kyvsim.model.migration import Outcome
-from kyvsim.report.migrate_text import render
+from kyvsim.report.migrate import render_text as render
 
 POLICY = """\
 # Above all.

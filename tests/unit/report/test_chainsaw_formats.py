@@ -10,9 +10,9 @@ from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.model.source import Location
-from kyvsim.report.chainsaw_run import chainsaw_ending
+from kyvsim.report.chainsaw import chainsaw_ending
 from kyvsim.report.formats import CHAINSAW_FORMATS as FORMATS
-from kyvsim.report.suite_rows import Sight
+from kyvsim.report.suite_text import Sight
 
 PLACE = Location("t/chainsaw-test.yaml", 8, 5)
 EVENT = TimelineEvent(0, 0.05, "user", "create", ObjectKey("v1", "Pod", "n", "p"), "done")

@@ -11,8 +11,8 @@ from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
-from kyvsim.report import suite_html, timeline_html
-from kyvsim.report.suite_rows import Sight
+from kyvsim.report import suite_formats, timeline_html
+from kyvsim.report.suite_text import Sight
 from kyvsim.report.timeline_rows import TimelineLook
 
 ROOT = Path(__file__).parents[3]
@@ -164,7 +164,7 @@ def hostile_pages():
         row = RowOutcome(attack, attack, attack, "Fail", attack, attack, location=place)
         difference = Difference(attack, {attack: attack}, {attack: 1})
         manifest = ManifestOutcome(attack, (row._replace(difference=difference),), ())
-        yield suite_html.render(SuiteOutcome((manifest,), ()), Sight())
+        yield suite_formats.render_html(SuiteOutcome((manifest,), ()), Sight())
 
 
 def test_no_text_of_a_user_acts_anywhere(browser, tmp_path):

@@ -11,7 +11,7 @@ from kyvsim.model.suite import Difference, Hole, ManifestOutcome, Mutants, RowOu
 from kyvsim.report.formats import ANNOTATIONS
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS
 from kyvsim.report.log_commands import log_safe
-from kyvsim.report.suite_rows import Sight
+from kyvsim.report.suite_text import Sight
 
 PLACE = Location("a/kyverno-test.yaml", 7, 5)
 ODD = 'a\x00b\x1b[31m <&"> | ]]> \u202e \U0001f600'

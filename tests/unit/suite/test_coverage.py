@@ -6,7 +6,7 @@ import pytest
 
 from kyvsim.api import suite as api
 from kyvsim.model.tracing import NO_TRACE, PointKind, PolicyPlace, TraceContext
-from kyvsim.report.coverage_text import path_text
+from kyvsim.report.coverage import path_text
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
 

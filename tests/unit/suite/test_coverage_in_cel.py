@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.api import suite as api
-from kyvsim.report.coverage_text import path_text
+from kyvsim.report.coverage import path_text
 
 RESOURCES = """
 apiVersion: v1

@@ -1,12 +1,19 @@
-"""What tests notice of changed policies as text: the score, and each change that none notices."""
+"""What tests notice of changed policies: as text, JSON, and cases of other reports."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
+from kyvsim.kubernetes.objects import Json
 from kyvsim.model.evidence import Counterexample, Difference
+from kyvsim.model.source import Location
 from kyvsim.model.suite import Hole, Mutants
-from kyvsim.report.evidence_words import example_objects
+from kyvsim.report.coverage import ratio_json
+from kyvsim.report.equal import example_json
+from kyvsim.report.evidence import example_objects
 from kyvsim.report.style import counted, safe_line
+
+# What tests notice of changed policies as text: the score, and each change that none notices.
 
 _WORDS: Mapping[Difference, str] = MappingProxyType(
     {
@@ -82,3 +89,62 @@ def _request(example: Counterexample) -> str:
 def holes_text(mutants: Mutants) -> str:
     """Return how many changes no test notices."""
     return f"{counted(len(mutants.holes), 'mutant')} not noticed"
+
+
+# What tests notice of changed policies as data, for programs.
+
+
+def mutants_json(mutants: Mutants) -> Json:
+    """Return the score with what it is made of, and the holes."""
+    ratio = ratio_json(mutants.score)
+    return {
+        "score": ratio["percent"] if ratio["total"] else None,
+        "noticed": mutants.noticed,
+        "notNoticed": len(mutants.holes),
+        "same": mutants.same,
+        "notTried": mutants.untried,
+        "holes": [_hole(one) for one in mutants.holes],
+    }
+
+
+def _hole(hole: Hole) -> Json:
+    return {
+        "policy": hole.policy,
+        "kind": hole.kind,
+        "was": hole.was,
+        "now": hole.now or None,
+        "location": hole.location._asdict(),
+        "line": hole.line,
+        "lookedForExample": hole.looked_for,
+        "example": None if hole.example is None else example_json(hole.example),
+    }
+
+
+# Mutants that no test notices as cases of a report for programs that knows cases only.
+
+
+class HoleCase(NamedTuple):
+    """A hole, in the words of a report."""
+
+    policy: str
+    title: str
+    """What was changed."""
+    place: Location
+    advice: str
+    """What a test would have to try, over several lines."""
+
+
+def hole_cases(mutants: Mutants | None) -> tuple[HoleCase, ...]:
+    """Return a case for each hole, none where no policies were changed."""
+    return tuple(_cases(mutants)) if mutants else ()
+
+
+def _cases(mutants: Mutants) -> Iterator[HoleCase]:
+    for hole in mutants.holes:
+        text = "\n".join(advice_lines(hole))
+        yield HoleCase(hole.policy, change_text(hole), hole.location, text)
+
+
+def score_of(mutants: Mutants | None) -> str:
+    """Return the score in words, "" where no policies were changed."""
+    return score_line(mutants) if mutants else ""

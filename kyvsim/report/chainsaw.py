@@ -1,0 +1,206 @@
+"""Results of `chainsaw` as text, JSON and JUnit XML."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.report.diagnostics import diagnostic_json
+from kyvsim.report.ending import (
+    ending_json,
+    ending_line,
+    error_fact,
+    informing,
+    left_out_fact,
+    warning_fact,
+    weighing,
+)
+from kyvsim.report.junit import attributes, escaped
+from kyvsim.report.object_text import to_json
+from kyvsim.report.style import Paint, counted, indented, painter, safe_line
+from kyvsim.report.suite_text import Sight
+
+# What reports of chainsaw tests share: counts, and which tests they show.
+
+
+class ChainsawTally(NamedTuple):
+    """Counts over all tests."""
+
+    total: int
+    passed: int
+    failed: int
+    unsupported: int
+
+
+def chainsaw_tally(report: ChainsawReport) -> ChainsawTally:
+    """Return the counts of a report."""
+    results = [one.result for one in report.outcomes]
+    counts = (results.count(one) for one in ("pass", "fail", "unsupported"))
+    return ChainsawTally(len(results), *counts)
+
+
+def chainsaw_ending(report: ChainsawReport) -> Ending:
+    """Return how a run of tests ended."""
+    return Ending(
+        (
+            error_fact(report.diagnostics),
+            *_facts(report),
+            left_out_fact(len(set(report.left_out))),
+            warning_fact(report.diagnostics),
+        )
+    )
+
+
+def _facts(report: ChainsawReport) -> Iterator[Fact]:
+    tally = chainsaw_tally(report)
+    tests = counted(tally.total, "test")
+    skipped = sum(one.skipped for one in report.outcomes)
+    unknown = tally.unsupported - skipped
+    yield weighing("failed", tally.failed, f"{tally.failed} of {tests} failed")
+    if tally.passed or tally.failed:
+        text = "" if tally.failed else f"{tally.passed} of {tests} passed"
+        yield Fact("passed", tally.passed, text)
+    elif skipped and not unknown:
+        yield Fact("nothingChecked", 1, f"{skipped} of {tests} skipped", Verdict.NOTHING)
+    else:
+        # A test that could not be simulated may have failed: nothing green comes of such a run.
+        yield Fact("nothingChecked", 1, "no test was decided", Verdict.INCOMPLETE)
+    unsupported = f"{counted(unknown, 'test')} could not be simulated"
+    yield informing("unsupported", unknown, unsupported)
+    yield informing("skipped", skipped, f"{skipped} skipped" if tally.total > skipped else "")
+
+
+def shown(report: ChainsawReport, sight: Sight) -> Iterator[ChainsawOutcome]:
+    """Yield the tests that are to be shown, in order."""
+    for one in report.outcomes:
+        if one.result == "fail" or not sight.fail_only:
+            yield one
+
+
+def summary_line(report: ChainsawReport) -> str:
+    """Return the counts as one line."""
+    tally = chainsaw_tally(report)
+    tests = counted(tally.total, "test")
+    unsupported = f", {tally.unsupported} unsupported" if tally.unsupported else ""
+    return f"{tests}: {tally.passed} passed, {tally.failed} failed{unsupported}"
+
+
+# The view of chainsaw tests for people: each on a line, why it did not pass below it.
+
+_INDENT = " " * 6
+_LOOKS = (("pass", "pass", "pass"), ("fail", "FAIL", "fail"), ("unsupported", "n/a ", "skip"))
+
+
+def render_text(report: ChainsawReport, sight: Sight) -> Iterator[str]:
+    """Yield the view a test at a time; the last line counts."""
+    paint = painter(colours=sight.colours)
+    between = ""
+    for outcome in shown(report, sight):
+        yield _test(outcome, paint)
+        between = "\n"
+    yield f"{between}{summary_line(report)}\n"
+
+
+def _test(outcome: ChainsawOutcome, paint: Paint) -> str:
+    word, look = next((word, look) for name, word, look in _LOOKS if name == outcome.result)
+    spent = paint("dim", f"({outcome.seconds:.1f} s of the cluster's time)")
+    lines = [f"{paint(look, word)}  {safe_line(outcome.test)}  {spent}\n"]
+    if outcome.reason:
+        lines.append(f"{_INDENT}{indented(outcome.reason, _INDENT)}\n")
+    if outcome.location:
+        lines.append(f"{_INDENT}{paint('dim', safe_line(str(outcome.location)))}\n")
+    lines += [f"{_INDENT}{safe_line(note)}\n" for note in outcome.notes]
+    lines += [f"{_INDENT}{line}\n" for line in _timeline(outcome)]
+    return "".join(lines)
+
+
+def _timeline(outcome: ChainsawOutcome) -> Iterator[str]:
+    for event in outcome.events:
+        key = event.object
+        name = "/".join(filter(None, (key.namespace, key.name)))
+        message = f": {event.told}" if event.told else ""
+        told = f"{event.actor} {event.action} {key.kind} {name} {event.outcome}{message}"
+        yield safe_line(f"{event.time:8.3f}  {told}")
+
+
+# The outcome of chainsaw tests as one JSON document, for programs.
+
+
+def render_json(report: ChainsawReport, sight: Sight) -> Iterator[str]:
+    """Yield the document a test at a time."""
+    yield '{"results": ['
+    between = "\n  "
+    for outcome in shown(report, sight):
+        yield f"{between}{to_json(outcome_json(outcome))}"
+        between = ",\n  "
+    remarks = [to_json(diagnostic_json(one)) for one in report.diagnostics]
+    listed = "\n  " + ",\n  ".join(remarks) if remarks else ""
+    summary = to_json(chainsaw_tally(report)._asdict())
+    ending = to_json(ending_json(chainsaw_ending(report)))
+    yield f'],\n"diagnostics": [{listed}],\n"summary": {summary},\n"ending": {ending}}}\n'
+
+
+def outcome_json(outcome: ChainsawOutcome) -> Json:
+    """Return what came of a test as plain data."""
+    found: dict[str, Json] = {
+        "test": outcome.test,
+        "file": outcome.file,
+        "result": outcome.result,
+        "reason": outcome.reason,
+        "duration_ms": outcome.duration_ms,
+        "virtual_seconds": round(outcome.seconds, 3),
+    }
+    if outcome.location:
+        place = outcome.location
+        found["location"] = {"file": place.file, "line": place.line, "column": place.column}
+    if outcome.notes:
+        found["notes"] = list(outcome.notes)
+    return found
+
+
+# The outcome of chainsaw tests as JUnit XML: one suite, a case for each test.
+
+
+def render_junit(report: ChainsawReport, sight: Sight) -> Iterator[str]:
+    """Yield the document a test at a time; unsupported tests are skipped ones there."""
+    del sight  # every format for programs holds all tests
+    errors = [str(one) for one in report.diagnostics if one.severity is Severity.ERROR]
+    tally = chainsaw_tally(report)
+    ending = chainsaw_ending(report)
+    if not errors and ending.verdict is Verdict.INCOMPLETE:
+        # Skipped cases alone are green for those who read this.
+        errors = [ending_line(ending)]
+    counts = attributes(
+        {
+            "tests": str(tally.total + len(errors)),
+            "failures": str(tally.failed),
+            "errors": str(len(errors)),
+            "skipped": str(tally.unsupported),
+        }
+    )
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f'<testsuites{counts}>\n  <testsuite name="chainsaw"{counts}>\n'
+    for text in errors:
+        yield '    <testcase classname="chainsaw" name="inputs">\n'
+        yield f"      <error{attributes({'message': text})}/>\n    </testcase>\n"
+    for outcome in report.outcomes:
+        yield _case(outcome)
+    yield "  </testsuite>\n</testsuites>\n"
+
+
+def _case(outcome: ChainsawOutcome) -> str:
+    named = {
+        "classname": outcome.file,
+        "name": outcome.test,
+        "time": f"{outcome.duration_ms / 1000:.3f}",
+    }
+    head = f"    <testcase{attributes(named)}"
+    if outcome.result == "pass":
+        return f"{head}/>\n"
+    reason = attributes({"message": outcome.reason})
+    if outcome.result == "unsupported":
+        return f"{head}>\n      <skipped{reason}/>\n    </testcase>\n"
+    place = escaped(str(outcome.location or ""))
+    return f"{head}>\n      <failure{reason}>{place}</failure>\n    </testcase>\n"

@@ -1,0 +1,285 @@
+"""Results of `equal` as text, HTML and JSON, and the manifests that `examples` writes."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.evidence import (
+    Account,
+    Answer,
+    Counterexample,
+    Doing,
+    Evidence,
+    Example,
+    Examples,
+    Missing,
+    SideReached,
+)
+from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.model.source import Location
+from kyvsim.report.coverage import point_json, ratio_json
+from kyvsim.report.diagnostics import diagnostic_json
+from kyvsim.report.ending import ending_json, error_fact, informing, warning_fact, weighing
+from kyvsim.report.evidence import (
+    effects,
+    example_objects,
+    example_title,
+    headline,
+    reached,
+    shown_evidence,
+    telling,
+    told_limits,
+    unreached,
+    without_effect,
+)
+from kyvsim.report.object_text import to_json, to_yaml
+from kyvsim.report.page import ending_of, page
+from kyvsim.report.style import counted, safe_line
+
+# What `equal` found, and how it ended.
+
+
+class Equality(NamedTuple):
+    """The evidence, or why there is none."""
+
+    evidence: Evidence | None
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def ending(self) -> Ending:
+        """How the run ended: what is not covered weighs as much as a counterexample."""
+        remarks = (error_fact(self.diagnostics), warning_fact(self.diagnostics))
+        return Ending((*remarks, *(_facts(self.evidence) if self.evidence else ())))
+
+
+def _facts(evidence: Evidence) -> tuple[Fact, ...]:
+    shown = len(evidence.counterexamples)
+    uncovered = evidence.answer is Answer.NOT_COVERED
+    return (
+        weighing("counterexamples", shown, counted(shown, "counterexample")),
+        weighing("notCovered", int(uncovered), "not covered"),
+        Fact("equal", int(evidence.answer is Answer.EQUAL), _equal_text(evidence)),
+        informing("cases", evidence.cases, counted(evidence.cases, "case")),
+        informing("denied", evidence.denied, f"{evidence.denied} denied"),
+    )
+
+
+def _equal_text(evidence: Evidence) -> str:
+    if evidence.identical:
+        return "equal (identical policies)"
+    return "equal" if evidence.answer is Answer.EQUAL else ""
+
+
+# Evidence for people: the answer, the small objects that show a difference, what is left open.
+
+_MOST_POINTS = 8
+_LONGEST = 240
+
+
+def render_text(found: Equality) -> Iterator[str]:
+    """Yield the evidence a part at a time; nothing where there is none."""
+    if found.evidence is not None:
+        yield from (f"{line}\n" for line in _lines(found.evidence))
+
+
+def _lines(evidence: Evidence) -> Iterator[str]:
+    yield headline(evidence)
+    if evidence.identical and not evidence.cases:
+        return
+    yield from _side_lines("old", evidence.old)
+    yield from _side_lines("new", evidence.new)
+    for reason in evidence.reasons:
+        yield f"  not covered: {safe_line(reason)}"
+    for what in evidence.untried:
+        yield f"  not tried: {safe_line(what)}"
+    total = len(evidence.counterexamples)
+    for number, one in enumerate(evidence.counterexamples, 1):
+        yield ""
+        yield f"counterexample {number} of {total}: {example_title(one)}"
+        yield from _example(one)
+    for one in told_limits(evidence):
+        yield ""
+        yield f"not counted: {example_title(one)}"
+        yield f"  {one.limit.value if one.limit else ''}"
+        yield from _example(one)
+
+
+def _side_lines(name: str, side: SideReached) -> Iterator[str]:
+    yield f"  {name}  {safe_line(reached(side))}"
+    for point in side.unreached[:_MOST_POINTS]:
+        yield f"       never: {safe_line(unreached(point))}"
+    if len(side.unreached) > _MOST_POINTS:
+        yield f"       and {len(side.unreached) - _MOST_POINTS} more"
+
+
+def _example(one: Counterexample) -> Iterator[str]:
+    for name, lines in example_objects(one):
+        if name:
+            yield f"  {name}:"
+        yield from (f"    {safe_line(line)}" for line in lines)
+    yield from _account_lines("old", one.old, one)
+    yield from _account_lines("new", one.new, one)
+
+
+def _account_lines(name: str, account: Account, one: Counterexample) -> Iterator[str]:
+    """Yield what one side did: its verdicts, and what decided."""
+    shown = telling(account)
+    for said in shown:
+        rule = " / ".join(filter(None, (said.policy, said.rule)))
+        yield f"  {name}  {said.status.upper():<5}  {safe_line(rule)}: {safe_line(said.message)}"
+    if not shown:
+        yield f"  {name}  no rule is about it"
+    if account.deleted:
+        yield f"  {name}  would delete it"
+    for mark, line in effects(account, one):
+        yield f"       {mark} {safe_line(line)}" if mark != "@" else "         ..."
+    if undone := without_effect(account, one):
+        yield f"       {undone}"
+    yield from (f"       later: {safe_line(told)}" for told in account.later)
+    if account.decided:
+        yield f"       because {_shortened(account.decided)}"
+    if account.place is not None:
+        yield f"       {safe_line(str(account.place))}"
+
+
+def _shortened(text: str) -> str:
+    """Return a text on one line, cut where it is long: a place says where all of it stands."""
+    line = " ".join(safe_line(part) for part in text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+# Evidence as one JSON document, for programs.
+
+
+def render_json(found: Equality) -> Iterator[str]:
+    """Yield the document: `diagnostics`, `ending`, and `evidence`, null where there is none."""
+    told = {
+        "diagnostics": [diagnostic_json(one) for one in found.diagnostics],
+        "ending": ending_json(found.ending),
+        "evidence": None if found.evidence is None else evidence_json(found.evidence),
+    }
+    yield f"{to_json(told)}\n"
+
+
+def evidence_json(evidence: Evidence) -> Json:
+    """Return evidence as data."""
+    return {
+        "answer": evidence.answer.value,
+        "identical": evidence.identical,
+        "cases": evidence.cases,
+        "given": evidence.given,
+        "denied": evidence.denied,
+        "counterexamples": [example_json(one) for one in evidence.counterexamples],
+        "notCounted": [example_json(one) for one in evidence.limited],
+        "notCovered": list(evidence.reasons),
+        "notTried": list(evidence.untried),
+        "old": _side_json(evidence.old),
+        "new": _side_json(evidence.new),
+    }
+
+
+def example_json(one: Counterexample) -> Json:
+    """Return a case in which two sets of policies differ, with both accounts of it."""
+    return {
+        "difference": one.difference.value,
+        "operation": one.operation,
+        "object": one.object,
+        "oldObject": one.old_object,
+        "userInfo": one.user,
+        "namespaceLabels": one.namespace_labels,
+        "lookedUp": list(one.there),
+        "given": one.given,
+        "reason": None if one.limit is None else one.limit.value,
+        "old": _account_json(one.old),
+        "new": _account_json(one.new),
+    }
+
+
+def _account_json(account: Account) -> Json:
+    return {
+        "results": [one._asdict() for one in account.said],
+        "object": account.object,
+        "generated": list(account.generated),
+        "deletes": account.deleted,
+        "later": list(account.later),
+        "decided": {"text": account.decided, "policy": _place(account.place)},
+    }
+
+
+def _side_json(side: SideReached) -> Json:
+    return {
+        "policies": list(side.policies),
+        "acted": side.acted,
+        **ratio_json(side.ratio),
+        "unreached": [point_json(one) for one in side.unreached],
+    }
+
+
+def _place(place: Location | None) -> Json:
+    return None if place is None else place._asdict()
+
+
+# Evidence as one page for a browser.
+
+
+def render_html(found: Equality) -> Iterator[str]:
+    """Yield the page in pieces."""
+    return page(
+        "equal.html",
+        style=("evidence.css",),
+        ending=ending_of(found.ending),
+        remarks=found.diagnostics,
+        found=None if found.evidence is None else shown_evidence(found.evidence),
+    )
+
+
+# Examples of what rules do as a stream of manifests, and how making them ended.
+
+
+def stream(examples: Examples) -> Iterator[str]:
+    """Yield a document for each object, below comments that say what it shows.
+
+    Comments at the end name the outcomes without an example, and why there is none.
+    """
+    for number, one in enumerate(examples.found):
+        yield "---\n" if number else ""
+        yield _document(one)
+    yield from (f"# {safe_line(missing_text(one))}\n" for one in examples.missing)
+
+
+def targets_stream(examples: Examples) -> Iterator[str]:
+    """Yield a document for each object that has to be there for the examples."""
+    for number, one in enumerate(examples.targets):
+        yield "---\n" if number else ""
+        yield f"# there for rules that change existing objects\n{to_yaml(one)}"
+
+
+def _document(one: Example) -> str:
+    lines = (f"# {safe_line(doing_text(shown))}\n" for shown in one.shows)
+    return "".join((*lines, to_yaml(one.object)))
+
+
+def doing_text(one: Doing) -> str:
+    """Return what a rule does, in words, and where it stands."""
+    name = " / ".join(filter(None, (one.policy, one.rule)))
+    return f"{one.outcome}: {name} ({one.location})"
+
+
+def missing_text(one: Missing) -> str:
+    """Return an outcome without an example, in words, where its rule stands, and the reason."""
+    return f"no example found: {doing_text(one.doing)}: {one.reason}"
+
+
+def examples_ending(examples: Examples) -> Ending:
+    """Return how it ended: what there is no example of makes it fail."""
+    missing, found = len(examples.missing), len(examples.found)
+    verdict = Verdict.PASSED if found or missing else Verdict.NOTHING
+    return Ending(
+        (
+            error_fact(examples.diagnostics),
+            weighing("missing", missing, f"{counted(missing, 'outcome')} without an example"),
+            Fact("examples", found, counted(found, "example"), verdict),
+            warning_fact(examples.diagnostics),
+        )
+    )

@@ -1,0 +1,213 @@
+"""Results of `migrate` as text, HTML and JSON."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.evidence import Answer, Evidence
+from kyvsim.model.migration import Conversion, Migration, Outcome, RuleOutcome
+from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.report.diagnostics import diagnostic_json
+from kyvsim.report.ending import (
+    ending_json,
+    error_fact,
+    informing,
+    left_out_fact,
+    warning_fact,
+    weighing,
+)
+from kyvsim.report.equal import Equality, evidence_json
+from kyvsim.report.equal import render_text as render_evidence
+from kyvsim.report.evidence import ShownEvidence, shown_evidence
+from kyvsim.report.object_text import to_json
+from kyvsim.report.page import Counted, ending_of, page, table_of
+from kyvsim.report.style import counted, safe_line
+
+# What became of policies, for people: a line for each rule, and what it hangs on.
+
+
+def render_text(migration: Migration) -> Iterator[str]:
+    """Yield the lines of each policy."""
+    for conversion, evidence in migration.pairs:
+        yield from _migrate_text_policy(conversion, _checked(evidence))
+        if evidence is not None:
+            shown = list(render_evidence(Equality(evidence, ())))
+            if evidence.answer is Answer.EQUAL:
+                # What was not tried is shown in any case: equal is no more than what was.
+                shown = [
+                    *shown[:1],
+                    *(f"  not tried: {safe_line(one)}\n" for one in evidence.untried),
+                ]
+            yield from (f"  {line}".rstrip(" ") for line in shown)
+        yield "\n"
+
+
+def _checked(evidence: Evidence | None) -> str:
+    """Return what is to be said of rules that are converted: whether that was checked."""
+    if evidence is None:
+        return " (not checked)"
+    return " (see the counterexample)" if evidence.answer is Answer.COUNTEREXAMPLE else ""
+
+
+def _migrate_text_policy(conversion: Conversion, checked: str) -> Iterator[str]:
+    policy = conversion.policy
+    yield f"{safe_line(f'{policy.kind} {policy.key} ({policy.document.file})')}\n"
+    for one in conversion.rules:
+        yield from _migrate_text_rule(one, "" if one.outcome is Outcome.REFUSED else checked)
+    for made in conversion.made:
+        data = made.data
+        why = f" (`{made.wanted}` is no name for a policy)" if made.wanted else ""
+        yield f"  -> {safe_line(str(data['kind']))} {safe_line(data['metadata']['name'] + why)}\n"
+
+
+def _migrate_text_rule(one: RuleOutcome, checked: str) -> Iterator[str]:
+    yield f"  {safe_line(one.rule)}: {one.outcome.value}{checked}\n"
+    if one.outcome is Outcome.REFUSED:
+        yield f"    {safe_line(f'{one.location}: {one.path}')}\n"
+        yield f"    {safe_line(one.reason)}\n"
+        yield f"    {safe_line(one.advice)}\n"
+    for note in one.notes:
+        yield f"    {safe_line(f'{note.condition.name}: {note.condition.text}')}\n"
+
+
+# How converting policies ended.
+
+
+def migration_ending(migration: Migration) -> Ending:
+    """Return how it ended: rules that are not converted make it fail."""
+    found = [rule.outcome for one in migration.conversions for rule in one.rules]
+    refused, conditional = found.count(Outcome.REFUSED), found.count(Outcome.CONDITIONAL)
+    told = f"{counted(len(found), 'rule')} in {counted(len(migration.conversions), 'policy')}"
+    return Ending(
+        (
+            error_fact(migration.diagnostics),
+            weighing("notConverted", refused, f"{counted(refused, 'rule')} not converted"),
+            *_evidence_facts(migration),
+            Fact("rules", len(found), told, Verdict.PASSED if found else Verdict.NOTHING),
+            informing("conditional", conditional, f"{conditional} converted with conditions"),
+            left_out_fact(len(frozenset(migration.left_out))),
+            warning_fact(migration.diagnostics),
+        )
+    )
+
+
+def _evidence_facts(migration: Migration) -> tuple[Fact, ...]:
+    answers = [one.answer for one in migration.evidence if one is not None]
+    others = answers.count(Answer.COUNTEREXAMPLE)
+    uncovered = answers.count(Answer.NOT_COVERED)
+    unchecked = sum(one.is_whole and found is None for one, found in migration.pairs)
+    equal = answers.count(Answer.EQUAL)
+    return (
+        weighing("counterexamples", others, f"{counted(others, 'policy')} with a counterexample"),
+        weighing("notCovered", uncovered, f"{counted(uncovered, 'policy')} not covered"),
+        informing("equal", equal, f"{equal} equal"),
+        informing("notChecked", unchecked, f"{counted(unchecked, 'policy')} not checked (--check)"),
+    )
+
+
+# What became of policies as one JSON document.
+
+
+def render_json(migration: Migration) -> Iterator[str]:
+    """Yield the document: `policies`, `diagnostics`, `ending`."""
+    listed = ",\n  ".join(to_json(_migrate_json_policy(*pair)) for pair in migration.pairs)
+    yield '{"policies": [' + (f"\n  {listed}" if listed else "") + "]"
+    remarks = ",\n  ".join(to_json(diagnostic_json(one)) for one in migration.diagnostics)
+    yield ',\n"diagnostics": [' + (f"\n  {remarks}" if remarks else "") + "]"
+    yield f',\n"ending": {to_json(ending_json(migration_ending(migration)))}}}\n'
+
+
+def _migrate_json_policy(conversion: Conversion, evidence: Evidence | None) -> Json:
+    policy = conversion.policy
+    return {
+        "kind": policy.kind,
+        "policy": policy.key,
+        "file": policy.document.file,
+        "outcome": conversion.outcome.value,
+        "rules": [_migrate_json_rule(one) for one in conversion.rules],
+        "made": [one.data for one in conversion.made],
+        "renamed": {
+            one.wanted: one.data["metadata"]["name"] for one in conversion.made if one.wanted
+        },
+        "evidence": None if evidence is None else evidence_json(evidence),
+    }
+
+
+def _migrate_json_rule(one: RuleOutcome) -> Json:
+    return {
+        "rule": one.rule,
+        "outcome": one.outcome.value,
+        "file": one.location.file,
+        "line": one.location.line,
+        "column": one.location.column,
+        "path": one.path,
+        "reason": one.reason,
+        "advice": one.advice,
+        "conditions": [
+            {"name": note.condition.name, "text": note.condition.text} for note in one.notes
+        ],
+    }
+
+
+# What became of policies as one page for a browser, with the new policies and the evidence.
+
+_LOOKS: Mapping[Outcome, str] = MappingProxyType(
+    {Outcome.REFUSED: "bad", Outcome.CONDITIONAL: "warn", Outcome.CONVERTED: "good"}
+)
+"""How outcomes look, those that weigh most first."""
+
+
+class _Rule(NamedTuple):
+    """What became of a rule."""
+
+    told: RuleOutcome
+    looks: str
+    notes: tuple[tuple[str, str], ...]
+    """Names and texts of conditions."""
+
+
+class _Policy(NamedTuple):
+    """What became of a policy."""
+
+    kind: str
+    key: str
+    file: str
+    rules: tuple[_Rule, ...]
+    text: str
+    evidence: ShownEvidence | None
+
+
+def render_html(migration: Migration) -> Iterator[str]:
+    """Yield the page in pieces, the policies in the order in which they were given."""
+    found = zip(migration.pairs, migration.texts, strict=True)
+    rules = (
+        Counted(one.policy.key, rule.outcome.value)
+        for one in migration.conversions
+        for rule in one.rules
+    )
+    return page(
+        "migrate.html",
+        style=("evidence.css",),
+        ending=ending_of(migration_ending(migration)),
+        remarks=migration.diagnostics,
+        tables=(table_of("policy", rules, tuple(one.value for one in _LOOKS)),),
+        policies=[_migrate_html_policy(one, evidence, text) for (one, evidence), text in found],
+    )
+
+
+def _migrate_html_policy(one: Conversion, evidence: Evidence | None, text: str) -> _Policy:
+    policy = one.policy
+    return _Policy(
+        kind=policy.kind,
+        key=policy.key,
+        file=policy.document.file,
+        rules=tuple(map(_migrate_html_rule, one.rules)),
+        text=text,
+        evidence=None if evidence is None else shown_evidence(evidence),
+    )
+
+
+def _migrate_html_rule(one: RuleOutcome) -> _Rule:
+    notes = dict.fromkeys((note.condition.name, note.condition.text) for note in one.notes)
+    return _Rule(one, _LOOKS[one.outcome], tuple(notes))

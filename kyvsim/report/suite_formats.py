@@ -1,0 +1,394 @@
+"""Results of `test` as JSON, YAML, Markdown, JUnit XML, TAP, GitHub annotations and HTML."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.source import Location
+from kyvsim.model.suite import Difference, ManifestOutcome, Mutants, RowOutcome, SuiteOutcome
+from kyvsim.report.annotations import annotation, remark
+from kyvsim.report.diagnostics import diagnostic_json
+from kyvsim.report.ending import ending_json
+from kyvsim.report.junit import attributes, escaped
+from kyvsim.report.mutants import (
+    HoleCase,
+    advice_lines,
+    change_text,
+    hole_cases,
+    mutants_json,
+    score_line,
+    score_of,
+)
+from kyvsim.report.object_text import Marked, hunks, marked_yaml, to_json, to_yaml
+from kyvsim.report.page import Counted, ending_of, page, table_of
+from kyvsim.report.style import (
+    counted,
+    markdown_lines,
+    markdown_text,
+    safe_line,
+    safe_text,
+    table_line,
+)
+from kyvsim.report.suite_text import (
+    Sight,
+    cells,
+    columns,
+    diff_text,
+    every_diagnostic,
+    reason,
+    shown_rows,
+    suite_ending,
+    summary_line,
+    tally_of,
+)
+
+# The outcome of tests as one JSON document, for programs.
+
+
+def render_json(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+    """Yield the document a row at a time."""
+    yield '{"results": ['
+    between = "\n  "
+    for file, row in shown_rows(outcome, sight):
+        yield f"{between}{to_json(row_json(file, row))}"
+        between = ",\n  "
+    remarks = [to_json(diagnostic_json(one)) for one in every_diagnostic(outcome)]
+    listed = "\n  " + ",\n  ".join(remarks) if remarks else ""
+    yield f'],\n"diagnostics": [{listed}],\n"ending": {to_json(ending_json(suite_ending(outcome)))}'
+    yield f',\n"summary": {to_json(tally_of(outcome)._asdict())}'
+    if outcome.mutants is not None:
+        yield f',\n"mutants": {to_json(mutants_json(outcome.mutants))}'
+    yield "}\n"
+
+
+def row_json(file: str, row: RowOutcome) -> Json:
+    """Return a row as plain data."""
+    found: dict[str, Json] = {
+        "manifest": file,
+        "policy": row.policy,
+        "rule": row.rule,
+        "resource": row.resource,
+        "result": row.result,
+        "reason": row.reason,
+        "message": row.message,
+    }
+    if row.skip:
+        found["skip"] = row.skip
+    if row.location:
+        found["location"] = _location(row.location)
+    if row.difference:
+        found["difference"] = row.difference._asdict()
+    return found
+
+
+def _location(place: Location) -> Json:
+    return {"file": place.file, "line": place.line, "column": place.column}
+
+
+# The outcome of tests as one YAML document: that of the JSON format.
+
+
+def render_yaml(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+    """Yield the document as a whole."""
+    found = {
+        "results": [row_json(file, row) for file, row in shown_rows(outcome, sight)],
+        "diagnostics": [diagnostic_json(one) for one in every_diagnostic(outcome)],
+        "ending": ending_json(suite_ending(outcome)),
+        "summary": tally_of(outcome)._asdict(),
+    }
+    if outcome.mutants is not None:
+        found["mutants"] = mutants_json(outcome.mutants)
+    yield to_yaml(found)
+
+
+# Rows of tests as a Markdown table.
+
+
+def render_markdown(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+    """Yield the table a line at a time, then the counts."""
+    names = columns(sight)
+    yield table_line(names)
+    yield table_line(("---",) * len(names))
+    for number, (_, row) in enumerate(shown_rows(outcome, sight), 1):
+        yield table_line(cells(number, row, sight, markdown_lines))
+    yield f"\n{summary_line(outcome)}\n"
+    if outcome.mutants is not None:
+        yield from _mutant_items(outcome.mutants)
+
+
+def _mutant_items(mutants: Mutants) -> Iterator[str]:
+    yield f"\n{score_line(mutants)}\n\n"
+    for hole in mutants.holes:
+        told = f"{hole.location}: {change_text(hole)}"
+        yield f"- {markdown_text(told)}\n"
+
+
+# The outcome of tests as JUnit XML: a suite for each manifest, a case for each row.
+#
+# Mutants that no test notices are skipped cases of a suite of their own: they fail no run.
+
+
+def render_junit(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+    """Yield the document a suite at a time; what could not be used is an error of its suite.
+
+    Characters that XML 1.0 does not have become U+FFFD.
+    """
+    del sight  # every format for programs holds all rows
+    manifests = [one for one in _with_paths(outcome) if one.rows or _errors(one)]
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    holes = hole_cases(outcome.mutants)
+    yield f"<testsuites{attributes(_counts(*manifests, holes=len(holes)))}>\n"
+    for one in manifests:
+        yield from _suite(one)
+    if outcome.mutants is not None:
+        yield from _mutant_suite(score_of(outcome.mutants), holes)
+    yield "</testsuites>\n"
+
+
+def _with_paths(outcome: SuiteOutcome) -> Iterator[ManifestOutcome]:
+    if outcome.diagnostics:
+        yield ManifestOutcome("paths", (), outcome.diagnostics)
+    yield from outcome.manifests
+
+
+def _errors(manifest: ManifestOutcome) -> list[str]:
+    return [str(one) for one in manifest.diagnostics if one.severity is Severity.ERROR]
+
+
+def _counts(*manifests: ManifestOutcome, holes: int = 0) -> dict[str, str]:
+    rows = [row for one in manifests for row in one.rows]
+    errors = sum(len(_errors(one)) for one in manifests)
+    return {
+        "tests": str(len(rows) + errors + holes),
+        "failures": str(sum(row.failed for row in rows)),
+        "errors": str(errors),
+        "skipped": str(sum(row.result == "Skip" for row in rows) + holes),
+    }
+
+
+def _suite(manifest: ManifestOutcome) -> Iterator[str]:
+    yield f"  <testsuite{attributes({'name': manifest.file, **_counts(manifest)})}>\n"
+    for text in _errors(manifest):
+        yield f"    <testcase{attributes({'classname': manifest.file, 'name': 'inputs'})}>\n"
+        yield f"      <error{attributes({'message': text})}/>\n    </testcase>\n"
+    for row in manifest.rows:
+        yield from _case(row)
+    yield "  </testsuite>\n"
+
+
+def _mutant_suite(score: str, holes: Sequence[HoleCase]) -> Iterator[str]:
+    yield f"  <testsuite{attributes({'name': 'mutants', **_counts(holes=len(holes))})}>\n"
+    told = attributes({"name": "score", "value": score})
+    yield f"    <properties><property{told}/></properties>\n"
+    for one in holes:
+        name = f"{one.place}: {one.title}"
+        yield f"    <testcase{attributes({'classname': one.policy, 'name': name})}>\n"
+        yield f"      <skipped{attributes({'message': 'no test notices'})}/>\n"
+        yield f"      <system-out>{escaped(one.advice)}</system-out>\n    </testcase>\n"
+    yield "  </testsuite>\n"
+
+
+def _case(row: RowOutcome) -> Iterator[str]:
+    owner = f"{row.policy}.{row.rule}" if row.rule else row.policy
+    head = (
+        f"    <testcase{attributes({'classname': owner, 'name': row.resource or 'all resources'})}"
+    )
+    if row.result == "Pass" and not row.skip:
+        yield f"{head}/>\n"
+        return
+    yield f"{head}>\n      {_told(row)}\n    </testcase>\n"
+
+
+def _told(row: RowOutcome) -> str:
+    if row.failed:
+        lines = [str(row.location or ""), row.message]
+        lines += [diff_text(row.difference)] if row.difference else []
+        text = escaped("\n".join(filter(None, lines)))
+        kind = attributes({"message": reason(row), "type": row.reason})
+        return f"<failure{kind}>{text}</failure>"
+    if row.result == "Skip":
+        return f"<skipped{attributes({'message': row.message})}/>"
+    return f"<system-out>{escaped(reason(row))}</system-out>"
+
+
+# The outcome of tests in the Test Anything Protocol: a test point for each row.
+#
+# Version 13, which every reader of the protocol knows; details stand below a point as YAML.
+# Mutants
+# that no test notices are points to do: these fail no run.
+
+_IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
+
+
+def render_tap(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+    """Yield the plan and then a point at a time; input that could not be used is a failed point."""
+    del sight  # every format for programs holds all rows
+    wrong = [one for one in every_diagnostic(outcome) if one.severity is Severity.ERROR]
+    holes = hole_cases(outcome.mutants)
+    rows_end = len(wrong) + tally_of(outcome).total
+    count = rows_end + len(holes)
+    yield "TAP version 13\n"
+    yield f"1..{count}\n" if count else "1..0 # SKIP there are no rows\n"
+    for number, one in enumerate(wrong, 1):
+        details = _details(f"{one.code}: {one.message}", one.location)
+        yield _point(number, "inputs", passed=False) + details
+    rows = ((one.file, row) for one in outcome.manifests for row in one.rows)
+    for number, (file, row) in enumerate(rows, len(wrong) + 1):
+        yield _row_point(number, file, row)
+    for number, hole in enumerate(holes, rows_end + 1):
+        point = _point(number, f"mutant of {hole.policy}: {hole.title}", passed=False).rstrip()
+        yield f"{point} # TODO no test notices\n" + _details(hole.advice, hole.place)
+    if outcome.mutants is not None:
+        yield f"# {safe_line(score_of(outcome.mutants))}\n"
+
+
+def _row_point(number: int, file: str, row: RowOutcome) -> str:
+    names = filter(None, (row.policy, row.rule, row.resource))
+    point = _point(number, f"{file}: {' / '.join(names)}", passed=not row.failed)
+    if row.failed:
+        return point + _failure(row)
+    if row.result == "Skip":
+        return f"{point.rstrip()} # SKIP {safe_line(row.message)}\n"
+    return point + (_details(reason(row)) if row.skip else "")
+
+
+def _point(number: int, name: str, *, passed: bool) -> str:
+    shown = safe_line(name).translate(_IN_DESCRIPTION)
+    return f"{'ok' if passed else 'not ok'} {number} - {shown}\n"
+
+
+def _failure(row: RowOutcome) -> str:
+    lines = diff_text(row.difference).splitlines() if row.difference else []
+    return _details(reason(row), row.location, row.message, lines)
+
+
+def _details(
+    message: str, place: Location | None = None, text: str = "", lines: Iterable[str] = ()
+) -> str:
+    """Return a block of the small YAML that readers of the protocol know: all texts are quoted."""
+    block = ["---", f"message: {_quoted(message)}"]
+    block += [f"file: {_quoted(place.file)}"] if place else []
+    block += [f"line: {place.line}", f"column: {place.column}"] if place and place.line else []
+    block += [f"details: {_quoted(text)}"] if text else []
+    listed = [f"  - {_quoted(line)}" for line in lines]
+    block += ["difference:", *listed] if listed else []
+    return "".join(f"  {line}\n" for line in [*block, "..."])
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(safe_text(text), ensure_ascii=False)
+
+
+# Failed rows as workflow commands, which GitHub shows beside the lines of a manifest.
+
+
+def render_github(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+    """Yield a command for each remark and each failed row; the last line counts, for the log."""
+    yield from map(remark, every_diagnostic(outcome))
+    for _, row in shown_rows(outcome, sight._replace(fail_only=True)):
+        yield annotation(Severity.ERROR, row.location, reason(row), _annotation_text(row))
+    for hole in outcome.mutants.holes if outcome.mutants else ():
+        text = "\n".join(advice_lines(hole))
+        yield annotation(Severity.WARNING, hole.location, change_text(hole), text)
+    yield f"{summary_line(outcome)}\n"
+    if outcome.mutants is not None:
+        yield f"{score_line(outcome.mutants)}\n"
+
+
+def _annotation_text(row: RowOutcome) -> str:
+    name = " / ".join(filter(None, (row.policy, row.rule)))
+    lines = [f"{name}  {row.resource}" if row.resource else name, row.message]
+    lines += [diff_text(row.difference)] if row.difference else []
+    return "\n".join(filter(None, lines))
+
+
+# Tests of policies as one page for a browser: how they ended, by rule and manifest, each row.
+
+_LOOKS: Mapping[str, str] = MappingProxyType({"Fail": "bad", "Skip": "warn", "Pass": "good"})
+"""How results look, those that weigh most first."""
+_STATUSES: Final = tuple(map(str.lower, _LOOKS))
+
+
+class _PageRow(NamedTuple):
+    """A row of a manifest."""
+
+    status: str
+    looks: str
+    policy: str
+    rule: str
+    resource: str
+    reason: str
+    said: str
+    place: Location | None
+    file: str
+    """The file whose object is not as expected."""
+    lines: tuple[Marked, ...]
+
+
+class _PageManifest(NamedTuple):
+    """A manifest: its rows that failed, and all others."""
+
+    file: str
+    counts: str
+    failed: tuple[_PageRow, ...]
+    others: tuple[_PageRow, ...]
+
+
+def render_html(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+    """Yield the page in pieces: manifests with rows that failed come first."""
+    manifests = [_page_manifest(one, sight) for one in outcome.manifests if one.rows]
+    manifests.sort(key=lambda one: not one.failed)
+    rows = [(one.file, row) for one in outcome.manifests for row in one.rows]
+    by_rule = (Counted(_name(row), row.result.lower()) for _, row in rows)
+    by_manifest = (Counted(file, row.result.lower()) for file, row in rows)
+    return page(
+        "suite.html",
+        ending=ending_of(suite_ending(outcome)),
+        summary=summary_line(outcome),
+        remarks=tuple(every_diagnostic(outcome)),
+        tables=(
+            table_of("rule", by_rule, _STATUSES),
+            table_of("manifest", by_manifest, _STATUSES),
+        ),
+        manifests=[one for one in manifests if one.failed or one.others],
+        score=score_of(outcome.mutants),
+        holes=hole_cases(outcome.mutants),
+    )
+
+
+def _page_manifest(one: ManifestOutcome, sight: Sight) -> _PageManifest:
+    failed = [_page_row(row, sight) for row in one.rows if row.failed]
+    others = (
+        [] if sight.fail_only else [_page_row(row, sight) for row in one.rows if not row.failed]
+    )
+    rows = counted(len(one.rows), "row")
+    counts = f"{len(failed)} of {rows} failed" if failed else rows
+    return _PageManifest(one.file, counts, tuple(failed), tuple(others))
+
+
+def _page_row(row: RowOutcome, sight: Sight) -> _PageRow:
+    shown = row.failed or sight.detailed
+    difference = row.difference
+    return _PageRow(
+        status=row.result.lower(),
+        looks=_LOOKS.get(row.result, ""),
+        policy=row.policy,
+        rule=_name(row),
+        resource=row.resource,
+        reason=reason(row),
+        said=row.message if shown and row.message != row.reason else "",
+        place=row.location,
+        file=difference.file if difference else "",
+        lines=_lines(difference) if difference else (),
+    )
+
+
+def _lines(difference: Difference) -> tuple[Marked, ...]:
+    return tuple(hunks(marked_yaml(difference.expected, difference.actual)))
+
+
+def _name(row: RowOutcome) -> str:
+    return " / ".join(filter(None, (row.policy, row.rule)))
