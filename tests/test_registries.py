@@ -219,15 +219,20 @@ FORMAT_TABLES = [*FORMATS_OF.values()]
 
 
 def test_every_format_can_be_chosen():
-    """A module of `report` that writes a format stands in a line of a command's table."""
-    written = [
-        name
-        for name, module in modules("report").items()
-        if name != "writing"
-        and any(function in vars(module) for function in ("render", "begin", "begin_json"))
-    ]
-    chosen = {one.module for table in FORMAT_TABLES for one in table.values()}
-    assert not [name for name in written if name not in chosen]
+    """A function of `report` that writes a format has a line in a command's table."""
+    written = {
+        (module.__name__, function)
+        for module in modules("report").values()
+        for function, value in vars(module).items()
+        if re.fullmatch("(begin|render)(_[a-z_]+)?", function)
+        and getattr(value, "func", value).__module__ == module.__name__
+    } - {("kyvsim.report.run", "render")}
+    chosen = {
+        (f"kyvsim.report.{one.module}", one.name)
+        for table in FORMAT_TABLES
+        for one in table.values()
+    }
+    assert written == chosen
 
 
 @pytest.mark.parametrize("table", FORMAT_TABLES, ids=", ".join)

@@ -43,10 +43,10 @@ from kyvsim.model.result import (
 )
 from kyvsim.model.source import Document, Path
 from kyvsim.model.tracing import Tracer
-from kyvsim.report.failure_reasons import Reason
+from kyvsim.report.failure_reasons import Explain, Reason
 from kyvsim.report.known_failures import Met, stale_remarks, telling_apart
 from kyvsim.report.results import Row
-from kyvsim.report.run import Course, Explain, Run
+from kyvsim.report.run import Course, Run
 
 # Runs that are judged by a baseline, or become one.
 

@@ -19,7 +19,8 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import Refusal
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document
-from kyvsim.report.run import Explain, Unparted
+from kyvsim.report.failure_reasons import Explain
+from kyvsim.report.run import Unparted
 
 
 class Ready(NamedTuple):

@@ -9,8 +9,7 @@ from kyvsim.api.system import own_system
 from kyvsim.load.documents import Loaded
 from kyvsim.load.resources import load_resources
 from kyvsim.model.difference import ResourceDifference
-from kyvsim.report.comparison import Comparison
-from kyvsim.report.differences import Seen, compile_differences
+from kyvsim.report.differences import Comparison, Seen, compile_differences
 from kyvsim.report.run import Run
 
 

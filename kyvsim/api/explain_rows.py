@@ -20,9 +20,8 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Payload
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Path
-from kyvsim.report.failure_reasons import Reason, reasons_of
+from kyvsim.report.failure_reasons import Explain, Reason, reasons_of
 from kyvsim.report.results import Row
-from kyvsim.report.run import Explain
 
 _Ask: TypeAlias = Callable[[PolicySet, EngineResponse, Row], EngineResponse | None]
 

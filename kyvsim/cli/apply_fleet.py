@@ -24,13 +24,12 @@ from kyvsim.fleet.run import Fleet, Progress, run_fleet
 from kyvsim.fleet.store import Store
 from kyvsim.load.scratch import scratch_folder
 from kyvsim.model.partial import ToldRow
-from kyvsim.report.fleet_summary import document, grouped, table
+from kyvsim.report.fleet import document, grouped, json_of, table, text_of
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.progress import with_growing_progress
 from kyvsim.report.run import render
 from kyvsim.report.style import Look, Show, painter
-from kyvsim.report.told_rows import json_of, text_of
 
 
 def check_fleet(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:

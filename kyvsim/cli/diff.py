@@ -16,7 +16,7 @@ from kyvsim.cli.parameters import OUTPUT, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out
-from kyvsim.report.comparison import Comparison, comparison_ending
+from kyvsim.report.differences import Comparison, comparison_ending
 from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import DIFF_FORMATS as FORMATS
 from kyvsim.report.progress import waiting

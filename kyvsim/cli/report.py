@@ -19,7 +19,7 @@ from kyvsim.cli.parameters import OUTPUT, Effect, argument, bad_value, safe_opti
 from kyvsim.fleet.errors import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import Store
-from kyvsim.report.fleet_summary import PARTS
+from kyvsim.report.fleet import PARTS
 from kyvsim.report.style import Show
 
 

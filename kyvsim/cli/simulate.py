@@ -50,8 +50,7 @@ from kyvsim.model.simulation import HazardLevel, Simulation
 from kyvsim.report.formats import TIMELINE_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.progress import with_growing_progress
-from kyvsim.report.simulation_ending import NO_LEVEL, SimulationTerms, simulation_ending
-from kyvsim.report.timeline_rows import TimelineLook
+from kyvsim.report.timeline_rows import NO_LEVEL, SimulationTerms, TimelineLook, simulation_ending
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
 _LEVELS = (*(one.value for one in HazardLevel), NO_LEVEL)

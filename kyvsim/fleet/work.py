@@ -26,9 +26,8 @@ from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Partial
 from kyvsim.model.source import Location
+from kyvsim.report.fleet import Tally, compile_told_rows
 from kyvsim.report.run import Course, Unparted
-from kyvsim.report.tally import Tally
-from kyvsim.report.told_rows import compile_told_rows
 
 _ALONE: Final = Lock()
 """Policies are evaluated by one thread of a process: compiled ones keep what they have found."""

@@ -9,6 +9,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.report.diagnostics import diagnostic_json, location_json, resource_place, rule_place
 from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
+from kyvsim.report.failure_reasons import Explain
 from kyvsim.report.finding import compile_field_places, finding_of
 from kyvsim.report.object_text import to_json, to_yaml, without_comma
 from kyvsim.report.related_objects import (
@@ -33,7 +34,7 @@ from kyvsim.report.results import (
     severity_of,
     silent_rows,
 )
-from kyvsim.report.run import Explain, Lists, Run, Unparted, Writing
+from kyvsim.report.run import Lists, Run, Unparted, Writing
 from kyvsim.report.style import Look, painter
 from kyvsim.report.text_blocks import repeat_entries, resource_block, verdict_block
 

@@ -1,7 +1,8 @@
-"""Explanations in words: what all formats of `explain` for people say."""
+"""Steps of explanations in words, and which of them led to what decided."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.model.explanation import (
@@ -15,8 +16,10 @@ from kyvsim.model.explanation import (
 )
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Location
-from kyvsim.report.object_text import whole_numbers
+from kyvsim.report.object_text import Marked, hunks, marked_yaml, whole_numbers, yaml_lines
 from kyvsim.report.style import counted
+
+# Explanations in words: what all formats of `explain` for people say.
 
 _LONGEST = 160
 _COMPARED = frozenset({StepKind.SIDE, StepKind.FINDING, StepKind.EXPRESSION})
@@ -132,3 +135,82 @@ def decision(rule: RuleExplanation, found: ObjectExplanation) -> Decision:
 def _whole(found: ObjectExplanation) -> Location | None:
     document = found.response.document
     return document.locate(()) if document else None
+
+
+# What a rule that is explained changed or would create, as lines.
+
+
+def effect_lines(step: Step) -> Iterator[Marked]:
+    """Yield what a rule changed or would create, as lines of YAML with their marks."""
+    if step.kind is StepKind.CHANGE and step.found is not None and step.wanted is not None:
+        for mark, line in hunks(marked_yaml(step.found.data, step.wanted.data)):
+            yield (" ", "...") if mark == "@" else (mark, line)
+    if step.kind is StepKind.GENERATED and step.found is not None:
+        yield from (("+", line) for line in yaml_lines(step.found.data))
+
+
+# Explanations as pages show them: steps in words, and which of them led to what decided.
+
+
+_LOOKS: Mapping[str, str] = MappingProxyType(
+    {"fail": "bad", "error": "bad", "warn": "warn", "pass": "good"}
+)
+
+
+class Node(NamedTuple):
+    """A step."""
+
+    word: str
+    text: str
+    place: Location | None
+    seen_at: Location | None
+    effect: tuple[Marked, ...]
+    leads: bool
+    """Whether it is on the way to the step that decided."""
+    decides: bool
+    steps: tuple["Node", ...]
+
+
+class ExplainedRule(NamedTuple):
+    """A rule with how it came to its verdict."""
+
+    rule: RuleExplanation
+    name: str
+    word: str
+    looks: str
+    messages: tuple[str, ...]
+    decided: Decision
+    steps: tuple[Node, ...]
+    before: tuple[Node, ...]
+
+
+def explained_rule(rule: RuleExplanation, found: ObjectExplanation) -> ExplainedRule:
+    """Return what a page says of a rule of an object."""
+    word = verdict_word(rule)
+    way = deciding(rule.steps)
+    texts = (text for one in rule.results for text in (one.message or one.own, one.note) if text)
+    return ExplainedRule(
+        rule=rule,
+        name=rule_name(rule),
+        word=word,
+        looks=_LOOKS.get(word, ""),
+        messages=tuple(texts),
+        decided=decision(rule, found),
+        steps=tuple(_node(one, way) for one in rule.steps),
+        before=tuple(_node(one, ()) for one in rule.before),
+    )
+
+
+def _node(step: Step, way: tuple[Step, ...]) -> Node:
+    leads = bool(way) and way[0] is step
+    rest = way[1:] if leads else ()
+    return Node(
+        word=answer_word(step.answer),
+        text=sentence(step),
+        place=step.place,
+        seen_at=step.seen_at,
+        effect=tuple(effect_lines(step)),
+        leads=leads,
+        decides=leads and not rest,
+        steps=tuple(_node(one, rest) for one in step.steps),
+    )

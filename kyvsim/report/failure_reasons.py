@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.model.explanation import (
@@ -20,7 +21,6 @@ from kyvsim.model.source import Document, Location
 from kyvsim.report.diagnostics import excerpt_lines, excerpt_of, failed_place, rule_place, window_of
 from kyvsim.report.explain_words import sentence, value_text
 from kyvsim.report.results import Row
-from kyvsim.report.run import Explain
 from kyvsim.report.style import INDENT, Sheet, counted, safe_line, wrapped
 
 # Why a rule failed, in a few words each with its place: what the view of `apply` shows.
@@ -48,6 +48,13 @@ class Reason:
     def text(self) -> str:
         """What was wanted and found; worked out when it is read, as most formats need no text."""
         return f"{_element(self.way)}{self.start}{_words(self.way[-1])}" if self.way else ""
+
+
+Explain: TypeAlias = Callable[[EngineResponse, Row], tuple[Reason, ...]]
+"""Returns why a rule came to a result, with places; () where that is not known.
+
+It has to be called while the response is the last one that was read.
+"""
 
 
 def reasons_of(

@@ -18,7 +18,7 @@ from kyvsim.model.result import BaselineState, Ending, EngineResponse, Fact, Tol
 from kyvsim.model.source import Document, Location
 from kyvsim.report.diagnostics import excerpt_of, failed_place, resource_place, rule_place
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
-from kyvsim.report.failure_reasons import explained_place, told_reasons
+from kyvsim.report.failure_reasons import Explain, explained_place, told_reasons
 from kyvsim.report.results import (
     Row,
     category_of,
@@ -29,7 +29,7 @@ from kyvsim.report.results import (
     silent_rows,
     title,
 )
-from kyvsim.report.run import Explain, Run
+from kyvsim.report.run import Run
 from kyvsim.report.style import Look, counted, safe_line, safe_text
 
 # One result as every format shows it: the same rule name, message and place everywhere.

@@ -124,9 +124,9 @@ LINT_FORMATS: Mapping[str, Format] = MappingProxyType(
 
 DIFF_FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": Format("diff_text", "text/plain", ".txt", "render", for_people=True),
-        "json": Format("diff_json", "application/json", ".json", "render"),
-        "markdown": Format("diff_markdown", "text/markdown", ".md", "render"),
+        "text": Format("diff", "text/plain", ".txt", "render_text", for_people=True),
+        "json": Format("diff", "application/json", ".json", "render_json"),
+        "markdown": Format("diff", "text/markdown", ".md", "render_markdown"),
     }
 )
 
@@ -136,9 +136,9 @@ DIFF_FORMATS: Mapping[str, Format] = MappingProxyType(
 
 EXPLAIN_FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": Format("explain_text", "text/plain", ".txt", "render", for_people=True),
-        "json": Format("explain_json", "application/json", ".json", "render"),
-        "html": Format("explain_html", "text/html", ".html", "render"),
+        "text": Format("explain", "text/plain", ".txt", "render_text", for_people=True),
+        "json": Format("explain", "application/json", ".json", "render_json"),
+        "html": Format("explain", "text/html", ".html", "render_html"),
     }
 )
 
@@ -150,10 +150,10 @@ EXPLAIN_FORMATS: Mapping[str, Format] = MappingProxyType(
 
 TIMELINE_FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "text": Format("timeline_text", "text/plain", ".txt", "render", for_people=True),
+        "text": Format("timeline_text", "text/plain", ".txt", "render_text", for_people=True),
         "json": Format("timeline_json", "application/json", ".json", "render"),
         "html": Format("timeline_html", "text/html", ".html", "render"),
-        "mermaid": Format("timeline_mermaid", "text/plain", ".mmd", "render"),
+        "mermaid": Format("timeline_text", "text/plain", ".mmd", "render_mermaid"),
     }
 )
 

@@ -6,15 +6,14 @@ from typing import Any, NamedTuple
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.simulation import Simulation
-from kyvsim.report.explain_html import object_part
+from kyvsim.report.explain import object_part
 from kyvsim.report.page import ending_of, fragment, page
 from kyvsim.report.run import Lists, Run, written
-from kyvsim.report.run_html import begin_with, values_of
-from kyvsim.report.simulation_ending import SimulationTerms, simulation_ending
+from kyvsim.report.run_html import streaming_page, values_of
 from kyvsim.report.style import Look
+from kyvsim.report.timeline_html import columns
 from kyvsim.report.timeline_html import values_of as timeline_values
-from kyvsim.report.timeline_rows import TimelineLook
-from kyvsim.report.timeline_texts import columns
+from kyvsim.report.timeline_rows import SimulationTerms, TimelineLook, simulation_ending
 
 
 class Example(NamedTuple):
@@ -52,7 +51,7 @@ def playground(editors: Sequence[tuple[str, str]], examples: Iterable[Example]) 
 
 def verdicts(run: Run) -> Shown:
     """Return what policies found, changed and generated, and why."""
-    parts = begin_with(run, _LOOK, lambda lists: _verdicts(run, lists))
+    parts = streaming_page(run, _LOOK, lambda lists: _verdicts(run, lists))
     return Shown("".join(piece for _, piece in written(run, (parts,))))
 
 

@@ -19,6 +19,7 @@ from kyvsim.model.result import (
     RuleStatus,
 )
 from kyvsim.model.source import Path
+from kyvsim.report.failure_reasons import Explain, Reason
 from kyvsim.report.known_failures import rest_of
 from kyvsim.report.results import Row, Summary, only_warns
 from kyvsim.report.style import Look
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kyvsim.model.explanation import ObjectExplanation
-    from kyvsim.report.failure_reasons import Reason
     from kyvsim.report.known_failures import Met, Rest
 
 # What a run tells as a whole: counted while its responses stream by, whatever shows them.
@@ -221,15 +221,8 @@ class Unparted(Exception):  # noqa: N818 — no error: it says how to go on
     """Parts of a run, each by itself, would not tell what the whole does; its text says why."""
 
 
-def _unexplained(_response: EngineResponse, _row: Row) -> "tuple[Reason, ...]":
+def _unexplained(_response: EngineResponse, _row: Row) -> tuple[Reason, ...]:
     return ()
-
-
-Explain: TypeAlias = "Callable[[EngineResponse, Row], tuple[Reason, ...]]"
-"""Returns why a rule came to a result, with places; () where that is not known.
-
-It is to be asked while the response is the last one that was read.
-"""
 
 
 class Run(NamedTuple):

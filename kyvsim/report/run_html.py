@@ -14,7 +14,7 @@ from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import resource_place
 from kyvsim.report.ending import figures, run_ending
-from kyvsim.report.explain_nodes import ExplainedRule, explained_rule
+from kyvsim.report.explain_words import ExplainedRule, explained_rule
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.page import Counted, Table, ending_of, kept, page, part, table_of
@@ -90,10 +90,10 @@ class _Object(NamedTuple):
 
 def begin(run: Run, look: Look) -> Writing:
     """Begin the page: findings and changes by object, with `look.detailed` all rows."""
-    return begin_with(run, look, lambda lists: page("run.html", **values_of(run, look, lists)))
+    return streaming_page(run, look, lambda lists: page("run.html", **values_of(run, look, lists)))
 
 
-def begin_with(run: Run, look: Look, tail: Callable[[Lists], Iterable[str]]) -> Writing:
+def streaming_page(run: Run, look: Look, tail: Callable[[Lists], Iterable[str]]) -> Writing:
     """Begin what a page has; `tail` is given the lists of which `values_of` makes values."""
     findings = compile_findings(run, look)
     lists: dict[str, list[str]] = {name: [] for name in (*_STATUSES, _COUNTS)}

@@ -570,9 +570,9 @@ def begin_text(run: Run, look: Look) -> Writing:
 def _other_view(run: Run, look: Look) -> Writing | None:
     """Return the view that options ask for in place of this one."""
     if look.quiet or look.statistics:
-        return begin_short(run, look)
+        return _begin_short(run, look)
     if look.show is Show.OBJECTS:
-        return begin_whole(run, look)
+        return _begin_whole(run, look)
     return None
 
 
@@ -595,7 +595,7 @@ def _tells(result: RuleResult) -> bool:
 _FAULTS = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
 
-def begin_short(run: Run, look: Look) -> Writing:
+def _begin_short(run: Run, look: Look) -> Writing:
     """Begin the view of failures alone, or that of counts alone."""
     told = Told(run, look, Ledger())
 
@@ -630,7 +630,7 @@ def _failed(response: EngineResponse) -> Iterator[PolicyResponse]:
 # The view with whole objects: what changed, what was generated, what failed; then the counts.
 
 
-def begin_whole(run: Run, look: Look) -> Writing:
+def _begin_whole(run: Run, look: Look) -> Writing:
     """Begin the view; the last line counts."""
     paint = painter(colours=look.colours)
     ledger, collisions, deletions = Ledger(), Collisions(), deletions_of(run)

@@ -1,16 +1,74 @@
-"""A simulation at a glance: a line for each actor, a dot for each event, along the axis of time."""
+"""A simulation as lanes along an axis of time, repeated rounds folded, two runs aligned."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.kubernetes.objects import Json, lasting, metadata, text_field
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.style import counted
-from kyvsim.report.timeline_repeats import repeats
 from kyvsim.report.timeline_rows import cause_of, errors_of, event_title, shown_events, time_text
+
+# Rounds of a timeline that are alike: told once, the others folded.
+
+_LONGEST: Final = 8
+"""Events of the longest round that is looked for."""
+_FEWEST_ROUNDS: Final = 3
+"""Rounds from which on it is worth folding."""
+
+
+class Repeat(NamedTuple):
+    """Rounds that follow on one another."""
+
+    first: int
+    """The index of the first event of the first round."""
+    length: int
+    """How many events a round has."""
+    rounds: int
+
+    @property
+    def end(self) -> int:
+        """The index after the last event."""
+        return self.first + self.length * self.rounds
+
+
+def repeats(events: Sequence[TimelineEvent]) -> Iterator[Repeat]:
+    """Yield the rounds in which the same is done again to objects of the same kind.
+
+    Of several ways to see it the one that folds most counts, then the shortest round.
+    """
+    marks = [_mark(one) for one in events]
+    at = 0
+    while at < len(marks):
+        found = [_repeat(marks, at, length) for length in range(1, _LONGEST + 1)]
+        best = max(found, key=lambda one: (one.end, -one.length))
+        if best.rounds >= _FEWEST_ROUNDS:
+            yield best
+            at = best.end
+        else:
+            at += 1
+
+
+def _repeat(marks: Sequence[Hashable], first: int, length: int) -> Repeat:
+    """Return how often a round comes from an index on; a single one counts as an empty repeat."""
+    round_ = marks[first : first + length]
+    rounds, at = 1, first + length
+    while len(round_) == length and marks[at : at + length] == round_:
+        rounds, at = rounds + 1, at + length
+    return Repeat(first, length, rounds) if rounds >= _FEWEST_ROUNDS else Repeat(first, 0, 1)
+
+
+def _mark(event: TimelineEvent) -> Hashable:
+    """Return what events have in common that are alike; names of objects may differ."""
+    key = event.object
+    told = event.told.replace(key.name, "*") if key.name else event.told
+    same = (event.actor, event.action, event.outcome, event.policies, event.unevaluated)
+    return (*same, key.kind, key.namespace, told)
+
 
 # The axis of a timeline: milliseconds and hours on one line.
 #
@@ -312,3 +370,70 @@ def _weight(dot: Dot) -> int:
 def _together(one: Dot, other: Dot) -> Dot:
     heavier = _weight(other) > _weight(one)
     return one._replace(card=other.card if heavier else one.card, events=one.events + 1)
+
+
+# Two runs side by side: which events of one are which of the other, and how they differ.
+
+_NAMED_BY_CHANCE = frozenset({"UpdateRequest"})
+
+
+class PairDifference(StrEnum):
+    """How the events of a pair differ."""
+
+    ALIKE = "alike"
+    DIFFERS = "differs"
+    ONLY_FIRST = "only in A"
+    ONLY_SECOND = "only in B"
+
+
+class Pair(NamedTuple):
+    """An event of each run that are the same step, or one that only one of them has."""
+
+    first: TimelineEvent | None
+    second: TimelineEvent | None
+
+    @property
+    def difference(self) -> PairDifference:
+        """How they differ; times, and numbers of causes, are no difference."""
+        if self.second is None:
+            return PairDifference.ONLY_FIRST
+        if self.first is None:
+            return PairDifference.ONLY_SECOND
+        same = _outcome(self.first) == _outcome(self.second)
+        same = same and _change(self.first) == _change(self.second)
+        return PairDifference.ALIKE if same else PairDifference.DIFFERS
+
+
+def pairs_of(simulation: Simulation, other: Simulation, *, every: bool) -> Iterator[Pair]:
+    """Yield the events of two runs, in an order that is that of both."""
+    first = list(shown_events(simulation, every=every))
+    second = list(shown_events(other, every=every))
+    marks = [_step(one) for one in first], [_step(one) for one in second]
+    for tag, start, end, from_, to in SequenceMatcher(None, *marks, autojunk=False).get_opcodes():
+        if tag == "equal":
+            yield from map(Pair, first[start:end], second[from_:to])
+        else:
+            yield from (Pair(one, None) for one in first[start:end])
+            yield from (Pair(None, one) for one in second[from_:to])
+
+
+def _step(event: TimelineEvent) -> Hashable:
+    """Return what makes events of two runs the same step; names that chance gave are no part."""
+    key = event.object
+    given = _prefix(event.after) or _prefix(event.before)
+    name = "*" if key.kind in _NAMED_BY_CHANCE else f"{given}*" if given else key.name
+    return (event.actor, event.action, key.kind, key.namespace, name)
+
+
+def _prefix(obj: Json) -> str:
+    return text_field(metadata(obj), "generateName") if obj.__class__ is dict else ""
+
+
+def _outcome(event: TimelineEvent) -> Hashable:
+    return (event.outcome, event.told, event.policies, event.unevaluated)
+
+
+def _change(event: TimelineEvent) -> list[Marked]:
+    """Return what an event made otherwise in its object, which may have differed before."""
+    lasting_only = event._replace(before=lasting(event.before), after=lasting(event.after))
+    return [(mark, line) for mark, line in difference(lasting_only) if mark in "+-"]

@@ -1,29 +1,118 @@
-"""A simulation as one page for a browser: an axis of time, lanes, what goes wrong, versions."""
+"""A simulation as a page, alone or beside another run."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
-from kyvsim.kubernetes.objects import ObjectKey, object_key
-from kyvsim.model.simulation import Simulation, TimelineEvent
-from kyvsim.report.endings import differences, orders_text
-from kyvsim.report.explain_nodes import ExplainedRule, explained_rule
-from kyvsim.report.inquiry_text import (
-    ToldInquiry,
-    ending_word,
-    left_out,
-    told_inquiries,
-)
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.model.simulation import Hazard, HazardLevel, Simulation, TimelineEvent
+from kyvsim.report.explain_words import ExplainedRule, explained_rule
+from kyvsim.report.object_text import to_yaml
 from kyvsim.report.page import page
-from kyvsim.report.timeline_chart import chart_of, difference, lanes_of
-from kyvsim.report.timeline_comparison import comparison_page
+from kyvsim.report.timeline_chart import (
+    LANE,
+    Card,
+    Chart,
+    Lanes,
+    PairDifference,
+    chart_of,
+    difference,
+    lanes_of,
+    pairs_of,
+)
 from kyvsim.report.timeline_rows import (
     TimelineLook,
+    differences,
     event_title,
+    hazard_subject,
+    orders_text,
     shown_events,
     summary_parts,
+    time_text,
     title_of,
 )
-from kyvsim.report.timeline_texts import TEXTS, columns
+from kyvsim.report.timeline_text import ToldInquiry, ending_word, left_out, told_inquiries
+
+# What templates of pages of simulations ask for: words, colours, where lanes stand.
+
+
+class Texts(NamedTuple):
+    """The words, as functions."""
+
+    time: Callable[[float], str]
+    subject: Callable[[Hazard], list[str]]
+    yaml: Callable[[Json], str]
+    levels: Mapping[HazardLevel, str]
+    """How hazards look."""
+    lane_height: int
+
+
+TEXTS: Final = Texts(
+    time=time_text,
+    subject=hazard_subject,
+    yaml=to_yaml,
+    levels=MappingProxyType(
+        {HazardLevel.ERROR: "bad", HazardLevel.WARNING: "warn", HazardLevel.INFO: "info"}
+    ),
+    lane_height=LANE,
+)
+
+
+def columns(count: int) -> str:
+    """Return the style that says where so many lanes stand: a page may not say it at a card."""
+    lines = [f".lanes{{grid-template-columns:6.5rem repeat({max(1, count)},minmax(0,1fr))}}\n"]
+    lines += [f".l{lane}{{grid-column:{lane + 2}}}\n" for lane in range(count)]
+    return "@media screen and (min-width:861px){\n" + "".join(lines) + "}\n"
+
+
+# Two runs as one page for a browser: how they end, and step by step what only one of them does.
+
+
+class _Run(NamedTuple):
+    """One of the runs."""
+
+    letter: str
+    side: str
+    """What the names of its cards begin with, as targets of links."""
+    simulation: Simulation
+    summary: list[str]
+    lanes: Lanes
+    cards: Mapping[int, Card]
+    """By the numbers of their events."""
+    chart: Chart
+
+
+def comparison_page(simulation: Simulation, other: Simulation, *, every: bool) -> Iterator[str]:
+    """Yield the page in pieces; without `every` bookkeeping is left out."""
+    pairs = list(pairs_of(simulation, other, every=every))
+    counts = Counter(one.difference for one in pairs)
+    return page(
+        "comparison.html",
+        style=("timeline.css", columns(2)),
+        script=("timeline.js",),
+        runs=(_run("A", "e", simulation), _run("B", "f", other)),
+        differences=list(differences(simulation, other)),
+        pairs=pairs,
+        tally=[f"{counts[one]} {one.value}" for one in PairDifference],
+        texts=TEXTS,
+    )
+
+
+def _run(letter: str, side: str, simulation: Simulation) -> _Run:
+    lanes = lanes_of(simulation)
+    return _Run(
+        letter=letter,
+        side=side,
+        simulation=simulation,
+        summary=summary_parts(simulation),
+        lanes=lanes,
+        cards={one.event.number: one for one in lanes.cards},
+        chart=chart_of(lanes, simulation.seconds),
+    )
+
+
+# A simulation as one page for a browser: an axis of time, lanes, what goes wrong, versions.
 
 
 def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:

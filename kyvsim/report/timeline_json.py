@@ -12,12 +12,11 @@ from kyvsim.model.simulation import (
     TimelineEvent,
 )
 from kyvsim.model.source import Location
-from kyvsim.report.endings import differences
-from kyvsim.report.explain_json import rule_json
-from kyvsim.report.inquiry_text import ToldInquiry, ending_word, told_inquiries
+from kyvsim.report.explain import rule_json
 from kyvsim.report.object_text import to_json
-from kyvsim.report.timeline_pairs import pairs_of
-from kyvsim.report.timeline_rows import TimelineLook, summary_counts
+from kyvsim.report.timeline_chart import pairs_of
+from kyvsim.report.timeline_rows import TimelineLook, differences, summary_counts
+from kyvsim.report.timeline_text import ToldInquiry, ending_word, told_inquiries
 
 
 def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:

@@ -1,10 +1,14 @@
-"""What views of a simulation share: which events they show, and the words for them."""
+"""What all views of a simulation share: events, endings, and how two endings differ."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey
-from kyvsim.model.simulation import Hazard, HazardLevel, Simulation, TimelineEvent
+from kyvsim.kubernetes.objects import Json, ObjectKey, lasting, metadata, object_key, text_field
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, Simulation, TimelineEvent
+from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.style import counted
 
 # What of the background's work is worth telling: attempts that fail, or do nothing.
@@ -252,3 +256,180 @@ def _is_ready(obj: Json) -> bool | None:
     conditions = status.get("conditions") if status.__class__ is dict else None
     found = [one for one in conditions or () if one.get("type") == "Ready"]
     return found[0].get("status") == "True" if found else None
+
+
+# What one end of a scenario has otherwise than another.
+
+_MOST_FIELDS = 4
+_FOLLOWING = frozenset({"ClusterPolicyReport", "PolicyReport"})
+"""Kinds that only tell of others."""
+
+
+class Difference(NamedTuple):
+    """One thing that is otherwise, in a word and what it concerns."""
+
+    word: str
+    """`missing`, `further`, `differs`, `not met`, `met`, `hazard` or `no hazard`."""
+    text: str
+
+
+def differences(usual: Simulation, other: Simulation) -> Iterator[Difference]:
+    """Yield what is otherwise at the end of `other`: objects, expectations, hazards."""
+    yield from _of_objects(usual, other)
+    for expected, found in zip(usual.expectations, other.expectations, strict=False):
+        if expected.text == found.text and expected.met != found.met:
+            yield Difference("met" if found.met else "not met", found.text)
+    before = dict.fromkeys(one.code for one in usual.hazards)
+    after = dict.fromkeys(one.code for one in other.hazards)
+    for one in other.hazards:
+        if one.code not in before:
+            yield Difference("hazard", f"{one.code}: {one.message}")
+    for code in before:
+        if code not in after:
+            yield Difference("no hazard", code)
+
+
+def _of_objects(usual: Simulation, other: Simulation) -> Iterator[Difference]:
+    before, after = _by_key(usual), _by_key(other)
+    for key in before:
+        if key not in after:
+            yield Difference("missing", title_of(key))
+    for key in after:
+        if key not in before:
+            yield Difference("further", title_of(key))
+    for key, old in before.items():
+        fields = [*_fields(old, after[key], "")] if key in after else []
+        if fields:
+            more = f" and {len(fields) - _MOST_FIELDS} more" if len(fields) > _MOST_FIELDS else ""
+            yield Difference(
+                "differs", f"{title_of(key)}: {'; '.join(fields[:_MOST_FIELDS])}{more}"
+            )
+
+
+def _by_key(simulation: Simulation) -> dict[ObjectKey, Json]:
+    """Return the objects without what passes, by a key that leaves chance out of names."""
+    told = (one for one in simulation.objects if object_key(one).kind not in _FOLLOWING)
+    return {object_key(obj): lasting(obj) for obj in map(_without_chance, told)}
+
+
+def _without_chance(obj: Json) -> Json:
+    meta = metadata(obj)
+    base = text_field(meta, "generateName")
+    return {**obj, "metadata": {**meta, "name": f"{base}*"}} if base else obj
+
+
+def _fields(before: Json, after: Json, path: str) -> Iterator[str]:
+    """Yield what was and is at each place that differs."""
+    if before == after:
+        return
+    if before.__class__ is dict and after.__class__ is dict:
+        for name in dict.fromkeys((*before, *after)):
+            below = f"{path}.{name}" if path else name
+            yield from _fields(before.get(name), after.get(name), below)
+        return
+    if before.__class__ is list and after.__class__ is list and len(before) == len(after):
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _fields(old, new, f"{path}[{index}]")
+        return
+    yield f"{path} {_short(after)}, not {_short(before)}"
+
+
+def _short(value: Json) -> str:
+    if value is None:
+        return "absent"
+    if value.__class__ in {dict, list}:
+        return "1 entry" if len(value) == 1 else f"{len(value)} entries"
+    # As YAML writes it: `true`, and a text without quotes.
+    return f"`{value if isinstance(value, str) else json.dumps(value)}`"
+
+
+def orders_text(found: Interleavings) -> str:
+    """Return how many orders were tried, and in how many ways they end."""
+    extent = (
+        f"all with up to {found.most_changes} changes of order"
+        if found.complete
+        else "there are more"
+    )
+    ways = counted(len(found.endings), "ending")
+    return f"{counted(found.runs, 'order')} of steps tried ({extent}): {ways}"
+
+
+# How a simulation ended.
+
+NO_LEVEL = "none"
+"""The least level of a hazard that counts where none does."""
+_LEVELS = tuple(one.value for one in HazardLevel)
+
+
+class SimulationTerms(NamedTuple):
+    """What was read beside the scenario, and what counts as a failure."""
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    left_out: int = 0
+    least: str = HazardLevel.ERROR.value
+    """The least level of a hazard that fails the run, or `none`."""
+
+
+def simulation_ending(simulation: Simulation | None, terms: SimulationTerms) -> Ending:
+    """Return how it ended; None for a simulation that did not begin."""
+    facts = (
+        error_fact(terms.diagnostics),
+        *(_facts(simulation, terms.least) if simulation is not None else (_NOT_BEGUN,)),
+        left_out_fact(terms.left_out),
+        warning_fact(terms.diagnostics),
+    )
+    return Ending(facts)
+
+
+_NOT_BEGUN = Fact("notBegun", 1, "nothing was simulated", Verdict.INCOMPLETE)
+
+
+def runs_of(simulation: Simulation) -> list[Simulation]:
+    """Return the run, and those in other orders of steps that end otherwise."""
+    others = simulation.interleavings.endings[1:] if simulation.interleavings else ()
+    return [simulation, *(ending.simulation for ending in others)]
+
+
+def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
+    runs = runs_of(simulation)
+    cuts = [run.cut for run in runs if run.cut]
+    reached = f"stopped before its end, at {cuts[0].reason}" if cuts else ""
+    yield weighing("cut", len(cuts), reached, Verdict.INCOMPLETE)
+    yield from _expectations(runs)
+    counting = _LEVELS[: _LEVELS.index(least) + 1] if least != NO_LEVEL else ()
+    counts = sum(one.level in counting for one in simulation.hazards)
+    above = f"of level {least} or above" if least != _LEVELS[0] else f"of level {least}"
+    yield weighing("hazards", counts, f"{counted(counts, 'hazard')} {above}")
+    if not counts and not cuts and not any(run.is_checked for run in runs):
+        skipped = max(run.skipped for run in runs)
+        text = (
+            f"{skipped} of {counted(skipped, 'result')} skipped" if skipped else "no rule matched"
+        )
+        yield Fact("nothingChecked", 1, text, Verdict.NOTHING)
+    others = [one for one in simulation.hazards if one.level not in counting]
+    yield informing("otherHazards", len(others), _others_text(others, counts))
+    yield Fact("events", len(simulation.events), counted(len(simulation.events), "event"))
+
+
+def _others_text(others: Sequence[Hazard], counts: int) -> str:
+    """Return how many hazards do not count; where those of every level do not, of which level."""
+    if counts:
+        return counted(len(others), "further hazard")
+    levels = [(level, sum(one.level == level for one in others)) for level in _LEVELS]
+    if not any(number for level, number in levels if level == HazardLevel.ERROR.value):
+        return counted(len(others), "lesser hazard")
+    shown = ", ".join(f"{number} {level}" for level, number in levels if number)
+    return f"{counted(len(others), 'hazard')} not counted ({shown})"
+
+
+def _expectations(runs: list[Simulation]) -> Iterator[Fact]:
+    """Yield what came of expectations: in the usual order, or else in another one."""
+    usual = runs[0].expectations
+    unmet = sum(not one.met for one in usual)
+    expected = counted(len(usual), "expectation")
+    yield weighing("unmet", unmet, f"{unmet} of {expected} not met")
+    elsewhere = sum(any(not one.met for one in run.expectations) for run in runs[1:])
+    others = counted(elsewhere, "other order")
+    yield weighing("unmetElsewhere", elsewhere, f"expectations not met in {others} of steps")
+    if usual and not unmet:
+        yield Fact("met", len(usual), f"{expected} met")

@@ -1,32 +1,189 @@
-"""A simulation for people: who did what when, and why; then expectations and hazards."""
+"""A simulation as text and as a Mermaid diagram, and why policies acted on an object."""
 
+import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
+from kyvsim.kubernetes.objects import object_key
+from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, StepKind
+from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import (
     Expectation,
     Hazard,
     HazardLevel,
+    Inquiry,
     Interleavings,
     Simulation,
     TimelineEvent,
 )
-from kyvsim.report.endings import Difference, differences, orders_text
-from kyvsim.report.inquiry_text import inquiry_pieces
+from kyvsim.model.source import Location
+from kyvsim.report.explain import LOOKS, wrapped
+from kyvsim.report.explain_words import answer_word, decision, rule_name, verdict_word
 from kyvsim.report.object_text import yaml_lines
+from kyvsim.report.results import title
 from kyvsim.report.style import MARK_LOOKS, Paint, counted, painter, safe_line, safe_text
-from kyvsim.report.timeline_pairs import PairDifference, pairs_of
+from kyvsim.report.timeline_chart import PairDifference, pairs_of
 from kyvsim.report.timeline_rows import (
+    Difference,
     TimelineLook,
     cause_of,
+    differences,
     errors_of,
     event_title,
     hazard_subject,
+    orders_text,
     shown_events,
     summary_text,
     time_text,
+    title_of,
 )
+
+# When policies were asked about an object of a simulation, and why they did what: in words.
+
+
+MET = "met"
+"""A rule is for an object, and its controller takes up what it wants."""
+
+
+class ToldInquiry(NamedTuple):
+    """One time that policies were to be asked, as views tell it."""
+
+    inquiry: Inquiry
+    heading: str
+    applied: tuple[RuleExplanation, ...]
+    """Rules that are about the object, and those that a controller passed by."""
+    others: tuple[RuleExplanation, ...]
+    notes: tuple[str, ...]
+    """Why nobody was asked, or could act."""
+
+    @property
+    def found(self) -> ObjectExplanation:
+        """The object, and its state."""
+        return self.inquiry.explained
+
+
+def told_inquiries(simulation: Simulation, *, every: bool) -> Iterator[ToldInquiry]:
+    """Yield the inquiries that people want to see: creations, shown events, answers that are new.
+
+    A controller that asks of its own accord, such as a scan, mostly hears the same again.
+    """
+    shown = {one.number for one in shown_events(simulation, every=every)}
+    objects = {object_key(one.explained.response.trigger) for one in simulation.inquiries}
+    known: set[object] = set()
+    for one in simulation.inquiries:
+        told = _told(one, named=len(objects) > 1)
+        if one.occasion:
+            meant = one.event in shown or told.applied or one.occasion == "CREATE"
+        else:
+            answers = _answers(told)
+            meant = answers not in known
+            known.add(answers)
+        if every or meant:
+            yield told
+
+
+def left_out(simulation: Simulation, *, every: bool) -> int:
+    """Return how many inquiries `told_inquiries` leaves out."""
+    return len(simulation.inquiries) - sum(1 for _ in told_inquiries(simulation, every=every))
+
+
+def ending_word(rule: RuleExplanation) -> str:
+    """Return how a rule ended: by its results, or by what it asked where a controller has none."""
+    if _is_passed_by(rule):
+        return StepKind.UNASKED.value
+    if rule.results or not rule.applied:
+        return verdict_word(rule)
+    for step in reversed(rule.steps):
+        if step.kind is StepKind.BODY:
+            return answer_word(step.answer) or verdict_word(rule)
+        unmet = step.kind is StepKind.CONDITIONS and step.answer is False
+        if unmet or (step.kind is StepKind.EXCEPTION and step.answer is True):
+            return RuleStatus.SKIP.value
+        if RuleStatus.ERROR is step.answer:
+            return RuleStatus.ERROR.value
+    return MET
+
+
+def _is_passed_by(rule: RuleExplanation) -> bool:
+    return any(one.kind is StepKind.UNASKED for one in rule.steps)
+
+
+def _answers(told: ToldInquiry) -> object:
+    rules = (*told.applied, *told.others)
+    said = ((rule_name(one), ending_word(one), decision(one, told.found).text) for one in rules)
+    return told.inquiry.actor, object_key(told.found.response.trigger), tuple(said)
+
+
+def _told(one: Inquiry, *, named: bool) -> ToldInquiry:
+    rules = one.explained.rules
+    notes = [f"no policy was asked: {one.unheard}"] if one.unheard else []
+    if not rules and not one.unheard:
+        notes.append("no policy acted yet" if one.waiting else "there was no policy")
+    if one.waiting:
+        notes.append(f"there, and not acting yet: {', '.join(one.waiting)}")
+    return ToldInquiry(
+        one,
+        "  ".join(filter(None, (_heading(one), title(one.explained.response.trigger) * named))),
+        tuple(rule for rule in rules if rule.applied or _is_passed_by(rule)),
+        tuple(rule for rule in rules if not rule.applied and not _is_passed_by(rule)),
+        tuple(notes),
+    )
+
+
+def _heading(one: Inquiry) -> str:
+    asked = " ".join(filter(None, (one.actor, f"at {one.occasion}" if one.occasion else "")))
+    if one.event is None:
+        return f"{time_text(one.time)}  {asked}"
+    link = "event" if one.occasion else "because of"
+    return f"{time_text(one.time)}  {asked} ({link} {one.event})"
+
+
+# Why policies did what they did to an object of a simulation, for people.
+
+
+_WORD = 11
+
+
+def inquiry_pieces(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
+    """Yield each time that policies were to be asked about the object, with their answers."""
+    paint = painter(colours=look.colours)
+    yield f"\n{paint('title', f'why, of {safe_line(simulation.explained)}')}\n"
+    for told in told_inquiries(simulation, every=look.every):
+        yield f"\n  {safe_line(told.heading)}\n"
+        for note in told.notes:
+            yield from wrapped(note, " " * 4, look.width)
+        for rule in (*told.applied, *told.others):
+            yield from _rule(rule, told, paint, look.width)
+    hidden = left_out(simulation, every=look.every)
+    if hidden:
+        more = f"{counted(hidden, 'time')} more without an answer that is new (--all)"
+        yield f"\n  {paint('dim', more)}\n"
+    if not simulation.inquiries:
+        yield "  no policy was to be asked about it\n"
+
+
+def _rule(rule: RuleExplanation, told: ToldInquiry, paint: Paint, width: int) -> Iterator[str]:
+    word = ending_word(rule)
+    yield f"    {paint(LOOKS.get(word, word), f'{word:<{_WORD}}')}  {safe_line(rule_name(rule))}\n"
+    indent = " " * (4 + _WORD + 2)
+    for text in dict.fromkeys(filter(None, (one.message or one.own for one in rule.results))):
+        yield from wrapped(text, indent, width)
+    decided = decision(rule, told.found)
+    if word == MET:
+        decided = decided._replace(place=rule.place)
+    else:
+        yield from wrapped(decided.text, indent, width, "because ")
+    for place in filter(_is_known, (decided.place, decided.seen_at)):
+        yield f"{indent}{paint('place', safe_line(str(place)))}\n"
+
+
+def _is_known(place: Location | None) -> bool:
+    return place is not None and bool(place.file)
+
+
+# A simulation for people: who did what when, and why; then expectations and hazards.
 
 _OUTCOMES: Mapping[str, str] = MappingProxyType(
     {"denied": "fail", "failed": "fail", "waiting": "warn", "skipped": "skip"}
@@ -41,7 +198,7 @@ _UNDER = " " * 10
 _ERROR = "error  "
 
 
-def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
+def render_text(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     """Yield the view; the last line counts."""
     paint = painter(colours=look.colours)
     name = paint("title", safe_line(simulation.name))
@@ -202,3 +359,72 @@ def _wrapped(text: str, width: int) -> Iterator[str]:
                 break_long_words=False,
                 break_on_hyphens=False,
             )
+
+
+# A simulation as a Mermaid sequence diagram: actors, and the objects that they act on.
+
+_LONGEST_NOTE = 160
+_LINE = 48
+_END = re.compile(r"\bend\b", re.IGNORECASE)
+"""The word that closes a block in a diagram."""
+_BAD = frozenset({"denied", "failed"})
+
+
+def render_mermaid(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
+    """Yield the diagram; each actor is a participant, and so is each kind that is acted on."""
+    events = list(shown_events(simulation, every=look.every))
+    yield "sequenceDiagram\n"
+    yield f"  title {_escaped(simulation.name)} ({simulation.model})\n"
+    actors = dict.fromkeys(event.actor for event in events)
+    kinds = dict.fromkeys(event.object.kind for event in events)
+    for index, actor in enumerate(actors):
+        word = "actor" if actor == "user" else "participant"
+        yield f"  {word} a{index} as {_escaped(actor)}\n"
+    for index, kind in enumerate(kinds):
+        yield f"  participant k{index} as {_escaped(kind)}\n"
+    actor_ids = {actor: f"a{index}" for index, actor in enumerate(actors)}
+    kind_ids = {kind: f"k{index}" for index, kind in enumerate(kinds)}
+    for event in events:
+        yield from _message(event, actor_ids[event.actor], kind_ids[event.object.kind])
+    if simulation.hazards and events:
+        over = f"a0,{kind_ids[events[-1].object.kind]}"
+        told = (f"{one.code} {one.level}: {_shortened(one.message)}" for one in simulation.hazards)
+        yield from (f"  Note over {over}: {text}\n" for text in map(_broken, told))
+
+
+def _message(event: TimelineEvent, actor: str, kind: str) -> Iterator[str]:
+    arrow = "-x" if event.outcome in _BAD else "->>"
+    outcome = "" if event.outcome == "done" else f" ({event.outcome})"
+    name = title_of(event.object).partition(" ")[2]
+    text = f"{time_text(event.time)} {event.action} {name}{outcome}"
+    yield f"  {actor}{arrow}{kind}: {_escaped(text)}\n"
+    for text in filter(None, (event.told, *(f"error {one}" for one in errors_of(event)))):
+        yield f"  Note right of {kind}: {_broken(_shortened(text))}\n"
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_NOTE else f"{line[: _LONGEST_NOTE - 1]}…"
+
+
+def _broken(text: str) -> str:
+    """Return a text escaped, with line breaks between words."""
+    lines: list[str] = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + len(word) >= _LINE:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "<br/>".join(map(_escaped, lines))
+
+
+def _escaped(text: str) -> str:
+    """Return a text as it may stand in a diagram: entities for what has a meaning there."""
+    return _END.sub("#101;nd", "".join(_characters(" ".join(text.split()))))
+
+
+def _characters(text: Iterable[str]) -> Iterator[str]:
+    for char in text:
+        if char.isalnum() or char in " .,/-_()'=+*!?…":
+            yield char
+        elif char.isprintable():
+            yield f"#{ord(char)};"

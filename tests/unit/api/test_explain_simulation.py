@@ -7,7 +7,7 @@ import pytest
 from kyvsim.api.explain import NotFoundError
 from kyvsim.api.simulate import SimulateInputs, simulate
 from kyvsim.report.explain_words import decision
-from kyvsim.report.inquiry_text import ending_word, told_inquiries
+from kyvsim.report.timeline_text import ending_word, told_inquiries
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,13 @@ from kyvsim.model.simulation import (
     Simulation,
 )
 from kyvsim.report.ending import ending_line
-from kyvsim.report.endings import Difference, differences, orders_text
-from kyvsim.report.simulation_ending import SimulationTerms, simulation_ending
+from kyvsim.report.timeline_rows import (
+    Difference,
+    SimulationTerms,
+    differences,
+    orders_text,
+    simulation_ending,
+)
 
 UNCOUNTED = "3 hazards not counted (1 error, 1 warning, 1 info)"
 

@@ -17,7 +17,7 @@ from kyvsim.model.simulation import (
     Unevaluated,
 )
 from kyvsim.model.source import Location
-from kyvsim.report import timeline_html, timeline_json, timeline_mermaid, timeline_text
+from kyvsim.report import timeline_html, timeline_json, timeline_text
 from kyvsim.report.timeline_rows import TimelineLook, shown_events, time_text, title_of
 
 POD = ObjectKey("v1", "Pod", "shop", "web")
@@ -138,7 +138,7 @@ def test_causes_skip_what_is_hidden():
     work = {"object": WORK, "actor": "admission", "action": "update-request", "cause": 0}
     done = attempt(1, "done", "", cause=1)
     run = Simulation("s", told({}, work, done, {"actor": "background", "cause": 2}), ())
-    text = "".join(timeline_text.render(run, TimelineLook()))
+    text = "".join(timeline_text.render_text(run, TimelineLook()))
     assert "3  0.000s  background  create  Pod shop/web                    (because of 0)" in text
 
 
@@ -156,7 +156,7 @@ def test_objects_without_a_name_are_told_as_such():
 
 
 def test_text_tells_outcome_reason_hazards_and_expectations(simulation):
-    text = "".join(timeline_text.render(simulation, TimelineLook(width=80)))
+    text = "".join(timeline_text.render_text(simulation, TimelineLook(width=80)))
     assert (
         "1  1m01.500s  user        create  Pod shop/web                    denied  by p/r" in text
     )
@@ -192,7 +192,7 @@ def test_json_of_an_empty_run_is_sound():
 
 
 def test_mermaid_keeps_every_message_on_its_line(simulation):
-    lines = "".join(timeline_mermaid.render(simulation, TimelineLook())).splitlines()
+    lines = "".join(timeline_text.render_mermaid(simulation, TimelineLook())).splitlines()
     assert lines[0] == "sequenceDiagram"
     known = (
         r"  (title|actor|participant) .*",
@@ -236,7 +236,7 @@ def erring():
 
 
 def test_views_tell_errors_apart_from_failures(erring):
-    lines = "".join(timeline_text.render(erring, TimelineLook())).splitlines()
+    lines = "".join(timeline_text.render_text(erring, TimelineLook())).splitlines()
     errors = [line.split() for line in lines if line.strip().startswith("error  ")]
     assert [one[1] for one in errors] == ["p/audit:", "p/r", "p/audit:", "p/audit:"]
     assert sum(line.startswith("2") and "scan" in line for line in lines) == 1
@@ -247,5 +247,5 @@ def test_views_tell_errors_apart_from_failures(erring):
     page = "".join(timeline_html.render(erring, TimelineLook()))
     assert page.count('<span class="tag bad">error</span>') == 4
     assert page.count("<script>") == 1
-    diagram = "".join(timeline_mermaid.render(erring, TimelineLook()))
+    diagram = "".join(timeline_text.render_mermaid(erring, TimelineLook()))
     assert diagram.count("error p/audit") == 3

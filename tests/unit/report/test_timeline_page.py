@@ -6,8 +6,15 @@ import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Simulation, TimelineEvent
-from kyvsim.report.timeline_chart import chart_of, labels, lanes_of, places, wait_step
-from kyvsim.report.timeline_repeats import Repeat, repeats
+from kyvsim.report.timeline_chart import (
+    Repeat,
+    chart_of,
+    labels,
+    lanes_of,
+    places,
+    repeats,
+    wait_step,
+)
 
 HOUR = 3600.0
 

@@ -7,9 +7,8 @@ import pytest
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, Simulation, TimelineEvent
 from kyvsim.report import timeline_html, timeline_json, timeline_text
-from kyvsim.report.endings import differences
-from kyvsim.report.timeline_pairs import pairs_of
-from kyvsim.report.timeline_rows import TimelineLook
+from kyvsim.report.timeline_chart import pairs_of
+from kyvsim.report.timeline_rows import TimelineLook, differences
 
 NASTY = '<img src=x onerror="owned()">\x1b[31m\u202e'
 
@@ -88,7 +87,7 @@ def both():
 
 
 def test_all_views_tell_both(both):
-    text = "".join(timeline_text.render(both, TimelineLook()))
+    text = "".join(timeline_text.render_text(both, TimelineLook()))
     *_, gone, new, _, _ = text.splitlines()
     assert gone.startswith("  - 1  0.100s  user  create  Pod shop/gone")
     assert new.startswith("  + 1  0.100s  user  create  Pod shop/<img")
@@ -105,5 +104,5 @@ def test_all_views_tell_both(both):
 
 def test_runs_that_are_alike_are_said_to_be():
     same = run(event(0), compared=run(event(0)))
-    assert "both runs end alike" in "".join(timeline_text.render(same, TimelineLook()))
+    assert "both runs end alike" in "".join(timeline_text.render_text(same, TimelineLook()))
     assert "Both runs end alike" in "".join(timeline_html.render(same, TimelineLook()))

@@ -1,10 +1,10 @@
-"""What two sets of policies say otherwise, for people: by resource, then by rule."""
+"""Results of `diff` as text, JSON and Markdown."""
 
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 from typing import Final
 
-from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.diagnostic import Severity, listed
 from kyvsim.model.difference import (
     Author,
@@ -12,16 +12,29 @@ from kyvsim.model.difference import (
     Effect,
     Missing,
     ObjectDifference,
+    Outcome,
     ResourceDifference,
     Said,
     UncomparedRule,
     VerdictDifference,
 )
 from kyvsim.model.source import Location
-from kyvsim.report.comparison import Comparison, counts_line
-from kyvsim.report.object_text import Marked, hunks, marked_yaml, to_json, yaml_lines
-from kyvsim.report.results import key_title, title
-from kyvsim.report.style import Look, Paint, counted, indented, painter, safe_line
+from kyvsim.report.diagnostics import diagnostic_json
+from kyvsim.report.differences import Comparison, comparison_ending, counts_line, figures
+from kyvsim.report.ending import ending_json, ending_line
+from kyvsim.report.object_text import Marked, hunks, marked_yaml, to_json, without_comma, yaml_lines
+from kyvsim.report.results import identity, identity_of, key_title, title
+from kyvsim.report.style import (
+    Look,
+    Paint,
+    counted,
+    indented,
+    markdown_lines,
+    markdown_text,
+    painter,
+    safe_line,
+    table_line,
+)
 from kyvsim.report.text_blocks import guttered, resource_heading
 
 # Words for differences between sets of policies, the same in all views for people.
@@ -152,7 +165,7 @@ _LOOKS = MappingProxyType(
 _INDENT = " " * 9
 
 
-def render(one: Comparison, look: Look) -> Iterator[str]:
+def render_text(one: Comparison, look: Look) -> Iterator[str]:
     """Yield the view a resource at a time; the last line counts."""
     paint = painter(colours=look.colours)
     yield f"{paint('title', heading(one))}\n\n"
@@ -218,3 +231,154 @@ def _by_rule(one: Comparison, paint: Paint) -> Iterator[str]:
 def _list(head: str, items: Iterable[str], paint: Paint) -> Iterator[str]:
     lines = "".join(f"  {item}\n" for item in items)
     yield f"{paint('title', head)}\n{lines}\n" if lines else ""
+
+
+# What two sets of policies say otherwise, as one JSON document.
+#
+# `resources` has those with a difference. Sides are null where a set says or makes nothing. What
+# the
+# document holds, says docs/diff.schema.json.
+
+
+def render_json(one: Comparison, look: Look) -> Iterator[str]:
+    """Yield the document a resource at a time."""
+    del look  # a document for programs has one look
+    yield f'{{"old": {to_json(one.names[0])}, "new": {to_json(one.names[1])}, "resources": ['
+    differing = (found for found in one.resources if found.verdicts or found.objects)
+    yield from without_comma(f",\n  {to_json(_resource_json(found))}" for found in differing)
+    rules = one.uncompared() if one.applied else ()
+    rest = {
+        "exceptions": [
+            {
+                "exception": exception,
+                "changes": [
+                    {"old": old, "new": new, "count": number}
+                    for (old, new), number in changes.items()
+                ],
+            }
+            for exception, changes in (one.without() if one.applied else ())
+        ],
+        "notCompared": {
+            "rules": [_uncompared(rule) for rule in rules],
+            "resources": [identity_of(key) for key in one.seen.unmatched],
+        },
+        "diagnostics": [diagnostic_json(entry) for entry in (*one.remarks(), *one.last_remarks())],
+        "ending": ending_json(comparison_ending(one)),
+        "summary": figures(one),
+    }
+    yield "]"
+    yield from (f',\n"{name}": {to_json(value)}' for name, value in rest.items())
+    yield "}\n"
+
+
+def _resource_json(found: ResourceDifference) -> Json:
+    told: dict[str, Json] = {
+        "resource": identity(found.resource),
+        "location": _place(found.place),
+        "verdicts": [_verdict_json(one) for one in found.verdicts],
+    }
+    for effect in Effect:
+        some = [one for one in found.objects if one.effect is effect]
+        told[effect.value] = [_object_json(one) for one in some]
+    return told
+
+
+def _verdict_json(one: VerdictDifference) -> Json:
+    return {
+        "policy": one.policy,
+        "rule": one.rule,
+        "type": one.type,
+        "direction": one.direction.value,
+        "old": _said_json(one.old),
+        "new": _said_json(one.new),
+        "missing": one.missing.value if one.missing else None,
+    }
+
+
+def _said_json(side: Said | None) -> Json:
+    if side is None:
+        return None
+    return {
+        "result": side.result,
+        "message": side.message,
+        "note": side.note,
+        "path": side.path,
+        "ruleLocation": _place(side.rule_place),
+        "location": _place(side.failed_place),
+    }
+
+
+def _object_json(one: ObjectDifference) -> Json:
+    return {"resource": identity_of(one.key), "old": _outcome(one.old), "new": _outcome(one.new)}
+
+
+def _outcome(side: Outcome | None) -> Json:
+    if side is None:
+        return None
+    return {
+        "by": [
+            {"policy": one.policy, "rule": one.rule, "ruleLocation": _place(one.place)}
+            for one in side.authors
+        ],
+        **side.settings,
+        "object": side.object,
+    }
+
+
+def _uncompared(rule: UncomparedRule) -> Json:
+    return {
+        "policy": rule.policy,
+        "rule": rule.rule,
+        "old": _place(rule.old),
+        "new": _place(rule.new),
+    }
+
+
+def _place(place: Location | None) -> Json:
+    return place._asdict() if place else None
+
+
+# What two sets of policies say otherwise, in Markdown, for a comment on a change of policies.
+
+_COLUMNS = ("verdict", "object", "rule", "said")
+
+
+def render_markdown(one: Comparison, look: Look) -> Iterator[str]:
+    """Yield a table of what differs, then numbers by rule, and what was not compared."""
+    yield f"**{markdown_text(heading(one))}**\n\n"
+    is_begun = False
+    for resource in one.resources:
+        rows = "".join(_rows(resource, detailed=look.detailed))
+        if rows and not is_begun:
+            yield table_line(_COLUMNS) + table_line(("---",) * len(_COLUMNS))
+            is_begun = True
+        yield rows
+    yield "\n" if is_begun else ""
+    yield from _markdown_list("By rule", _markdown_by_rule(one))
+    yield from _markdown_list(WITHOUT, exception_lines(one))
+    yield from _markdown_list(NOT_COMPARED, uncompared_lines(one))
+    yield from _markdown_list("Input", map(str, (*one.remarks(), *one.last_remarks())))
+    yield f"{counts_line(one)}\n\n{markdown_text(ending_line(comparison_ending(one)))}\n"
+
+
+def _rows(found: ResourceDifference, *, detailed: bool) -> Iterator[str]:
+    place = markdown_text(str(found.place)) if found.place else ""
+    name = "<br>".join(filter(None, (markdown_text(title(found.resource)), place)))
+    for one in found.verdicts:
+        if is_told(one, detailed=detailed):
+            said = "<br>".join(map(markdown_lines, verdict_lines(one)))
+            rule = markdown_text(rule_name(one.policy, one.rule))
+            yield table_line((markdown_text(arrow(one.results)), name, rule, said))
+    for obj in found.objects:
+        authors = "<br>".join(map(markdown_text, author_lines(obj)))
+        yield table_line((markdown_text(object_title(obj)), name, "", authors))
+
+
+def _markdown_by_rule(one: Comparison) -> Iterator[str]:
+    for (policy, rule, old, new), number in one.seen.by_rule.items():
+        yield f"{number}: {arrow((old, new))} {rule_name(policy, rule)}"
+
+
+def _markdown_list(head: str, items: Iterable[str]) -> Iterator[str]:
+    lines = "".join(f"- {markdown_text(item)}\n" for item in items)
+    yield f"{head}:\n\n{lines}\n" if lines else ""

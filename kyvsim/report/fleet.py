@@ -1,20 +1,25 @@
-"""Results as rows that need no object any more, and what formats make of such rows.
-
-What formats say of rows they say in the words that they have for results: bytes are the same.
-"""
+"""Partial reports of fleet runs: counts, rows without their objects, and summaries."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.model.partial import ToldRow
-from kyvsim.model.result import EngineResponse
+from kyvsim.model.partial import Count, Head, ToldRow
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.result import (
+    EngineResponse,
+    PassingPolicies,
+    PolicyPasses,
+    PolicyResponse,
+    RuleStatus,
+)
 from kyvsim.model.source import Location
-from kyvsim.report.diagnostics import location_json, rule_place
-from kyvsim.report.failure_reasons import reason_lines
+from kyvsim.report.diagnostics import diagnostic_json, location_json, rule_place
+from kyvsim.report.ending import counts_line, ending_json, figures, run_ending
+from kyvsim.report.failure_reasons import Explain, reason_lines
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import to_json
 from kyvsim.report.result_groups import (
@@ -28,21 +33,91 @@ from kyvsim.report.result_groups import (
     to_line,
     with_message,
     word_of,
+    written_title,
 )
 from kyvsim.report.results import (
     NO_RESULT,
     QUIET,
     Row,
+    Summary,
     category_of,
     compile_rows,
     once_a_rule,
+    only_warns,
     severity_of,
     silent_rows,
     title,
 )
-from kyvsim.report.run import Explain
-from kyvsim.report.style import Look, Sheet, Show, painter, sheet_of
+from kyvsim.report.run import Run
+from kyvsim.report.style import Look, Paint, Sheet, Show, painter, safe_line, sheet_of
 from kyvsim.report.text_blocks import resource_heading, verdict_heading, verdict_lines
+
+# Results counted by the namespace of their objects, by policy, rule and status.
+
+
+class Tally:
+    """Counts of a part of a run, while its responses stream by."""
+
+    __slots__ = ("_audit_warn", "_numbers", "_passes", "_titles", "resources")
+
+    def __init__(self, *, audit_warn: bool) -> None:
+        self._audit_warn = audit_warn
+        self._numbers: dict[tuple[str, str, str, str, str], int] = {}
+        self._titles: dict[tuple[str, str], str] = {}
+        """What rules are called where policy and name do not say it."""
+        # Many objects share the passes of policies: they are counted together.
+        self._passes: dict[tuple[str, tuple[PolicyPasses, ...]], int] = {}
+        self.resources = 0
+
+    def watching(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
+        """Yield the responses, counting."""
+        for response in responses:
+            self.resources += 1
+            namespace = object_key(response.trigger).namespace
+            for answer in response.answers:
+                if isinstance(answer, PassingPolicies):
+                    key = namespace, answer.passes
+                    self._passes[key] = self._passes.get(key, 0) + 1
+                elif answer.results:
+                    self._count(namespace, answer, response)
+            yield response
+
+    def _count(self, namespace: str, answer: PolicyResponse, response: EngineResponse) -> None:
+        labels = response.namespace_labels or {}
+        for result in answer.results:
+            status = result.status
+            if status is RuleStatus.FAIL and only_warns(
+                answer, labels, audit_warn=self._audit_warn
+            ):
+                status = RuleStatus.WARN
+            self._add(namespace, (answer.policy, result.rule), status, 1)
+
+    def _add(
+        self, namespace: str, rule: tuple[Policy, Rule], status: RuleStatus, number: int
+    ) -> None:
+        name = rule[0].key, rule[1].name
+        if name not in self._titles:
+            title = written_title(*rule)
+            self._titles[name] = "" if title == behind(*name) else title
+        key = (namespace, *name, status.value, severity_of(rule[0]))
+        self._numbers[key] = self._numbers.get(key, 0) + number
+
+    def counts(self) -> tuple[Count, ...]:
+        """Return the counts so far, sorted."""
+        for (namespace, passes), number in self._passes.items():
+            for one in passes:
+                for result in one.results:
+                    self._add(namespace, (one.policy, result.rule), result.status, number)
+        self._passes.clear()
+        return tuple(
+            Count(*key[:4], number, self._titles[key[1:3]], key[4])
+            for key, number in sorted(self._numbers.items())
+        )
+
+
+# Results as rows that need no object any more, and what formats make of such rows.
+#
+# What formats say of rows they say in the words that they have for results: bytes are the same.
 
 
 def compile_told_rows(
@@ -237,3 +312,64 @@ def _unchecked(row: ToldRow, resource: Json) -> Json:
         "result": row.result,
         "reasons": list(row.unchecked),
     }
+
+
+# The counts of partial reports, by whatever of cluster, namespace, policy, rule they are asked
+# by.
+#
+# As a table for people, or as JSON.
+
+PARTS: Final = ("cluster", "namespace", "policy", "rule")
+"""What results can be counted by."""
+_STATUSES: Final = tuple(Summary().as_dict())
+
+
+class Group(NamedTuple):
+    """Results that have the same parts."""
+
+    parts: tuple[str, ...]
+    numbers: dict[str, int]
+    """How many have each status."""
+
+
+def grouped(heads: Iterable[Head], by: Sequence[str]) -> list[Group]:
+    """Return the counts of pieces by some of `PARTS`, sorted by those."""
+    found: dict[tuple[str, ...], dict[str, int]] = {}
+    for head in heads:
+        for one in head.counts:
+            told = {"cluster": head.cluster, **one._asdict()}
+            parts = tuple(told[name] for name in by)
+            numbers = found.setdefault(parts, dict.fromkeys(_STATUSES, 0))
+            numbers[one.result] += one.number
+    return [Group(parts, numbers) for parts, numbers in sorted(found.items())]
+
+
+def table(run: Run, groups: Sequence[Group], by: Sequence[str], paint: Paint) -> Iterator[str]:
+    """Yield the counts as a table a line at a time, then those of all together."""
+    rows = [tuple(map(safe_line, one.parts)) for one in groups]
+    names = [one.upper() for one in by]
+    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    figure = max((len(str(n)) for one in groups for n in one.numbers.values()), default=0)
+    figure = max(figure, *map(len, _STATUSES))
+    yield paint("title", _line(names, widths, [one.upper() for one in _STATUSES], figure))
+    for row, one in zip(rows, groups, strict=True):
+        yield _line(row, widths, [str(number) for number in one.numbers.values()], figure)
+    yield f"\n{counts_line(run)}\n"
+
+
+def _line(parts: Iterable[str], widths: list[int], figures: Iterable[str], width: int) -> str:
+    told = [f"{part:<{size}}" for part, size in zip(parts, widths, strict=True)]
+    told += [f"{one:>{width}}" for one in figures]
+    return "  ".join(told).rstrip() + "\n"
+
+
+def document(run: Run, groups: Iterable[Group], by: Sequence[str]) -> Iterator[str]:
+    """Yield the same as a JSON document."""
+    counts = [{**dict(zip(by, one.parts, strict=True)), **one.numbers} for one in groups]
+    yield '{"counts": ['
+    yield ",".join(f"\n  {json.dumps(one)}" for one in counts)
+    yield "],\n"
+    remarks = [json.dumps(diagnostic_json(one)) for one in run.remarks()]
+    yield '"diagnostics": [' + ",".join(f"\n  {one}" for one in remarks) + "],\n"
+    yield f'"ending": {json.dumps(ending_json(run_ending(run)))},\n'
+    yield f'"summary": {json.dumps(figures(run))}}}\n'

@@ -1,23 +1,31 @@
-"""`explain` for people: each rule with what decided, and the tree of what was asked."""
+"""Results of `explain` as text, JSON and HTML."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from textwrap import wrap
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, StepKind, Value
 from kyvsim.model.source import Location
-from kyvsim.report.explain_nodes import effect_lines
 from kyvsim.report.explain_words import (
+    ExplainedRule,
     Page,
     answer_word,
     decision,
+    effect_lines,
+    explained_rule,
     rule_name,
     sentence,
     verdict_word,
 )
-from kyvsim.report.results import title
+from kyvsim.report.object_text import whole_numbers
+from kyvsim.report.page import page
+from kyvsim.report.results import identity, title
 from kyvsim.report.style import MARK_LOOKS, Paint, painter, safe_line
+
+# `explain` for people: each rule with what decided, and the tree of what was asked.
 
 _LEAST = 50
 _PLACE = 8
@@ -46,7 +54,7 @@ class _Look(NamedTuple):
     manifest: str
 
 
-def render(objects: Iterable[ObjectExplanation], page: Page) -> Iterator[str]:
+def render_text(objects: Iterable[ObjectExplanation], page: Page) -> Iterator[str]:
     """Yield the explanations of objects a piece at a time."""
     paint = painter(colours=page.colours)
     width = max(page.width, _LEAST)
@@ -170,3 +178,117 @@ def _lines(text: str, width: int, rest: str = "") -> list[str]:
             break_on_hyphens=False,
         )
     ]
+
+
+# Explanations as one JSON document, for programs.
+#
+# `objects` has for each object its `rules`; each rule its `verdict`, its `results`, what
+# `decided`
+# it, and the tree of its `steps`. Values that are found or wanted are there whole.
+
+
+def render_json(objects: Iterable[ObjectExplanation], _: Page) -> Iterator[str]:
+    """Yield the document an object at a time."""
+    yield '{"objects": ['
+    between = "\n  "
+    for found in objects:
+        document = found.response.document
+        told = {
+            **identity(found.response.trigger),
+            "place": _place(document.locate(()) if document else None),
+            "rules": [rule_json(one, found) for one in found.rules],
+        }
+        yield f"{between}{json.dumps(told, default=str)}"
+        between = ",\n  "
+    yield "]}\n"
+
+
+def rule_json(rule: RuleExplanation, found: ObjectExplanation) -> Json:
+    """Return how a rule came to its verdict: its results, what decided, and the tree of steps."""
+    decided = decision(rule, found)
+    return {
+        "policy": rule.policy.key,
+        "policyKind": rule.policy.kind,
+        "rule": rule.rule.name,
+        "variant": rule.rule.variant,
+        "phase": rule.stage.phase.value,
+        "verdict": verdict_word(rule),
+        "place": _place(rule.place),
+        "results": [
+            {
+                "rule": one.rule.name,
+                "status": one.status.value,
+                "message": one.message,
+                "note": one.note,
+            }
+            for one in rule.results
+        ],
+        "decided": {
+            "text": decided.text,
+            "policy": _place(decided.place),
+            "manifest": _place(decided.seen_at),
+        },
+        "steps": [_step_json(one) for one in rule.steps],
+        "before": [_step_json(one) for one in rule.before],
+    }
+
+
+def _step_json(step: Step) -> Json:
+    """Return a step; what it does not have is left out."""
+    told = {
+        "kind": step.kind.value,
+        "name": step.name,
+        "text": step.text,
+        "answer": answer_word(step.answer),
+        "note": step.note,
+        "path": None if step.path is None else list(step.path),
+        "policy": _place(step.place),
+        "manifest": _place(step.seen_at),
+        "steps": [_step_json(one) for one in step.steps],
+    }
+    names = ("after", "before") if step.kind is StepKind.CHANGE else ("wanted", "found")
+    values = dict(zip(names, (step.wanted, step.found), strict=True))
+    return {
+        **{name: value for name, value in told.items() if value not in ("", None, [])},
+        **{name: _value(one) for name, one in values.items() if one is not None},
+    }
+
+
+def _value(value: Value) -> Json:
+    return whole_numbers(value.data)
+
+
+def _place(place: Location | None) -> Json:
+    if place is None:
+        return None
+    return {"file": place.file, "line": place.line, "column": place.column}
+
+
+# Explanations as one page for a browser; the steps on the way to what decided are open.
+
+
+class ObjectPart(NamedTuple):
+    """An object, as a page tells of it."""
+
+    title: str
+    place: Location | None
+    applied: tuple[ExplainedRule, ...]
+    others: tuple[ExplainedRule, ...]
+    """Rules that are not about it."""
+
+
+def render_html(objects: Iterable[ObjectExplanation], _: Page) -> Iterator[str]:
+    """Yield the page in pieces."""
+    return page("explain.html", objects=map(object_part, objects))
+
+
+def object_part(found: ObjectExplanation) -> ObjectPart:
+    """Return what a page tells of an object."""
+    document = found.response.document
+    rules = [explained_rule(one, found) for one in found.rules]
+    return ObjectPart(
+        title=title(found.response.trigger),
+        place=document.locate(()) if document else None,
+        applied=tuple(one for one in rules if one.rule.applied),
+        others=tuple(one for one in rules if not one.rule.applied),
+    )
