@@ -43,8 +43,8 @@ from kyvsim.model.result import (
 )
 from kyvsim.model.source import Document, Path
 from kyvsim.model.tracing import Tracer
+from kyvsim.report.baseline import Met, stale_remarks, telling_apart
 from kyvsim.report.failure_reasons import Explain, Reason
-from kyvsim.report.known_failures import Met, stale_remarks, telling_apart
 from kyvsim.report.results import Row
 from kyvsim.report.run import Course, Run
 

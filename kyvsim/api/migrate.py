@@ -21,7 +21,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.migration import Conversion, Made, Migration, Outcome
 from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.source import Document
-from kyvsim.report.policy_yaml import document_yaml, policy_yaml
+from kyvsim.report.migrate import document_yaml, policy_yaml
 
 
 def migrate(

@@ -21,10 +21,10 @@ from kyvsim.model.source import Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.model.tracing import Coverage
 from kyvsim.suite.check import check_rows
+from kyvsim.suite.compare import Bench
 from kyvsim.suite.coverage import Recorder, together
+from kyvsim.suite.row_targets import Selector
 from kyvsim.suite.run import Begin, observe
-from kyvsim.suite.select import Bench
-from kyvsim.suite.selector import Selector
 
 _FEW = 50
 """So many manifests run in one process faster than several processes start."""

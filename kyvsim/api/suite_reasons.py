@@ -17,8 +17,8 @@ from kyvsim.model.result import (
 from kyvsim.report.diagnostics import rule_place
 from kyvsim.report.failure_reasons import told_reasons
 from kyvsim.report.results import Row
+from kyvsim.suite.compare import TellReasons
 from kyvsim.suite.run import Answers
-from kyvsim.suite.select import TellReasons
 
 
 def telling(inputs: ManifestInputs) -> TellReasons:

@@ -10,7 +10,7 @@ from kyvsim.load.resources import load_resources
 from kyvsim.model.suite import Golden, ManifestOutcome, SuiteOutcome
 from kyvsim.report.object_text import to_yaml
 from kyvsim.report.results import title
-from kyvsim.suite.golden import Wanted, same, wanted_by_file
+from kyvsim.suite.compare import Wanted, same, wanted_by_file
 from kyvsim.yaml.text import Chunk, load_first, split_chunks
 
 _GLOB = frozenset("*?[{")

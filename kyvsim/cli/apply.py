@@ -57,9 +57,9 @@ from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
 from kyvsim.kubernetes.quantities import format_duration, parse_duration
 from kyvsim.model.result import EngineResponse, Verdict
+from kyvsim.report.baseline import baseline_text
 from kyvsim.report.ending import run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.known_failures import baseline_text
 from kyvsim.report.log_commands import YAML
 from kyvsim.report.progress import waiting, with_progress
 from kyvsim.report.run import Run

@@ -12,7 +12,7 @@ from kyvsim.cli.exit_status import OK
 from kyvsim.cli.parameters import OUTPUT, argument, offering, safe_option
 from kyvsim.cli.streams import shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import likely
-from kyvsim.report.code_text import Code, code_lines, codes_by_name, files_of, list_lines
+from kyvsim.report.diagnostic_codes import Code, code_lines, codes_by_name, files_of, list_lines
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.style import Look, counted, sheet_of
 

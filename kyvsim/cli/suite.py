@@ -69,7 +69,7 @@ from kyvsim.report.suite_text import (
     everything_left_out,
     suite_ending,
 )
-from kyvsim.suite.selector import Selector, SelectorError, parse_selector
+from kyvsim.suite.row_targets import Selector, SelectorError, parse_selector
 
 
 class Outputs(NamedTuple):

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from lsprotocol import types as lsp
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.report.code_text import code_markdown, codes_by_name
+from kyvsim.report.diagnostic_codes import code_markdown, codes_by_name
 
 SOURCE = "kyvsim"
 _SEVERITIES = MappingProxyType(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kyvsim.api.explain import explained_run
 from kyvsim.api.typed import Typed, explain_typed, simulate_typed
-from kyvsim.report.playground_html import Shown, reasons, timeline, verdicts
+from kyvsim.playground.pages import Shown, reasons, timeline, verdicts
 
 
 class Asked(NamedTuple):

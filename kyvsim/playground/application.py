@@ -20,7 +20,7 @@ from kyvsim.api.typed import Typed
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.playground.answers import VIEWS, Asked
 from kyvsim.playground.evaluator import Evaluator, NoAnswerError
-from kyvsim.report.playground_html import Example, playground
+from kyvsim.playground.pages import Example, playground
 
 MOST: Final = 1 << 20
 """How many bytes a question may have."""

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from kyvsim.model.ports import fault_text
 from kyvsim.playground.answers import Asked, answer
 from kyvsim.playground.confined import confine
-from kyvsim.report.playground_html import Shown
+from kyvsim.playground.pages import Shown
 
 try:
     import resource

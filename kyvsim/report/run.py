@@ -19,8 +19,8 @@ from kyvsim.model.result import (
     RuleStatus,
 )
 from kyvsim.model.source import Path
+from kyvsim.report.baseline import rest_of
 from kyvsim.report.failure_reasons import Explain, Reason
-from kyvsim.report.known_failures import rest_of
 from kyvsim.report.results import Row, Summary, only_warns
 from kyvsim.report.style import Look
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kyvsim.model.explanation import ObjectExplanation
-    from kyvsim.report.known_failures import Met, Rest
+    from kyvsim.report.baseline import Met, Rest
 
 # What a run tells as a whole: counted while its responses stream by, whatever shows them.
 

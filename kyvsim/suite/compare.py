@@ -1,14 +1,18 @@
-"""Objects beside the files that say how they should be.
+"""Results and objects beside what a row expects, and what files of expected objects should hold."""
 
-upstream: cmd/cli/kubectl-kyverno/resource (labels.go, tidy.go, compare.go)
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.numbers import deep_equal, with_floats
-from kyvsim.kubernetes.objects import Json, labels, metadata, object_key
-from kyvsim.model.suite import Difference
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus, ToldReason
+from kyvsim.model.suite import Difference, ExpectedRow, Golden, RowOutcome
+from kyvsim.suite.run import Answers, Observed
+
+# Objects beside the files that say how they should be.
+#
+# Source of the rules: upstream cmd/cli/kubectl-kyverno/resource (labels.go, tidy.go, compare.go)
 
 _GENERATE_LABEL = "generate.kyverno.io/"
 
@@ -78,3 +82,191 @@ def _tidy(value: Json) -> Json:
     if value.__class__ is list:
         return [tidy for member in value if (tidy := _tidy(member)) is not None] or None
     return value
+
+
+# One rule's result beside what a row expects of it.
+#
+# Source of the rules: upstream cmd/cli/kubectl-kyverno/commands/test/command.go
+
+_PATCHED = "Patched resource didn't match the patched resource in the test"
+_GENERATED = "Generated resource didn't match the expected resource"
+_AUTOGEN = "autogen-"
+_PREFIXES = (_AUTOGEN, "autogen-cronjob-")
+
+
+class Left(NamedTuple):
+    """What one result of a rule left behind."""
+
+    policy: Policy
+    result: RuleResult
+    object: Json
+
+
+class Verdict(NamedTuple):
+    """Whether a result is as expected, and what to say of it."""
+
+    passed: bool
+    reason: str
+    message: str = ""
+    difference: Difference | None = None
+    missing: bool = False
+    """Whether the object was not among those of the row's file."""
+    goldens: tuple[Golden, ...] = ()
+    """What the files should hold, where the status is as expected."""
+
+
+def means_rule(row: ExpectedRow, policy: Policy, name: str) -> bool:
+    """Return whether a row means a policy's rule of this name."""
+    return not policy.facts.has_rules or names_rule(row, name)
+
+
+def names_rule(row: ExpectedRow, name: str) -> bool:
+    """Return whether a row names the rule of this name: its own, or one derived from it."""
+    own = row.rule
+    if not own or name == own:
+        return True
+    return is_derived(name) and name in [prefix + own for prefix in _PREFIXES]
+
+
+def is_derived(name: str) -> bool:
+    """Return whether a rule may be derived, by its name."""
+    return name.startswith(_AUTOGEN)
+
+
+def weigh(row: ExpectedRow, left: Left, files: Files) -> Verdict:
+    """Return how a result, and the object it left, stand to what the row expects."""
+    status = weigh_status(row, left.policy, left.result)
+    compared = [
+        (compare_any(left.object, names, files), text)
+        for names, text in (((row.patched,), _PATCHED), (row.generated, _GENERATED))
+        if any(names)
+    ]
+    files_found = (found.file for found, _ in compared if found.file and status.passed)
+    goldens = tuple(Golden(file, left.object) for file in files_found)
+    unequal = next((_unequal(*one) for one in compared if not one[0].equal), status)
+    return unequal._replace(goldens=goldens)
+
+
+def weigh_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> Verdict:
+    """Return how a result's status stands to the one that the row expects."""
+    status = status_of(policy, result)
+    if status != row.result:
+        told = "\n".join(filter(None, (result.message, result.note)))
+        return Verdict(False, f"Want {row.result}, got {status}", told)
+    return Verdict(True, "Ok", result.message)
+
+
+def status_of(policy: Policy, result: RuleResult) -> str:
+    """Return the status as reports show it: failures of an unscored policy are warnings."""
+    if result.status is RuleStatus.FAIL and not policy.scored:
+        return RuleStatus.WARN.value
+    return result.status.value
+
+
+def _unequal(found: Comparison, message: str) -> Verdict:
+    if found.problem:
+        return Verdict(False, "Resource error", found.problem, missing=found.missing)
+    return Verdict(False, "Resource diff", message, found.difference)
+
+
+# What files of expected objects should hold: each object once, and no two opinions of it.
+
+_MANAGED_BY = ("app.kubernetes.io/managed-by", "kyverno")
+
+
+class Wanted(NamedTuple):
+    """What one file should hold."""
+
+    objects: Mapping[ObjectKey, Json]
+    """As a policy left them, without the labels that mark generated objects."""
+    disputed: tuple[ObjectKey, ...]
+    """Objects that rows would have in different states; they are not among the others."""
+
+
+def wanted_by_file(goldens: Iterable[Golden]) -> dict[str, Wanted]:
+    """Return what each file should hold, in the order in which rows name the files."""
+    objects: dict[str, dict[ObjectKey, Json]] = {}
+    disputed: dict[str, list[ObjectKey]] = {}
+    for file, obj in goldens:
+        known = objects.setdefault(file, {})
+        key = object_key(obj)
+        if not key.name:
+            continue
+        if not same(known.setdefault(key, obj), obj):
+            disputed.setdefault(file, []).append(key)
+    return {
+        file: _wanted(known, tuple(dict.fromkeys(disputed.get(file, ()))))
+        for file, known in objects.items()
+    }
+
+
+def _wanted(known: Mapping[ObjectKey, Json], disputed: tuple[ObjectKey, ...]) -> Wanted:
+    kept = {key: unmarked(obj) for key, obj in known.items() if key not in disputed}
+    return Wanted(kept, disputed)
+
+
+def same(left: Json, right: Json) -> bool:
+    """Return whether two objects make no difference to a row."""
+    return deep_equal(with_floats(comparable(left)), with_floats(comparable(right)))
+
+
+def unmarked(obj: Json) -> Json:
+    """Return an object without the labels that say who generated it, if it has them."""
+    own = labels(obj)
+    if not any(name.startswith(_GENERATE_LABEL) for name in own):
+        return obj
+    kept = {
+        name: value
+        for name, value in own.items()
+        if not name.startswith(_GENERATE_LABEL) and (name, value) != _MANAGED_BY
+    }
+    rest = {name: value for name, value in metadata(obj).items() if name != "labels"}
+    return {**obj, "metadata": {**rest, "labels": kept} if kept else rest}
+
+
+# What both readings of rows share.
+
+TellReasons: TypeAlias = Callable[[Answers, PolicyResponse, RuleResult], tuple[ToldReason, ...]]
+
+
+def _untold(_answers: Answers, _response: PolicyResponse, _result: RuleResult) -> tuple[()]:
+    return ()
+
+
+class Bench(NamedTuple):
+    """What rows are checked against."""
+
+    observed: Observed
+    files: Files
+    refused: Mapping[str, str]
+    """Names of invalid policies, and what is wrong with each."""
+    unread: Mapping[str, str]
+    """Names of policies that could not be read, and why; only the strict reading tells of them."""
+    reasons: TellReasons = _untold
+    """Tells how a rule came to a result; only the strict reading asks."""
+
+
+def shown_key(key: ObjectKey) -> str:
+    """Return what stands for a resource, or a payload, in the column of resources."""
+    if key.api_version or key.kind:
+        return "/".join(key)
+    return key.name if "/" in key.name and not key.namespace else f"{key.namespace}/{key.name}"
+
+
+def generated_name(obj: Json) -> str:
+    """Return what stands for a generated object in the column of resources."""
+    return f"/{text_field(metadata(obj), 'name')}"
+
+
+def outcome(row: ExpectedRow, rule: str, resource: str, verdict: Verdict) -> RowOutcome:
+    """Return the outcome that a verdict makes of a row."""
+    return RowOutcome(
+        policy=row.policy,
+        rule=rule,
+        resource=resource,
+        result="Pass" if verdict.passed else "Fail",
+        reason=verdict.reason,
+        message=verdict.message,
+        difference=verdict.difference,
+        goldens=verdict.goldens,
+    )

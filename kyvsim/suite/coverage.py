@@ -16,10 +16,10 @@ from kyvsim.model.tracing import (
     PolicyPlace,
     Seen,
 )
-from kyvsim.suite.meaning import Known, known_of, resources_meant
+from kyvsim.suite.compare import names_rule
+from kyvsim.suite.lenient import candidates
+from kyvsim.suite.row_targets import Known, known_of, resources_meant
 from kyvsim.suite.run import Begin, SuiteInputs
-from kyvsim.suite.select import candidates
-from kyvsim.suite.verdict import names_rule
 
 _Key: TypeAlias = tuple[str, int, Path, PointKind]
 _RuleName: TypeAlias = tuple[str, str]

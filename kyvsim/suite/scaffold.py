@@ -10,13 +10,10 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow
-from kyvsim.suite.compare import Files
-from kyvsim.suite.golden import unmarked
-from kyvsim.suite.judge import judge_row
-from kyvsim.suite.meaning import Known, known_of
+from kyvsim.suite.check import judge_row
+from kyvsim.suite.compare import Bench, Files, status_of, unmarked
+from kyvsim.suite.row_targets import Known, known_of
 from kyvsim.suite.run import Observed, SuiteInputs
-from kyvsim.suite.select import Bench
-from kyvsim.suite.verdict import status_of
 
 _AUTOGEN = ("autogen-cronjob-", "autogen-")
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kyvsim.testing.effects import Effect, UnusableInputError, Verdict, apply_policies, verdicts
-    from kyvsim.testing.golden import golden_difference, write_golden
-    from kyvsim.testing.text import golden_text
+    from kyvsim.testing.golden import golden_difference, golden_text, write_golden
 
 __all__ = [
     "Effect",
@@ -30,7 +29,7 @@ _HOMES = MappingProxyType(
         "Verdict": "effects",
         "apply_policies": "effects",
         "golden_difference": "golden",
-        "golden_text": "text",
+        "golden_text": "golden",
         "verdicts": "effects",
         "write_golden": "golden",
     }

@@ -1,17 +1,49 @@
-"""What policies do to manifests, as plain values."""
+"""What policies do to manifests, for tests: inputs of any form, effects and verdicts."""
 
+import json
 import os
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
-from kyvsim.api import ApplyInputs, open_application
+from kyvsim.api import ApplyInputs, Source, open_application
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.log_commands import log_safe
 from kyvsim.report.results import Row, compile_rows, generated, mutations, patched_targets, title
 from kyvsim.report.run import Run
-from kyvsim.testing.given import Given, sources
+
+# What a test hands over as policies or manifests: paths, texts, objects, or several of them.
+
+Given: TypeAlias = str | os.PathLike[str] | Mapping[str, Json] | Iterable["Given"]
+"""A path, a text of several lines (YAML), an object, or any number of these."""
+
+
+def sources(given: Given, noun: str) -> tuple[str | Source, ...]:
+    """Return what the loader takes for `given`; texts and objects are called `<NOUN 1>` and so on.
+
+    Raises TypeError for a value that is none of these.
+    """
+    return tuple(
+        one if isinstance(one, str) else Source(f"<{noun} {number}>", one.text)
+        for number, one in enumerate(_flat(given), 1)
+    )
+
+
+def _flat(given: Given) -> Iterator[str | Source]:
+    if isinstance(given, str):
+        yield Source("", given) if "\n" in given else given
+    elif isinstance(given, os.PathLike):
+        yield os.fspath(given)
+    elif isinstance(given, Mapping):
+        # JSON is YAML; this way numbers and texts are read as they would be from a file.
+        yield Source("", json.dumps(given, ensure_ascii=False))
+    else:
+        for one in given:
+            yield from _flat(one)
+
+
+# What policies do to manifests, as plain values.
 
 
 class Verdict(NamedTuple):

@@ -10,7 +10,7 @@ from collections import defaultdict
 from itertools import groupby
 from pathlib import Path
 
-from kyvsim.report.code_text import every_code, example_blocks, why_lines
+from kyvsim.report.diagnostic_codes import every_code, example_blocks, why_lines
 
 PACKAGE = Path(__file__).parents[2] / "kyvsim"
 CODE = re.compile(r"KV\d{3}")

@@ -9,7 +9,7 @@ from kyvsim.model.result import ToldReason
 from kyvsim.model.source import Location
 from kyvsim.report import suite_formats
 from kyvsim.report.suite_text import Sight
-from kyvsim.suite.selector import parse_selector
+from kyvsim.suite.row_targets import parse_selector
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
 GOOD = ("answers", "cluster", "existing", "generate", "mutate", "operations", "team")

@@ -7,7 +7,7 @@ import pytest
 from kyvsim.api.suite import Reading, SuiteRun
 from kyvsim.api.suite_mutants import try_mutants
 from kyvsim.model.evidence import Difference
-from kyvsim.suite.selector import Selector
+from kyvsim.suite.row_targets import Selector
 
 MATCH = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 BARE = {"pod-policies.kyverno.io/autogen-controllers": "none"}

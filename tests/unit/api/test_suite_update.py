@@ -3,7 +3,7 @@ import pytest
 from kyvsim.api import suite as api
 from kyvsim.api.suite_update import UpdateError, plan_updates, updated
 from kyvsim.kubernetes.objects import object_key
-from kyvsim.suite.golden import Wanted
+from kyvsim.suite.compare import Wanted
 
 MANIFEST = """
 apiVersion: cli.kyverno.io/v1alpha1

@@ -8,7 +8,7 @@ import yaml
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.suite import Reading, SuiteRun, run_tests
 from kyvsim.load.files import Source
-from kyvsim.suite.selector import parse_selector
+from kyvsim.suite.row_targets import parse_selector
 
 POLICY = """\
 apiVersion: kyverno.io/v1

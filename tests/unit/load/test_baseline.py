@@ -6,7 +6,7 @@ from kyvsim.api.inputs import read_one
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.load.baseline import load_baseline
 from kyvsim.model.result import Failure
-from kyvsim.report.known_failures import baseline_text
+from kyvsim.report.baseline import baseline_text
 
 HEAD = "apiVersion: kyvsim/v1\nkind: Baseline\n"
 ENTRY = """\

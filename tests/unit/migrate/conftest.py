@@ -10,7 +10,7 @@ from kyvsim.load.policy import load_policies
 from kyvsim.migrate import convert
 from kyvsim.model.migration import Outcome
 from kyvsim.model.source import Document, Location
-from kyvsim.report.policy_yaml import document_yaml
+from kyvsim.report.migrate import document_yaml
 
 DENIALS = {"fail", "error"}
 

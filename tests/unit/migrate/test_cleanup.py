@@ -5,7 +5,7 @@ import pytest
 from kyvsim.equivalence.side import effect_of
 from kyvsim.migrate import convert
 from kyvsim.model.migration import Outcome
-from kyvsim.report.policy_yaml import document_yaml
+from kyvsim.report.migrate import document_yaml
 
 PODS = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 

@@ -18,7 +18,7 @@ pytest.importorskip("uvicorn", reason="the extra `playground` is not installed")
 
 from kyvsim.playground import serving
 from kyvsim.playground.application import Limits
-from kyvsim.report.playground_html import Shown
+from kyvsim.playground.pages import Shown
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "kyvsim/playground/examples"

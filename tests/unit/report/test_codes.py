@@ -9,7 +9,7 @@ import pytest
 from kyvsim.api.lint import lint
 from kyvsim.cli.main import run
 from kyvsim.load.edits import with_edits
-from kyvsim.report.code_text import LINTED, every_code, files_of
+from kyvsim.report.diagnostic_codes import LINTED, every_code, files_of
 
 PACKAGE = Path(__file__).parents[3] / "kyvsim"
 CODES = every_code()

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from kyvsim.report.policy_yaml import document_yaml
+from kyvsim.report.migrate import document_yaml
 
 LONG = "variables.target.spec.template.spec"
 HINT = "and so on " * 9

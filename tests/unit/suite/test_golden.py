@@ -1,5 +1,5 @@
 from kyvsim.model.suite import Golden
-from kyvsim.suite.golden import same, unmarked, wanted_by_file
+from kyvsim.suite.compare import same, unmarked, wanted_by_file
 
 
 def secret(name="a", labels=None, **fields):

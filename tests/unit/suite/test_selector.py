@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.model.suite import ExpectedRow
-from kyvsim.suite.selector import SelectorError, parse_selector
+from kyvsim.suite.row_targets import SelectorError, parse_selector
 
 
 def row(policy="tidy", rule="owner", resources=("one", "two")):

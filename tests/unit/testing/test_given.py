@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import Source
-from kyvsim.testing.given import sources
+from kyvsim.testing.effects import sources
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.testing import Effect, Verdict, golden_text
-from kyvsim.testing.text import text_difference
+from kyvsim.testing.golden import text_difference
 from kyvsim.yaml.text import load_one
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "ns"}}

@@ -1,4 +1,4 @@
-"""Which policies, rules and resources a row means, and what to say where they do not exist."""
+"""Which policies, rules and resources a row names, and which rows are selected."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -6,11 +6,14 @@ from typing import NamedTuple
 
 from kyvsim.engine.compile import CompiledPolicy, CompiledRule, PolicySet
 from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.policy import Policy
 from kyvsim.model.suite import ExpectedRow, ResourceSpec
+from kyvsim.suite.compare import Verdict, is_derived, means_rule
 from kyvsim.suite.run import SuiteInputs, leads_to_payload, object_keys
-from kyvsim.suite.verdict import Verdict, is_derived, means_rule
+
+# Which policies, rules and resources a row means, and what to say where they do not exist.
 
 
 class Meant(NamedTuple):
@@ -141,3 +144,55 @@ def _absent(text: str) -> Verdict:
 
 def _fits(key: ObjectKey, spec: ResourceSpec) -> bool:
     return all(not wanted or wanted == own for wanted, own in zip(spec, key, strict=True))
+
+
+# The test case selector: `policy=…,rule=…,resource=…` with wildcards.
+#
+# Source of the rules: upstream cmd/cli/kubectl-kyverno/test/filter
+
+
+class SelectorError(ValueError):
+    """Text that is no selector."""
+
+
+class Selector(NamedTuple):
+    """Patterns that all must fit; a row that leaves a field empty fits every pattern."""
+
+    policies: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+
+    def narrow(self, row: ExpectedRow, *, lenient: bool) -> ExpectedRow | None:
+        """Return the row with the resources that are selected, None where it is not.
+
+        The reference program checks the patterns in place of the row's resources, literally.
+        """
+        if row.policy and not all(matches(one, row.policy) for one in self.policies):
+            return None
+        if row.rule and not all(matches(one, row.rule) for one in self.rules):
+            return None
+        narrow = [one for one in self.resources if one != "*"]
+        if not narrow:
+            return row
+        named = row.resources or ()
+        if named and not all(any(matches(one, name) for name in named) for one in narrow):
+            return None
+        if lenient:
+            return row._replace(resources=tuple(narrow))
+        if not named:
+            return row
+        chosen = tuple(name for name in named if any(matches(one, name) for one in narrow))
+        return row._replace(resources=chosen)
+
+
+def parse_selector(text: str) -> Selector:
+    """Return the selector that a text means; raise SelectorError where it is none."""
+    found: dict[str, list[str]] = {"policy": [], "rule": [], "resource": []}
+    for part in text.split(",") if text else ():
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if "=" not in part or "=" in value:
+            raise SelectorError(f"{part}: not of the form name=pattern")
+        if name not in found:
+            raise SelectorError(f"{part}: it can only be policy, rule or resource")
+        found[name].append(value)
+    return Selector(*(tuple(patterns) for patterns in found.values()))

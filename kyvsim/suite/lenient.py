@@ -1,41 +1,32 @@
-"""The reference program's reading of rows (`--lenient`), row for row.
+"""The reading of rows that the reference program has (`--lenient`), row for row."""
 
-What it does with rows that never ran is kept: a resource that no rule had anything to say of passes
-as excluded, names that nobody bears stand for all resources.
-upstream: cmd/cli/kubectl-kyverno/commands/test/output.go
-"""
+from collections.abc import Iterator, Sequence
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
-
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, text_field
-from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, ToldReason
+from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, ResourceSpec, RowOutcome
-from kyvsim.suite.compare import Files
-from kyvsim.suite.run import Answers, Observed, leads_to_payload
-from kyvsim.suite.verdict import Left, Verdict, means_rule, weigh, weigh_status
+from kyvsim.suite.compare import (
+    Bench,
+    Files,
+    Left,
+    Verdict,
+    generated_name,
+    means_rule,
+    outcome,
+    shown_key,
+    weigh,
+    weigh_status,
+)
+from kyvsim.suite.run import Answers, leads_to_payload
+
+# The reference program's reading of rows (`--lenient`), row for row.
+#
+# What it does with rows that never ran is kept: a resource that no rule had anything to say of
+# passes
+# as excluded, names that nobody bears stand for all resources.
+# Source of the rules: upstream cmd/cli/kubectl-kyverno/commands/test/output.go
 
 _GENERATE = Phase.GENERATE
-
-
-TellReasons: TypeAlias = Callable[[Answers, PolicyResponse, RuleResult], tuple[ToldReason, ...]]
-
-
-def _untold(_answers: Answers, _response: PolicyResponse, _result: RuleResult) -> tuple[()]:
-    return ()
-
-
-class Bench(NamedTuple):
-    """What rows are checked against."""
-
-    observed: Observed
-    files: Files
-    refused: Mapping[str, str]
-    """Names of invalid policies, and what is wrong with each."""
-    unread: Mapping[str, str]
-    """Names of policies that could not be read, and why; only the strict reading tells of them."""
-    reasons: TellReasons = _untold
-    """Tells how a rule came to a result; only the strict reading asks."""
 
 
 def select_rows(row: ExpectedRow, bench: Bench) -> Iterator[RowOutcome]:
@@ -48,13 +39,6 @@ def select_rows(row: ExpectedRow, bench: Bench) -> Iterator[RowOutcome]:
             yield from rows
         elif not dropped:
             yield _unseen(row, key, bench)
-
-
-def shown_key(key: ObjectKey) -> str:
-    """Return what stands for a resource, or a payload, in the column of resources."""
-    if key.api_version or key.kind:
-        return "/".join(key)
-    return key.name if "/" in key.name and not key.namespace else f"{key.namespace}/{key.name}"
 
 
 def candidates(row: ExpectedRow, every: Sequence[ObjectKey]) -> Sequence[ObjectKey]:
@@ -147,11 +131,6 @@ def left_object(response: PolicyResponse) -> Json:
     return {} if failed else response.object
 
 
-def generated_name(obj: Json) -> str:
-    """Return what stands for a generated object in the column of resources."""
-    return f"/{text_field(metadata(obj), 'name')}"
-
-
 def _of_target(row: ExpectedRow, key: ObjectKey, bench: Bench) -> list[RowOutcome]:
     """Return the rows for a target; whose policy and rule it was makes no difference."""
     return [
@@ -163,20 +142,6 @@ def _of_target(row: ExpectedRow, key: ObjectKey, bench: Bench) -> list[RowOutcom
         )
         for found in bench.observed.targets.get(key, ())
     ]
-
-
-def outcome(row: ExpectedRow, rule: str, resource: str, verdict: Verdict) -> RowOutcome:
-    """Return the outcome that a verdict makes of a row."""
-    return RowOutcome(
-        policy=row.policy,
-        rule=rule,
-        resource=resource,
-        result="Pass" if verdict.passed else "Fail",
-        reason=verdict.reason,
-        message=verdict.message,
-        difference=verdict.difference,
-        goldens=verdict.goldens,
-    )
 
 
 def _excluded(row: ExpectedRow, key: ObjectKey) -> RowOutcome:
