@@ -43,20 +43,29 @@ from kyvsim.model.result import (
 )
 from kyvsim.model.source import Document, Path
 from kyvsim.model.tracing import Tracer
-from kyvsim.report.baseline import Met, stale_remarks, telling_apart
-from kyvsim.report.failure_reasons import Explain, Reason
+from kyvsim.report.baseline import (
+    BaselineMatches,
+    marked_responses,
+    stale_remarks,
+)
+from kyvsim.report.failure_reasons import Explain, FailureCause
 from kyvsim.report.results import Row
-from kyvsim.report.run import Course, Run
+from kyvsim.report.run import ResultCounts, Run
 
 # Runs that are judged by a baseline, or become one.
 
 
 def judged(
-    responses: Iterable[EngineResponse], course: Course, inputs: ApplyInputs, read: ReadInputs
+    responses: Iterable[EngineResponse],
+    result_counts: ResultCounts,
+    inputs: ApplyInputs,
+    read: ReadInputs,
 ) -> Iterator[EngineResponse]:
     """Yield responses with their failures told apart; what is met is noted in the course."""
-    course.met = Met()
-    return telling_apart(responses, read.baseline, course.met, audit_warn=inputs.audit_warn)
+    result_counts.met = BaselineMatches()
+    return marked_responses(
+        responses, read.baseline, result_counts.met, audit_warn=inputs.audit_warn
+    )
 
 
 def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
@@ -82,11 +91,11 @@ def known_by_now(run: Run) -> Mapping[Failure, int]:
     Without a baseline that is all it found. Else it is what is left of the baseline, together with
     what the run did not look at: a baseline shrinks, or is written anew without one.
     """
-    if run.course.met is None:
+    if run.result_counts.met is None:
         return {}
     rest = run.rest()
     if rest is None:
-        return run.course.met.failures
+        return run.result_counts.met.failures
     numbers = dict(rest.found)
     for failure, number in rest.aside.items():
         numbers[failure] = numbers.get(failure, 0) + number
@@ -132,14 +141,16 @@ def open_application(
     """
     read = read_inputs(inputs, stdin, load)
     compiled = compiled_for(inputs, read)
-    course = Course(audit_warn=inputs.audit_warn)
+    result_counts = ResultCounts(audit_warn=inputs.audit_warn)
     found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
     run = run_of(compiled, inputs, read, whole_sample(read, compiled))
     if has_baseline(inputs):
-        found = judged(found, course, inputs, read)
-        run = with_baseline(run._replace(course=course), inputs, read)
+        found = judged(found, result_counts, inputs, read)
+        run = with_baseline(run._replace(result_counts=result_counts), inputs, read)
     explain = explaining(inputs, read)
-    return run._replace(responses=course.watching(found), course=course, explain=explain)
+    return run._replace(
+        responses=result_counts.watching(found), result_counts=result_counts, explain=explain
+    )
 
 
 _Explained: TypeAlias = tuple[tuple[str, str, str, Path], tuple[Phase, RuleStatus, str]]
@@ -156,9 +167,9 @@ def explaining(
     """
     ask: list[Explain] = []
     last: list[EngineResponse] = []
-    known: dict[_Explained, tuple[Reason, ...]] = {}
+    known: dict[_Explained, tuple[FailureCause, ...]] = {}
 
-    def explain(response: EngineResponse, row: Row) -> tuple[Reason, ...]:
+    def explain(response: EngineResponse, row: Row) -> tuple[FailureCause, ...]:
         if not ask:
             told = _options(inputs._replace(budget=to_follow(inputs.budget)), read)
             sound = told._replace(admitted=True)  # or there would be no results
@@ -247,7 +258,7 @@ def run_of(compiled: Compiled, inputs: ApplyInputs, read: ReadInputs, sample: Sa
         schedules=schedules_of(sound, clock),
         left_out=read.left_out,
         responses=iter(()),
-        course=Course(audit_warn=inputs.audit_warn),
+        result_counts=ResultCounts(audit_warn=inputs.audit_warn),
         audit_warn=inputs.audit_warn,
         now=inputs.now,
         checks_idempotence=inputs.check_idempotent,

@@ -2,7 +2,7 @@
 
 A part is any number of blocks, which are held in memory one at a time. What it tells are pieces of
 the output, and a ToldPart with what the run has to know of it besides. Put together in the order of
-their parts these say what the whole says; where they would not, Unparted says so.
+their parts these say what the whole says; where they would not, NotStreamable says so.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import Refusal
 from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.model.source import Document
-from kyvsim.report.run import Course, Run, Teller, Telling, Unparted
+from kyvsim.report.run import ChunkRenderer, NotStreamable, RenderedChunk, ResultCounts, Run
 
 ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
 """What tells of an object by itself; what creates or deletes objects can meet others."""
@@ -66,7 +66,7 @@ class PartWork(NamedTuple):
     compiled: Compiled
     run: Run
     """The run as far as it is known: without counts and responses."""
-    teller: Teller
+    teller: ChunkRenderer
 
 
 class ToldPart(NamedTuple):
@@ -82,7 +82,7 @@ class ToldPart(NamedTuple):
     """Their API versions and kinds, and those of their names that something else leads to."""
     files: tuple[str, ...]
     """The files in which there was anything."""
-    course: Course
+    result_counts: ResultCounts
     lists: tuple[tuple[int, str], ...]
     """The lists that follow on the results and have entries: the number of the format, a name."""
     refused: tuple[Refusal, ...]
@@ -119,7 +119,7 @@ class _Seen:
 def shared_among(
     blocks: Iterable[Block], read: ReadInputs, kinds: frozenset[str]
 ) -> tuple[Document, ...]:
-    """Return the resources of some kinds in blocks that mention them; raises Unparted."""
+    """Return the resources of some kinds in blocks that mention them; raises NotStreamable."""
     table = crd_kinds(read.definitions)
     found = tuple(
         one
@@ -129,7 +129,7 @@ def shared_among(
         if one.data["kind"] in kinds
     )
     if any(one.data["kind"] in _NOT_KNOWN for one in found):
-        raise Unparted("a GlobalContextEntry is among the resources")
+        raise NotStreamable("a GlobalContextEntry is among the resources")
     return found
 
 
@@ -146,7 +146,7 @@ class Sink(Protocol):
 TellPart: TypeAlias = Callable[[Iterable[Block], Sink], ToldPart]
 """Writes what the run tells of a part, and returns what else is known of it.
 
-Raises AskedForOthers, where all may be done again with more objects, or Unparted."""
+Raises AskedForOthers, where all may be done again with more objects, or NotStreamable."""
 
 
 def compile_tell_part(work: PartWork) -> TellPart:
@@ -164,18 +164,18 @@ def compile_tell_part(work: PartWork) -> TellPart:
 
     def tell_part(part: Iterable[Block], sink: Sink) -> ToldPart:
         seen = _Seen(names, RefusedObjects(is_final=not work.compiled.policies.mutates))
-        course = Course(audit_warn=work.inputs.audit_warn)
+        result_counts = ResultCounts(audit_warn=work.inputs.audit_warn)
         responses = _responses(work, part, seen, cluster)
         if has_baseline(work.inputs):
-            responses = judged(responses, course, work.inputs, work.read)
-        lists = _written(tell(course.watching(responses)), sink)
+            responses = judged(responses, result_counts, work.inputs, work.read)
+        lists = _written(tell(result_counts.watching(responses)), sink)
         return ToldPart(
             remarks=tuple(seen.remarks),
             problems=tuple(seen.problems),
             resources=seen.resources,
             examples=tuple(seen.examples),
             files=tuple(seen.files),
-            course=course.closed(),
+            result_counts=result_counts.closed(),
             lists=lists,
             refused=seen.refused.found,
         )
@@ -183,7 +183,7 @@ def compile_tell_part(work: PartWork) -> TellPart:
     return tell_part
 
 
-def _written(told: Telling, sink: Sink) -> tuple[tuple[int, str], ...]:
+def _written(told: RenderedChunk, sink: Sink) -> tuple[tuple[int, str], ...]:
     """Write what is told; return which lists that follow on it have entries."""
     filled: dict[tuple[int, str], None] = {}
     for number, piece in told.pieces:
@@ -206,7 +206,7 @@ def _responses(
         found = _loaded(block, table)
         seen.add(block.origin.name, found)
         if not block.mentions and any(one.data["kind"] in work.kinds for one in found.resources):
-            raise Unparted(f"{block.origin.name} can only be read as a whole")
+            raise NotStreamable(f"{block.origin.name} can only be read as a whole")
         read = work.read._replace(resources=found.resources)
         responses = responses_of(work.compiled.policies, read, work.inputs, cluster)
         try:
@@ -234,14 +234,14 @@ def _looking_up(work: PartWork, documents: Iterable[Document]) -> str:
 
 
 def _by_itself(response: EngineResponse) -> EngineResponse:
-    """Return a response whose results say nothing of other objects; raises Unparted.
+    """Return a response whose results say nothing of other objects; raises NotStreamable.
 
     Rules that match no object of the run make no difference to it, whatever they could do.
     """
     for answer in response.responses:
         if answer.phase not in ALONE:
             rule = answer.results[0].rule.name if answer.results else answer.silent[0].rule.name
-            raise Unparted(f"rule `{answer.policy.key}/{rule}` {_REACHES[answer.phase]}")
+            raise NotStreamable(f"rule `{answer.policy.key}/{rule}` {_REACHES[answer.phase]}")
     return response
 
 
@@ -249,7 +249,7 @@ def _loaded(block: Block, kinds: KindTable) -> LoadedText:
     try:
         return load_block(block, kinds)
     except Indivisible as error:
-        raise Unparted(f"{block.origin.name} can only be read as a whole") from error
+        raise NotStreamable(f"{block.origin.name} can only be read as a whole") from error
 
 
 def alone(responses: Iterable[EngineResponse], cluster: UnaskedObjects) -> Iterator[EngineResponse]:
@@ -266,7 +266,6 @@ class Sum:
     """What partials say together, in the order in which they are added."""
 
     __slots__ = (
-        "course",
         "examples",
         "files",
         "lists",
@@ -274,6 +273,7 @@ class Sum:
         "refused",
         "remarks",
         "resources",
+        "result_counts",
     )
 
     def __init__(self, *, audit_warn: bool) -> None:
@@ -283,7 +283,7 @@ class Sum:
         self.resources = 0
         self.examples: dict[Example, None] = {}
         self.files: set[str] = set()
-        self.course = Course(audit_warn=audit_warn)
+        self.result_counts = ResultCounts(audit_warn=audit_warn)
         self.lists: dict[tuple[int, str], None] = {}
 
     def add(self, partial: ToldPart) -> None:
@@ -293,7 +293,7 @@ class Sum:
         self.resources += partial.resources
         self.examples |= dict.fromkeys(partial.examples)
         self.files.update(partial.files)
-        self.course.add(partial.course)
+        self.result_counts.add(partial.result_counts)
         self.lists |= dict.fromkeys(partial.lists)
         self.refused.merge(partial.refused)
 

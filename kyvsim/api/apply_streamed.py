@@ -26,7 +26,7 @@ from kyvsim.engine.cluster_views import ALL_KINDS
 from kyvsim.load.blocks import Block, cut_files, origins
 from kyvsim.model.diagnostic import listed
 from kyvsim.model.result import Phase
-from kyvsim.report.run import Run, Teller, Told, Unparted
+from kyvsim.report.run import ChunkRenderer, NotStreamable, RenderedRun, Run
 
 Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
 """Yields what it is given, of which there are so many, and may show how far that is."""
@@ -47,7 +47,7 @@ class How(NamedTuple):
 
     jobs: int
     """How many processes share it."""
-    teller: Teller
+    teller: ChunkRenderer
     watch: Watch
     note: Callable[[str], None]
     """Takes why all has to be read as a whole, where that follows from what is given."""
@@ -61,7 +61,7 @@ def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | N
     try:
         _check_inputs(inputs)
         return _in_rounds(inputs, stdin, how)
-    except Unparted as whole:
+    except NotStreamable as whole:
         if reason := str(whole):
             how.note(reason)
     except OSError:
@@ -70,7 +70,7 @@ def open_streamed(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | N
 
 
 def _in_rounds(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | None:
-    """Return what `open_streamed` does; raises Unparted and OSError."""
+    """Return what `open_streamed` does; raises NotStreamable and OSError."""
     known = _LookedUp(SHARED, ())
     for _ in range(_ROUNDS):
         try:
@@ -78,8 +78,8 @@ def _in_rounds(inputs: ApplyInputs, stdin: bytes | None, how: How) -> Run | None
         except AskedForOthers as asked:
             known = known.joined(asked)
         if ALL_KINDS in known.kinds:
-            raise Unparted(f"{known.looking} objects of any kind")
-    raise Unparted(known.reason)
+            raise NotStreamable(f"{known.looking} objects of any kind")
+    raise NotStreamable(known.reason)
 
 
 class _LookedUp(NamedTuple):
@@ -121,15 +121,15 @@ def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, looked_up: _Looked
         return None
     if known > max(_MOST_KNOWN * len(blocks), 1):
         if kinds == SHARED:
-            raise Unparted(f"many of the resources are one of {', '.join(sorted(SHARED))}")
-        raise Unparted(looked_up.reason)
+            raise NotStreamable(f"many of the resources are one of {', '.join(sorted(SHARED))}")
+        raise NotStreamable(looked_up.reason)
     read = read_inputs(inputs._replace(resources=()), stdin)
     shared = shared_among(blocks, read, kinds)
     compiled = compiled_for(inputs, read._replace(resources=shared))
     if read.unusable or any(one.code == _SWAPPED for one in read.diagnostics):
         return None  # errors are told of it
     if read.shared_data:
-        raise Unparted("what a GlobalContextEntry keeps may be in any part")
+        raise NotStreamable("what a GlobalContextEntry keeps may be in any part")
     work = PartWork(
         inputs=inputs,
         read=read,
@@ -156,7 +156,7 @@ def _blocks(
 
 
 def _check_inputs(inputs: ApplyInputs) -> None:
-    """Raise Unparted where something is given that may concern all resources, or is an object."""
+    """Raise NotStreamable where an input may concern all resources, or is an object."""
     what_if = inputs.what_if
     given = {
         "--target-resource": inputs.targets,
@@ -169,7 +169,7 @@ def _check_inputs(inputs: ApplyInputs) -> None:
     }
     for name, value in given.items():
         if value:
-            raise Unparted(f"{name} may concern all resources")
+            raise NotStreamable(f"{name} may concern all resources")
 
 
 def phases_of(compiled: Compiled) -> frozenset[Phase]:
@@ -182,7 +182,7 @@ def phases_of(compiled: Compiled) -> frozenset[Phase]:
 
 
 def _told(work: PartWork, blocks: tuple[Block, ...], how: How) -> Run | None:
-    """Return the run with what is told of all blocks; raises Unparted and OSError."""
+    """Return the run with what is told of all blocks; raises NotStreamable and OSError."""
     parts = tuple(_parts(blocks, how.jobs))
     texts = tuple(PartText() for _ in parts)
     if how.jobs == 1:
@@ -198,18 +198,18 @@ def _told(work: PartWork, blocks: tuple[Block, ...], how: How) -> Run | None:
         found.add(text.partial())
     if {block.origin.name for block in blocks} - found.files:
         return None  # there is a file without documents, which is told
-    if found.course.met and not found.course.met.is_certain(work.read.baseline):
-        raise Unparted("failures of the baseline can only be told apart together")
-    return _run(work, found)._replace(told=_put_together(texts, found, how.teller.formats))
+    if found.result_counts.met and not found.result_counts.met.is_certain(work.read.baseline):
+        raise NotStreamable("failures of the baseline can only be told apart together")
+    return _run(work, found)._replace(rendered=_put_together(texts, found, how.teller.formats))
 
 
-def _put_together(texts: tuple[PartText, ...], found: Sum, formats: int) -> Told:
+def _put_together(texts: tuple[PartText, ...], found: Sum, formats: int) -> RenderedRun:
     numbers = range(formats)
     pieces = [_pieces(number, texts) for number in numbers]
     lists: list[dict[str, _Entries]] = [{} for _ in numbers]
     for number, name in found.lists:
         lists[number][name] = _Entries(number, name, texts)
-    return Told(pieces, lists)
+    return RenderedRun(pieces, lists)
 
 
 def _pieces(number: int, texts: tuple[PartText, ...]) -> Iterator[str]:
@@ -256,7 +256,7 @@ def _run(work: PartWork, found: Sum) -> Run:
     objects = (*objects_of(work.shared), *found.objects())
     sample = Sample(objects, found.resources, found.refused.found)
     run = run_of(work.compiled, work.inputs, read, sample)
-    run = run._replace(course=found.course)
+    run = run._replace(result_counts=found.result_counts)
     if has_baseline(work.inputs):
         run = with_baseline(run, work.inputs, read)
     return run

@@ -20,7 +20,7 @@ from kyvsim.model.partial import Refusal
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document
 from kyvsim.report.failure_reasons import Explain
-from kyvsim.report.run import Unparted
+from kyvsim.report.run import NotStreamable
 
 
 class Ready(NamedTuple):
@@ -87,10 +87,10 @@ class Evaluation(NamedTuple):
 def evaluated_alone(ready: Ready, documents: tuple[Document, ...]) -> Evaluation:
     """Return what the rules say of each object.
 
-    It raises Unparted, also while responses are read, where others make a difference.
+    It raises NotStreamable, also while responses are read, where others make a difference.
     """
     if are_shared(one.data for one in documents):
-        raise Unparted
+        raise NotStreamable
     cluster = UnaskedObjects()
     read = ready.read._replace(resources=documents)
     found = responses_of(ready.compiled.policies, read, ready.inputs, cluster)
@@ -101,7 +101,7 @@ def _unasked(found: Iterator[EngineResponse], cluster: UnaskedObjects) -> Iterat
     try:
         yield from alone(found, cluster)
     except AskedForOthers as error:
-        raise Unparted from error
+        raise NotStreamable from error
 
 
 class Surroundings(NamedTuple):

@@ -9,13 +9,13 @@ from kyvsim.api.system import own_system
 from kyvsim.load.documents import Loaded
 from kyvsim.load.resources import load_resources
 from kyvsim.model.difference import ResourceDifference
-from kyvsim.report.differences import Comparison, Seen, compile_differences
+from kyvsim.report.differences import DifferenceCounts, RunComparison, compile_differences
 from kyvsim.report.run import Run
 
 
 def open_comparison(
     old: ApplyInputs, new: ApplyInputs, stdin: bytes | None = None, *, words: bool = False
-) -> Comparison:
+) -> RunComparison:
     """Return what two sets of policies say otherwise of the same resources, lazily.
 
     The inputs differ in their policies, or in what is supposed of requests. Both see the same time,
@@ -25,8 +25,8 @@ def open_comparison(
     now = old.now or own_system().clock.now()
     load = _once(load_resources)
     before, after = (open_application(one._replace(now=now), stdin, load) for one in (old, new))
-    seen = Seen()
-    return Comparison(
+    seen = DifferenceCounts()
+    return RunComparison(
         names=(_name(old), _name(new) + (", as supposed" if old.what_if != new.what_if else "")),
         old=before,
         new=after,
@@ -51,7 +51,9 @@ def _name(inputs: ApplyInputs) -> str:
     return ", ".join(str(getattr(one, "name", one)) for one in inputs.policies)
 
 
-def _compared(old: Run, new: Run, seen: Seen, *, words: bool) -> Iterator[ResourceDifference]:
+def _compared(
+    old: Run, new: Run, seen: DifferenceCounts, *, words: bool
+) -> Iterator[ResourceDifference]:
     """Yield what differs of each resource; nothing where one of the sets could not be applied."""
     if not (old.applied and new.applied):
         return

@@ -31,7 +31,7 @@ from kyvsim.model.source import Location
 from kyvsim.patch.structured_merge import type_finder
 from kyvsim.report.explain_words import decision, rule_name
 from kyvsim.report.object_text import whole_numbers
-from kyvsim.suite.coverage import Tally
+from kyvsim.suite.coverage import PointCounter
 
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
@@ -78,7 +78,7 @@ class Ground(NamedTuple):
         return frozenset(one for one in written if one.__class__ is str and is_pattern(one))
 
     def _followed(self, policies: tuple[Policy, ...]) -> Side:
-        marks, tally = Marks(), Tally()
+        marks, tally = Marks(), PointCounter()
         options = self.options._replace(coverage_sink=tally.listen, tracer=marks)
         compiled = compile_policies(policies, options)[0]
         asks = bool(self.space(policies).asked)

@@ -27,7 +27,7 @@ from kyvsim.model.explanation import (
 )
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.run import Course, Run
+from kyvsim.report.run import ResultCounts, Run
 
 
 class Wanted(NamedTuple):
@@ -84,10 +84,12 @@ def open_explanation(inputs: ApplyInputs, asked: Wanted, stdin: bytes | None = N
     missing = _missing(asked, compiled, read)
     if missing:
         raise NotFoundError(missing, run.diagnostics)
-    course = Course(audit_warn=inputs.audit_warn)
+    result_counts = ResultCounts(audit_warn=inputs.audit_warn)
     found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
-    objects = _explained(course.watching(found), compiled, recorder, asked)
-    return Explaining(run._replace(course=course, explain=explaining(inputs, read)), objects)
+    objects = _explained(result_counts.watching(found), compiled, recorder, asked)
+    return Explaining(
+        run._replace(result_counts=result_counts, explain=explaining(inputs, read)), objects
+    )
 
 
 def _explained(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kyvsim.api.apply_parts import Part, PartWork, TellPart, compile_tell_part
 from kyvsim.api.part_text import PartText
 from kyvsim.api.processes import process_pool
-from kyvsim.report.run import Unparted
+from kyvsim.report.run import NotStreamable
 
 
 class _Own(NamedTuple):
@@ -32,7 +32,7 @@ def told_by_processes(
 ) -> Iterator[int]:
     """Have `jobs` processes tell parts; yield the number of each that is done, as they come.
 
-    Raises Unparted, also where a process is lost, and OSError where the system grants none.
+    Raises NotStreamable, also where a process is lost, and OSError where the system grants none.
     """
     with process_pool(min(jobs, len(parts)), _begin, (work, parts, texts)) as pool:
         try:
@@ -43,7 +43,7 @@ def told_by_processes(
                 one.result()
                 yield futures[one]
         except BrokenProcessPool as error:
-            raise Unparted from error
+            raise NotStreamable from error
 
 
 def _begin(work: PartWork, parts: Sequence[Part], texts: Sequence[PartText]) -> None:

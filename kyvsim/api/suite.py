@@ -21,10 +21,10 @@ from kyvsim.model.source import Location
 from kyvsim.model.suite import ExpectedRow, Manifest, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.model.tracing import Coverage
 from kyvsim.suite.check import check_rows
-from kyvsim.suite.compare import Bench
-from kyvsim.suite.coverage import Recorder, together
-from kyvsim.suite.row_targets import Selector
-from kyvsim.suite.run import Begin, observe
+from kyvsim.suite.compare import RowContext
+from kyvsim.suite.coverage import CoverageRecorder, together
+from kyvsim.suite.row_targets import RowSelector
+from kyvsim.suite.run import OnRun, observe
 
 _FEW = 50
 """So many manifests run in one process faster than several processes start."""
@@ -37,7 +37,7 @@ _USUAL_NAME = "kyverno-test.yaml"
 class Reading(NamedTuple):
     """How the rows of all manifests are read."""
 
-    selector: Selector = Selector()
+    selector: RowSelector = RowSelector()
     lenient: bool = False
     goldens: bool = False
     """Whether to tell what the files of expected objects should hold."""
@@ -139,7 +139,7 @@ def run_manifest(manifest: Manifest, options: Reading) -> ManifestOutcome:
     rows = chosen_rows(manifest, options)
     if not rows:
         return _without_rows(manifest, options)
-    recorder = Recorder(rows) if options.coverage else None
+    recorder = CoverageRecorder(rows) if options.coverage else None
     listen = recorder.listen if recorder else None
     inputs = read_test(manifest, rows, listen, options.walking, stamped=options.stamped)
     begin = recorder.runs_of(inputs.suite, lenient=options.lenient) if recorder else None
@@ -173,7 +173,7 @@ def _without_rows(manifest: Manifest, options: Reading) -> ManifestOutcome:
     file = manifest.document.file
     if manifest.rows:
         return ManifestOutcome(file, (), (), passed_over=tuple(row.policy for row in manifest.rows))
-    recorder = Recorder(())
+    recorder = CoverageRecorder(())
     if options.coverage:
         read_test(manifest, (), recorder.listen, options.walking)
     return ManifestOutcome(file, (), (no_rows(manifest),), points=recorder.points())
@@ -182,12 +182,12 @@ def _without_rows(manifest: Manifest, options: Reading) -> ManifestOutcome:
 def bench_of(
     manifest: Manifest,
     inputs: ManifestInputs,
-    begin: Begin | None = None,
-) -> Bench:
+    begin: OnRun | None = None,
+) -> RowContext:
     """Return what the rows of a manifest are checked against: its policies are evaluated here."""
     operations = (row.operation for row in manifest.rows if row.operation)
     observed = observe(inputs.suite, operations, begin)
-    return Bench(observed, inputs.files, inputs.refused, inputs.unread)
+    return RowContext(observed, inputs.files, inputs.refused, inputs.unread)
 
 
 def placed(

@@ -15,20 +15,20 @@ from kyvsim.model.result import (
     ToldReason,
 )
 from kyvsim.report.diagnostics import rule_place
-from kyvsim.report.failure_reasons import told_reasons
+from kyvsim.report.failure_reasons import failure_reasons
 from kyvsim.report.results import Row
-from kyvsim.suite.compare import TellReasons
-from kyvsim.suite.run import Answers
+from kyvsim.suite.compare import FindReasons
+from kyvsim.suite.run import ResourceAnswers
 
 
-def telling(inputs: ManifestInputs) -> TellReasons:
+def telling(inputs: ManifestInputs) -> FindReasons:
     """Return what tells how rules of a test came to their results.
 
     Of a rule that passed that is only where it stands.
     """
 
     def reasons(
-        answers: Answers, response: PolicyResponse, result: RuleResult
+        answers: ResourceAnswers, response: PolicyResponse, result: RuleResult
     ) -> tuple[ToldReason, ...]:
         request = answers.request
         seen = request.object if response.phase is Phase.MUTATE else response.object
@@ -42,6 +42,6 @@ def telling(inputs: ManifestInputs) -> TellReasons:
         about = EngineResponse(
             request.object, response.object, (response,), document, request=request
         )
-        return told_reasons(row, about, compile_explain(inputs.options, answers.world, ()))
+        return failure_reasons(row, about, compile_explain(inputs.options, answers.world, ()))
 
     return reasons

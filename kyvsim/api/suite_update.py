@@ -10,7 +10,7 @@ from kyvsim.load.resources import load_resources
 from kyvsim.model.suite import Golden, ManifestOutcome, SuiteOutcome
 from kyvsim.report.object_text import to_yaml
 from kyvsim.report.results import title
-from kyvsim.suite.compare import Wanted, same, wanted_by_file
+from kyvsim.suite.compare import ExpectedFile, expected_by_file, same
 from kyvsim.yaml.text import Chunk, load_first, split_chunks
 
 _GLOB = frozenset("*?[{")
@@ -49,7 +49,7 @@ def plan_updates(outcome: SuiteOutcome) -> Updates:
     every = (golden for one in outcome.manifests for golden in _goldens(one))
     files: list[FileText] = []
     problems: list[str] = []
-    for path, wanted in wanted_by_file(every).items():
+    for path, wanted in expected_by_file(every).items():
         try:
             text, changed = updated(path, wanted)
         except UpdateError as error:
@@ -75,7 +75,7 @@ def _home(path: str, folders: list[str]) -> str:
     return next(holding, folders[0])
 
 
-def updated(path: str, wanted: Wanted) -> tuple[str, tuple[str, ...]]:
+def updated(path: str, wanted: ExpectedFile) -> tuple[str, tuple[str, ...]]:
     """Return a file's text with the wanted objects, and which of them are new in it.
 
     Raises UpdateError where a file is there that can't be read or rewritten without loss.

@@ -29,7 +29,7 @@ from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.progress import with_growing_progress
 from kyvsim.report.run import render
-from kyvsim.report.style import Look, Show, painter
+from kyvsim.report.style import RenderOptions, Show, painter
 
 
 def check_fleet(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:
@@ -153,7 +153,7 @@ def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
         raise FleetError(f"--detailed-results: {text}: run `apply` with it")
     format_ = FORMATS[shown]
     colours = format_.for_people and shows_colours()
-    look = Look(
+    look = RenderOptions(
         colours=colours,
         detailed=options["detailed_results"],
         show=Show(options["show"] or Show.CHANGES),

@@ -12,8 +12,8 @@ from kyvsim.cli.report_files import Chosen, ReportFiles, named_formats
 from kyvsim.cli.streams import say, shown_width, shows_colours
 from kyvsim.report.ending import ending_line, run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.run import Run, Teller, Writing, compile_tell, written
-from kyvsim.report.style import Look, Show, safe_text
+from kyvsim.report.run import ChunkRenderer, Run, StreamingDocument, compile_chunk_renderer, written
+from kyvsim.report.style import RenderOptions, Show, safe_text
 
 _VIEWS = (
     ("policy_report", "--policy-report", "open-report"),
@@ -89,7 +89,7 @@ def shown_pieces(
     options: Mapping[str, Any],
     files: ReportFiles,
     *,
-    view: Writing | None = None,
+    view: StreamingDocument | None = None,
 ) -> Iterator[str]:
     """Yield what goes to standard output; the other formats go to their files meanwhile.
 
@@ -109,7 +109,7 @@ def shown_pieces(
             files.write(index, closing)
 
 
-def teller(chosen: Chosen, options: Mapping[str, Any]) -> Teller | None:
+def teller(chosen: Chosen, options: Mapping[str, Any]) -> ChunkRenderer | None:
     """Return what writes parts of a run in the formats that are chosen.
 
     None where one of them can't be told in parts, or responses are asked for besides.
@@ -117,16 +117,18 @@ def teller(chosen: Chosen, options: Mapping[str, Any]) -> Teller | None:
     names = (chosen.shown, *(name for name, _ in chosen.files))
     if options["output"] or not all(FORMATS[name].parted for name in names):
         return None
-    return Teller(len(names), lambda run: compile_tell(_writings(run, chosen, options)))
+    return ChunkRenderer(
+        len(names), lambda run: compile_chunk_renderer(_writings(run, chosen, options))
+    )
 
 
-def _writings(run: Run, chosen: Chosen, options: Mapping[str, Any]) -> list[Writing]:
+def _writings(run: Run, chosen: Chosen, options: Mapping[str, Any]) -> list[StreamingDocument]:
     begun = [FORMATS[chosen.shown].write(run, look_of(chosen, options))]
     plain = _plain_look(options)._replace(in_file=True)
     return begun + [FORMATS[name].write(run, plain) for name, _ in chosen.files]
 
 
-def look_of(chosen: Chosen, options: Mapping[str, Any]) -> Look:
+def look_of(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions:
     """Return how what goes to standard output looks."""
     plain = _plain_look(options)
     if not is_for_people(chosen):
@@ -135,14 +137,14 @@ def look_of(chosen: Chosen, options: Mapping[str, Any]) -> Look:
     return plain._replace(colours=colours, width=shown_width(sys.stdout))
 
 
-def closing_look(chosen: Chosen, options: Mapping[str, Any]) -> Look | None:
+def closing_look(chosen: Chosen, options: Mapping[str, Any]) -> RenderOptions | None:
     """Return how the closing line looks below it; None where it is one line, as it is elsewhere."""
     look = look_of(chosen, options)
     return look if chosen.shown == _VIEW and look.show is not Show.OBJECTS else None
 
 
-def _plain_look(options: Mapping[str, Any]) -> Look:
-    return Look(
+def _plain_look(options: Mapping[str, Any]) -> RenderOptions:
+    return RenderOptions(
         detailed=options["detailed_results"],
         diff=options["diff"],
         quiet=bool(options.get("quiet")),

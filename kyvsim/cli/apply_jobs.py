@@ -11,7 +11,7 @@ from kyvsim.api import ApplyInputs, Source
 from kyvsim.api.system import processors
 from kyvsim.cli.streams import is_terminal, say
 from kyvsim.report.progress import with_progress
-from kyvsim.report.run import Run, Teller
+from kyvsim.report.run import ChunkRenderer, Run
 from kyvsim.report.style import safe_line
 
 _LARGE: Final = 2_000_000
@@ -19,7 +19,7 @@ _LARGE: Final = 2_000_000
 
 
 def run_in_blocks(
-    inputs: ApplyInputs, stdin: bytes | None, jobs: int, teller: Teller | None
+    inputs: ApplyInputs, stdin: bytes | None, jobs: int, teller: ChunkRenderer | None
 ) -> Run | None:
     """Return a run that was made block by block, or None where all is to be read first.
 

@@ -15,7 +15,7 @@ from kyvsim.cli.streams import shows_colours, write_out
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.report.chainsaw import chainsaw_ending
 from kyvsim.report.formats import CHAINSAW_FORMATS as FORMATS
-from kyvsim.report.suite_text import Sight
+from kyvsim.report.suite_text import SuiteOptions
 
 _HELP = """Run chainsaw tests on a simulated cluster.
 
@@ -95,7 +95,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     report = run_chainsaw(run)
     say_remarks(report.diagnostics)
     refuse_named(chosen.files, report.files, ctx)
-    sight = Sight(fail_only=options["fail_only"])
+    sight = SuiteOptions(fail_only=options["fail_only"])
     write_reports(
         (path, FORMATS[name].media, FORMATS[name].write(report, sight))
         for name, path in chosen.files

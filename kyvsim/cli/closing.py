@@ -11,7 +11,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Ending
 from kyvsim.report.diagnostics import remark_text, source_lines
 from kyvsim.report.ending import closing_lines, ending_line
-from kyvsim.report.style import Look, sheet_of
+from kyvsim.report.style import RenderOptions, layout_of
 
 
 def say_remarks(remarks: Iterable[Diagnostic]) -> None:
@@ -24,7 +24,7 @@ def say_remarks(remarks: Iterable[Diagnostic]) -> None:
 class ClosingLook(NamedTuple):
     """How the closing line looks below a view that is wrapped."""
 
-    look: Look
+    look: RenderOptions
     begun: float | None = None
     """When the run began, in seconds of `time.perf_counter`; None where that is not told."""
 
@@ -32,7 +32,7 @@ class ClosingLook(NamedTuple):
         """Yield it, on a terminal with the time: elsewhere the same input gives the same bytes."""
         is_told = self.begun is not None and is_terminal(sys.stdout)
         seconds = time.perf_counter() - (self.begun or 0) if is_told else None
-        return closing_lines(ending, sheet_of(self.look), seconds)
+        return closing_lines(ending, layout_of(self.look), seconds)
 
 
 def close(ending: Ending, *, on_stdout: bool, closing: ClosingLook | None = None) -> None:
@@ -42,7 +42,7 @@ def close(ending: Ending, *, on_stdout: bool, closing: ClosingLook | None = None
     beside a document for programs. On a terminal it is wrapped.
     """
     if closing is None and on_stdout and is_terminal(sys.stdout):
-        closing = ClosingLook(Look(width=shown_width(sys.stdout)))
+        closing = ClosingLook(RenderOptions(width=shown_width(sys.stdout)))
     if closing is not None:
         write_out(closing.lines(ending))
     elif on_stdout:
@@ -54,7 +54,7 @@ def close(ending: Ending, *, on_stdout: bool, closing: ClosingLook | None = None
 def _remark_lines(remarks: Iterable[Diagnostic]) -> Iterator[str]:
     """Yield the lines of remarks; a file that has changed or gone since has none of its own."""
     width = shown_width(sys.stderr)
-    sheet = sheet_of(Look(colours=shows_colours(sys.stderr), width=width))
+    sheet = layout_of(RenderOptions(colours=shows_colours(sys.stderr), width=width))
     for file, some in itertools.groupby(remarks, key=_file_of):
         lines = _lines_of(file)
         for one in some:

@@ -16,11 +16,11 @@ from kyvsim.cli.parameters import OUTPUT, safe_option
 from kyvsim.cli.report_files import chosen_formats, formats_option, report_files
 from kyvsim.cli.streams import is_terminal, shows_colours, write_out
 from kyvsim.cli.walking import say_left_out
-from kyvsim.report.differences import Comparison, comparison_ending
+from kyvsim.report.differences import RunComparison, comparison_ending
 from kyvsim.report.ending import ending_line
 from kyvsim.report.formats import DIFF_FORMATS as FORMATS
 from kyvsim.report.progress import waiting
-from kyvsim.report.style import Look
+from kyvsim.report.style import RenderOptions
 
 _HELP = """Compare the results of two policy sets on the same resources.
 
@@ -85,11 +85,11 @@ def command(ctx: click.Context, /, **options: Any) -> int:
 
 
 def _written(
-    name: str, found: Comparison, options: Mapping[str, Any], *, is_shown: bool = False
+    name: str, found: RunComparison, options: Mapping[str, Any], *, is_shown: bool = False
 ) -> Iterator[str]:
     format_ = FORMATS[name]
     colours = is_shown and format_.for_people and shows_colours()
-    look = Look(colours=colours, detailed=options["detailed_results"])
+    look = RenderOptions(colours=colours, detailed=options["detailed_results"])
     yield from format_.write(found, look)
     if format_.for_people and not is_shown:
         yield f"{ending_line(comparison_ending(found))}\n"

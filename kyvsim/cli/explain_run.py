@@ -15,11 +15,11 @@ from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, shows_colours
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.result import EngineResponse
-from kyvsim.report.explain_words import Page
+from kyvsim.report.explain_words import StepPage
 from kyvsim.report.formats import EXPLAIN_FORMATS
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.progress import waiting
-from kyvsim.report.run import Run, Writing
+from kyvsim.report.run import Run, StreamingDocument
 
 _TEXT = "text"
 _LEAST_WIDTH, _MOST_WIDTH = 52, 80
@@ -46,7 +46,7 @@ def opened(inputs: ApplyInputs, asked: Wanted, stdin: bytes | None) -> Explainin
 
 def written(name: str, objects: Iterable[ObjectExplanation], *, colours: bool) -> Iterator[str]:
     """Yield explanations of objects as a format writes them, a piece at a time."""
-    page = Page(
+    page = StepPage(
         colours,
         max(_LEAST_WIDTH, min(shutil.get_terminal_size().columns, _MOST_WIDTH)),
     )
@@ -78,14 +78,14 @@ def explain_applied(
         )
 
 
-def _view(run: Run) -> Writing:
+def _view(run: Run) -> StreamingDocument:
     """Return the explanation in place of the view for people."""
 
     def row(response: EngineResponse) -> str:
         found = run.explained(response)
         return "".join(written(_TEXT, [found], colours=shows_colours())) if found else ""
 
-    return Writing(head=lambda: (), row=row, tail=lambda _: ())
+    return StreamingDocument(head=lambda: (), row=row, tail=lambda _: ())
 
 
 def _refuse_other_views(options: Mapping[str, Any], chosen: Chosen, ctx: click.Context) -> None:

@@ -33,7 +33,7 @@ from kyvsim.report.ending import ending_line
 from kyvsim.report.finding import Findings
 from kyvsim.report.formats import LINT_FORMATS as FORMATS
 from kyvsim.report.progress import waiting
-from kyvsim.report.style import Look, counted, safe_line, sheet_of
+from kyvsim.report.style import RenderOptions, counted, layout_of, safe_line
 
 _HELP = """Check policies for errors, without resources.
 
@@ -116,7 +116,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         if not options["diff"]:
             look = _look()._replace(quiet=options["quiet"], statistics=options["statistics"])
             write_out(shown.write(findings, look), shown.media)
-        files.fill(FORMATS[name].write(findings, Look()) for name, _ in chosen.files)
+        files.fill(FORMATS[name].write(findings, RenderOptions()) for name, _ in chosen.files)
     if options["verbose"]:
         for name in findings.texts:
             say(safe_line(f"{name}: looked at"))
@@ -152,16 +152,16 @@ def _after_fixes(
     return findings._replace(further=(_fixed_fact(fixed, written=writes),))
 
 
-def _look() -> Look:
+def _look() -> RenderOptions:
     """Return how what goes to standard output looks, where that is for people."""
     on_terminal = is_terminal(sys.stdout)
     colours = shows_colours()
-    return Look(colours=colours, width=shown_width(sys.stdout), on_terminal=on_terminal)
+    return RenderOptions(colours=colours, width=shown_width(sys.stdout), on_terminal=on_terminal)
 
 
-def _diff_of(files: Iterable[FixedFile], look: Look) -> Iterator[str]:
+def _diff_of(files: Iterable[FixedFile], look: RenderOptions) -> Iterator[str]:
     """Yield what changes in files as a unified diff, as `patch` reads it."""
-    paint = sheet_of(look).paint
+    paint = layout_of(look).paint
     colours = {"+": "pass", "-": "fail"}
     for one in files:
         old, new = (text.splitlines(keepends=True) for text in (one.source.text, one.text))

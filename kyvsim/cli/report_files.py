@@ -15,7 +15,7 @@ from kyvsim.cli.parameters import OUTPUT, Decorator, Effect, PathType, bad_value
 from kyvsim.cli.streams import OutputError
 from kyvsim.load.scratch import ScratchFiles
 from kyvsim.model.diagnostic import likely
-from kyvsim.report.formats import Format
+from kyvsim.report.formats import OutputFormat
 from kyvsim.report.log_commands import TEXT, LogFilter
 
 _PATIENCE = 5.0
@@ -46,7 +46,7 @@ def formats_option(known: Iterable[str], *, short: bool = True) -> Decorator:
 
 
 def chosen_formats(
-    options: Mapping[str, Any], known: Mapping[str, Format], ctx: click.Context
+    options: Mapping[str, Any], known: Mapping[str, OutputFormat], ctx: click.Context
 ) -> Chosen:
     """Return what `FORMAT` and `FORMAT=FILE` options choose; the first known format by default.
 
@@ -58,7 +58,9 @@ def chosen_formats(
     return Chosen(shown or next(iter(known)), files)
 
 
-def named_formats(values: Sequence[str], known: Mapping[str, Format], ctx: click.Context) -> Chosen:
+def named_formats(
+    values: Sequence[str], known: Mapping[str, OutputFormat], ctx: click.Context
+) -> Chosen:
     """Return the same, with "" where no format for standard output is named."""
     shown: list[str] = []
     files: list[tuple[str, str]] = []
@@ -76,7 +78,7 @@ def named_formats(values: Sequence[str], known: Mapping[str, Format], ctx: click
 
 
 def chosen_files(
-    values: Sequence[str], known: Mapping[str, Format], option: str, ctx: click.Context
+    values: Sequence[str], known: Mapping[str, OutputFormat], option: str, ctx: click.Context
 ) -> tuple[tuple[str, str], ...]:
     """Return formats and paths that the `FORMAT=FILE` values of an option choose."""
     chosen = [_format_and_file(value, known, option, ctx) for value in values]
@@ -88,7 +90,7 @@ def chosen_files(
 
 
 def _format_and_file(
-    value: str, known: Mapping[str, Format], option: str, ctx: click.Context
+    value: str, known: Mapping[str, OutputFormat], option: str, ctx: click.Context
 ) -> tuple[str, str]:
     """Return a format and the path that it goes to, "" for none."""
     name, separator, path = value.partition("=")
@@ -105,7 +107,7 @@ def _format_and_file(
     return name, path
 
 
-def _format_of(value: str, known: Mapping[str, Format]) -> str:
+def _format_of(value: str, known: Mapping[str, OutputFormat]) -> str:
     """Return the format that a path seems to be for, "" where it seems to be no path."""
     extension = os.path.splitext(value)[1]
     fitting = [name for name, one in known.items() if extension and one.extension == extension]
@@ -224,7 +226,7 @@ def _stream(path: str) -> int:
             return found
 
 
-def report_files(chosen: Chosen, known: Mapping[str, Format]) -> ReportFiles:
+def report_files(chosen: Chosen, known: Mapping[str, OutputFormat]) -> ReportFiles:
     """Return the files of the formats that are chosen; raise OutputError as ReportFiles does."""
     media = (known[name].media for name, _ in chosen.files)
     return ReportFiles((path for _, path in chosen.files), media)

@@ -12,9 +12,15 @@ from kyvsim.cli.exit_status import OK
 from kyvsim.cli.parameters import OUTPUT, argument, offering, safe_option
 from kyvsim.cli.streams import shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import likely
-from kyvsim.report.diagnostic_codes import Code, code_lines, codes_by_name, files_of, list_lines
+from kyvsim.report.diagnostic_codes import (
+    DiagnosticCode,
+    code_lines,
+    codes_by_name,
+    files_of,
+    list_lines,
+)
 from kyvsim.report.log_commands import JSON
-from kyvsim.report.style import Look, counted, sheet_of
+from kyvsim.report.style import RenderOptions, counted, layout_of
 
 _HELP = """Explain a diagnostic code, with examples.
 
@@ -47,8 +53,8 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         told = [_plain(one) for one in chosen or known.values()]
         write_out([json.dumps(told, indent=2, ensure_ascii=False) + "\n"], JSON)
         return OK
-    look = Look(colours=shows_colours(), width=shown_width(sys.stdout))
-    sheet = sheet_of(look)
+    look = RenderOptions(colours=shows_colours(), width=shown_width(sys.stdout))
+    sheet = layout_of(look)
     if not chosen:
         write_out(list_lines(known.values(), sheet))
         write_out([f"\n{counted(len(known), 'code')}: `kyvsim rule CODE` tells more of one\n"])
@@ -58,7 +64,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     return OK
 
 
-def _chosen(name: str, known: Mapping[str, Code], ctx: click.Context) -> Code:
+def _chosen(name: str, known: Mapping[str, DiagnosticCode], ctx: click.Context) -> DiagnosticCode:
     """Return the code of a name; raises UsageError with the likely one where there is none."""
     spelled = name.upper() if name[:1].isalpha() else f"KV{name}"
     if spelled in known:
@@ -67,7 +73,7 @@ def _chosen(name: str, known: Mapping[str, Code], ctx: click.Context) -> Code:
     raise click.UsageError(f"no remark has the code {name}{hint}", ctx)
 
 
-def _plain(one: Code) -> dict[str, Any]:
+def _plain(one: DiagnosticCode) -> dict[str, Any]:
     """Return a code as JSON has it: files by name."""
     told = {
         name: {"command": f"kyvsim {example.command}", "files": dict(files_of(example.text))}

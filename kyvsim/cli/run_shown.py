@@ -9,7 +9,7 @@ from kyvsim.cli.walking import say_left_out, say_looked_at
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.report.ending import run_ending
 from kyvsim.report.log_commands import TEXT
-from kyvsim.report.run import Run, Terms
+from kyvsim.report.run import ExitTerms, Run
 
 
 def _nothing(_: Run) -> None:
@@ -76,6 +76,6 @@ def _told(remarks: tuple[Diagnostic, ...], options: Mapping[str, Any]) -> tuple[
 def _on_terms(run: Run, options: Mapping[str, Any]) -> Run:
     """Return the run with what the options ask of its exit status."""
     least = (options.get("fail_on") or "").lower()
-    terms = Terms(options["warn_exit_code"], options["warn_no_pass"], least)
+    terms = ExitTerms(options["warn_exit_code"], options["warn_no_pass"], least)
     run = run._replace(terms=terms)
     return run.strictly() if options["strict"] else run

@@ -50,7 +50,12 @@ from kyvsim.model.simulation import HazardLevel, Simulation
 from kyvsim.report.formats import TIMELINE_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.progress import with_growing_progress
-from kyvsim.report.timeline_rows import NO_LEVEL, SimulationTerms, TimelineLook, simulation_ending
+from kyvsim.report.timeline_rows import (
+    NO_LEVEL,
+    SimulationTerms,
+    TimelineOptions,
+    simulation_ending,
+)
 
 _MODELS = ("kyverno-1.19", "background-gates-generate")
 _LEVELS = (*(one.value for one in HazardLevel), NO_LEVEL)
@@ -298,7 +303,7 @@ def _inputs(options: Mapping[str, Any], ctx: click.Context) -> SimulateInputs:
 def _report(simulation: Simulation, chosen: Chosen, options: Mapping[str, Any]) -> None:
     """Write each format to its file, and one to standard output."""
     width = min(shutil.get_terminal_size().columns, _WIDEST)
-    look = TimelineLook(every=options["every"], width=width)
+    look = TimelineOptions(every=options["every"], width=width)
     write_reports(
         (path, FORMATS[name].media, FORMATS[name].write(simulation, look))
         for name, path in chosen.files

@@ -63,13 +63,13 @@ from kyvsim.model.suite import Demands, SuiteOutcome
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS
 from kyvsim.report.progress import waiting, with_progress
 from kyvsim.report.suite_text import (
-    Sight,
+    SuiteOptions,
     diff_text,
     every_diagnostic,
     everything_left_out,
     suite_ending,
 )
-from kyvsim.suite.row_targets import Selector, SelectorError, parse_selector
+from kyvsim.suite.row_targets import RowSelector, RowSelectorError, parse_selector
 
 
 class Outputs(NamedTuple):
@@ -303,10 +303,10 @@ def _updated(outcome: SuiteOutcome, chosen: Chosen) -> SuiteOutcome:
     return outcome._replace(not_updated=write_updates(updates))
 
 
-def _selector(text: str, ctx: click.Context) -> Selector:
+def _selector(text: str, ctx: click.Context) -> RowSelector:
     try:
         return parse_selector(text)
-    except SelectorError as error:
+    except RowSelectorError as error:
         raise bad_value(ctx, "--test-case-selector", str(error)) from None
 
 
@@ -321,9 +321,9 @@ def _show(outcome: SuiteOutcome, chosen: Chosen, options: Mapping[str, Any]) -> 
     )
 
 
-def _sight(options: Mapping[str, Any]) -> Sight:
+def _sight(options: Mapping[str, Any]) -> SuiteOptions:
     fail_only = options["fail_only"] or options["quiet"]
-    return Sight(
+    return SuiteOptions(
         detailed=options["detailed_results"],
         fail_only=fail_only,
         statistics=options["statistics"],

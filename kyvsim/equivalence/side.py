@@ -21,7 +21,7 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.tracing import Point
 from kyvsim.simulator.kyverno.denial import enforces
-from kyvsim.suite.coverage import Tally
+from kyvsim.suite.coverage import PointCounter
 
 _BOOKKEEPING = ("app.kubernetes.io/managed-by", "generate.kyverno.io/", "generating-policy")
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
@@ -247,7 +247,7 @@ class Side:
         policies: PolicySet,
         surroundings: Surroundings,
         marks: Marks | None = None,
-        tally: Tally | None = None,
+        tally: PointCounter | None = None,
         *,
         asks: bool = False,
     ) -> None:
@@ -259,7 +259,7 @@ class Side:
         self.policies = policies
         self._surroundings = surroundings
         self._marks = marks or Marks()
-        self._tally = tally or Tally()
+        self._tally = tally or PointCounter()
 
     @property
     def reached(self) -> int:

@@ -24,8 +24,8 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Key, ToldRow
 from kyvsim.model.result import ToldReason
 from kyvsim.model.source import Location
-from kyvsim.report.result_groups import behind
-from kyvsim.report.run import Course, Run, Told
+from kyvsim.report.result_groups import rule_title
+from kyvsim.report.run import RenderedRun, ResultCounts, Run
 
 TellRows: TypeAlias = Callable[[Iterable[ToldRow]], tuple[str, list[str]]]
 """Returns what a format says of rows, and its entries for what was not checked."""
@@ -56,7 +56,7 @@ class Reports(NamedTuple):
                 unchecked.extend(entries)
                 yield text
 
-        return self.run._replace(told=Told([pieces()], [{"unchecked": unchecked}]))
+        return self.run._replace(rendered=RenderedRun([pieces()], [{"unchecked": unchecked}]))
 
 
 def reports_in(stores: Iterable[Store]) -> Reports:
@@ -94,12 +94,12 @@ def _end_of(store: Store, plan: RunPlan) -> RunEnd:
 
 
 def _run(plans: list[tuple[Store, RunPlan]], parts: Merged, ends: list[RunEnd]) -> Run:
-    course = course_of(parts.pieces, audit_warn=plans[0][1].audit_warn)
+    result_counts = course_of(parts.pieces, audit_warn=plans[0][1].audit_warn)
     count = sum(one.head.resources for one in parts.pieces)
     before = _each(own.before for _, own in plans)
     after = _each(own.after for _, own in plans)
     missing = tuple(map(_missing, parts.gaps))
-    last = _each(end.last for end in ends) if course.unmatched == count else ()
+    last = _each(end.last for end in ends) if result_counts.unmatched == count else ()
     refused = RefusedObjects(is_final=True)
     refused.merge(refusals_of(parts.pieces))
     return Run(
@@ -112,7 +112,7 @@ def _run(plans: list[tuple[Store, RunPlan]], parts: Merged, ends: list[RunEnd]) 
             *(*_common(ends), *warnings_of(refused.found)),
         ),
         responses=iter(()),
-        course=course,
+        result_counts=result_counts,
         audit_warn=plans[0][1].audit_warn,
         afterthoughts=lambda _: last,
         left_out=_each(own.left_out for _, own in plans),
@@ -135,20 +135,20 @@ def _missing(gap: Gap) -> Diagnostic:
     return Diagnostic("KV082", Severity.ERROR, text, Location(gap.file))
 
 
-def course_of(pieces: Iterable[Settled], *, audit_warn: bool) -> Course:
+def course_of(pieces: Iterable[Settled], *, audit_warn: bool) -> ResultCounts:
     """Return the counts of some pieces."""
-    course = Course(audit_warn=audit_warn)
+    result_counts = ResultCounts(audit_warn=audit_warn)
     for head, _ in pieces:
-        course.unmatched += head.unmatched
-        course.unchecked += head.unchecked
+        result_counts.unmatched += head.unmatched
+        result_counts.unchecked += head.unchecked
         for one in head.counts:
-            course.count(
-                ("", "", one.title or behind(one.policy, one.rule), ()), one.result, one.number
+            result_counts.count(
+                ("", "", one.title or rule_title(one.policy, one.rule), ()), one.result, one.number
             )
             if one.result == "fail":
-                failed = course.severities.get(one.severity, 0)
-                course.severities[one.severity] = failed + one.number
-    return course
+                failed = result_counts.severities.get(one.severity, 0)
+                result_counts.severities[one.severity] = failed + one.number
+    return result_counts
 
 
 def _rows(store: Store, piece: Settled) -> Iterator[ToldRow]:

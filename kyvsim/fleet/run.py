@@ -192,7 +192,7 @@ def _end(ready: Ready, plan: RunPlan, books: _Books) -> RunEnd:
     """Return what can be said when all is evaluated."""
     sizes = {name: size for name, (size, _) in plan.files.items()}
     pieces = settled(books.heads, sizes).pieces
-    course = course_of(pieces, audit_warn=plan.audit_warn)
+    result_counts = course_of(pieces, audit_warn=plan.audit_warn)
     count = sum(one.head.resources for one in pieces)
     kinds = {json.dumps(kind): kind for one in pieces for kind in one.head.objects}
     sample = Sample(tuple(kinds.values()), count)
@@ -204,7 +204,7 @@ def _end(ready: Ready, plan: RunPlan, books: _Books) -> RunEnd:
     )
     run = run_of(ready.compiled, ready.inputs, read, sample)
     said = (*run.diagnostics[len(read.diagnostics) :], *_without_objects(ready))
-    return RunEnd(plan.run, said, run.afterthoughts(count - course.unmatched))
+    return RunEnd(plan.run, said, run.afterthoughts(count - result_counts.unmatched))
 
 
 def _without_objects(ready: Ready) -> Iterator[Diagnostic]:

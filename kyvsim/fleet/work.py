@@ -26,8 +26,8 @@ from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Partial
 from kyvsim.model.source import Location
-from kyvsim.report.fleet import Tally, compile_told_rows
-from kyvsim.report.run import Course, Unparted
+from kyvsim.report.fleet import NamespaceCounts, compile_report_rows
+from kyvsim.report.run import NotStreamable, ResultCounts
 
 _ALONE: Final = Lock()
 """Policies are evaluated by one thread of a process: compiled ones keep what they have found."""
@@ -59,7 +59,7 @@ def evaluate(assignment: Assignment, item: Item) -> Outcome:
         try:
             evaluation = evaluated_alone(ready, found.resources)
             return Outcome((_told((assignment, ready), head, found, evaluation),))
-        except Unparted:
+        except NotStreamable:
             return Outcome((), asked=True)
 
 
@@ -109,19 +109,22 @@ def _told(
     found: LoadedText,
     evaluation: Evaluation,
 ) -> Partial:
-    """Return the report on objects; raises Unparted where the responses do."""
+    """Return the report on objects; raises NotStreamable where the responses do."""
     assignment, ready = asked
     audit_warn = ready.inputs.audit_warn
-    course, tally = Course(audit_warn=audit_warn), Tally(audit_warn=audit_warn)
-    rows_of = compile_told_rows(
+    result_counts, tally = (
+        ResultCounts(audit_warn=audit_warn),
+        NamespaceCounts(audit_warn=audit_warn),
+    )
+    rows_of = compile_report_rows(
         head.cluster, evaluation.explain, audit_warn=audit_warn, everything=assignment.everything
     )
-    rows = lines_of(rows_of(tally.watching(course.watching(evaluation.responses))))
+    rows = lines_of(rows_of(tally.watching(result_counts.watching(evaluation.responses))))
     return Partial(
         head._replace(
             resources=tally.resources,
-            unmatched=course.unmatched,
-            unchecked=course.unchecked,
+            unmatched=result_counts.unmatched,
+            unchecked=result_counts.unchecked,
             counts=tally.counts(),
             objects=kinds_shown(found.resources),
             refusals=refusals_among(ready, found.resources),

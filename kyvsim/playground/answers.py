@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kyvsim.api.explain import explained_run
 from kyvsim.api.typed import Typed, explain_typed, simulate_typed
-from kyvsim.playground.pages import Shown, reasons, timeline, verdicts
+from kyvsim.playground.pages import PageUpdate, reasons, timeline, verdicts
 
 
 class Asked(NamedTuple):
@@ -17,27 +17,27 @@ class Asked(NamedTuple):
     """One of VIEWS."""
 
 
-def _verdicts(typed: Typed) -> Shown:
+def _verdicts(typed: Typed) -> PageUpdate:
     return verdicts(explained_run(explain_typed(typed)))
 
 
-def _reasons(typed: Typed) -> Shown:
+def _reasons(typed: Typed) -> PageUpdate:
     found = explain_typed(typed)
     objects = tuple(found.objects)
     return reasons(found.run, objects)
 
 
-def _timeline(typed: Typed) -> Shown:
+def _timeline(typed: Typed) -> PageUpdate:
     found = simulate_typed(typed)
     return timeline(found.simulation, found.diagnostics)
 
 
-VIEWS: Mapping[str, Callable[[Typed], Shown]] = MappingProxyType(
+VIEWS: Mapping[str, Callable[[Typed], PageUpdate]] = MappingProxyType(
     {"verdicts": _verdicts, "reasons": _reasons, "timeline": _timeline}
 )
 """The tabs of the page, and what shows them."""
 
 
-def answer(asked: Asked) -> Shown:
+def answer(asked: Asked) -> PageUpdate:
     """Return what the page shows."""
     return VIEWS[asked.view](asked.typed)

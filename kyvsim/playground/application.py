@@ -20,7 +20,7 @@ from kyvsim.api.typed import Typed
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.playground.answers import VIEWS, Asked
 from kyvsim.playground.evaluator import Evaluator, NoAnswerError
-from kyvsim.playground.pages import Example, playground
+from kyvsim.playground.pages import PlaygroundExample, playground
 
 MOST: Final = 1 << 20
 """How many bytes a question may have."""
@@ -156,10 +156,10 @@ def application(port: int, evaluator: Evaluator, limits: Limits) -> ASGIApp:
     return _for_own_pages(served, hosts)
 
 
-def _example(name: str, title: str) -> Example:
+def _example(name: str, title: str) -> PlaygroundExample:
     folder = files("kyvsim.playground") / "examples" / name
     found = {one.name.removesuffix(".yaml"): one.read_text("utf-8") for one in folder.iterdir()}
-    return Example(title, found)
+    return PlaygroundExample(title, found)
 
 
 async def _body(request: Request, seconds: float) -> bytes:

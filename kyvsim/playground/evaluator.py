@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from kyvsim.model.ports import fault_text
 from kyvsim.playground.answers import Asked, answer
 from kyvsim.playground.confined import confine
-from kyvsim.playground.pages import Shown
+from kyvsim.playground.pages import PageUpdate
 
 try:
     import resource
@@ -52,7 +52,7 @@ class Evaluator:
         self._is_ready = False
         self._worker = _begun()
 
-    def ask(self, asked: Asked) -> Shown:
+    def ask(self, asked: Asked) -> PageUpdate:
         """Return the answer; raises NoAnswerError."""
         connection = self._worker.connection
         try:
@@ -63,7 +63,7 @@ class Evaluator:
                 self._renew()
                 text = f"this takes longer than {self._seconds:g} seconds: it was given up"
                 raise NoAnswerError(text)
-            found: Shown | str = connection.recv()
+            found: PageUpdate | str = connection.recv()
         except (EOFError, OSError):
             self._renew()
             text = "evaluation broke off: it may need more memory than there is for it"
@@ -121,7 +121,7 @@ def _work(connection: Connection, calls: int) -> None:
             connection.send(_answered(asked))
 
 
-def _answered(asked: Asked) -> Shown | str:
+def _answered(asked: Asked) -> PageUpdate | str:
     try:
         return answer(asked)
     except Exception as error:  # noqa: BLE001 — INVARIANT: what is typed ends no process

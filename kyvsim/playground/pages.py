@@ -10,13 +10,13 @@ from kyvsim.report.explain import object_part
 from kyvsim.report.page import ending_of, fragment, page
 from kyvsim.report.run import Lists, Run, written
 from kyvsim.report.run_html import streaming_page, values_of
-from kyvsim.report.style import Look
+from kyvsim.report.style import RenderOptions
 from kyvsim.report.timeline_html import columns
 from kyvsim.report.timeline_html import values_of as timeline_values
-from kyvsim.report.timeline_rows import SimulationTerms, TimelineLook, simulation_ending
+from kyvsim.report.timeline_rows import SimulationTerms, TimelineOptions, simulation_ending
 
 
-class Example(NamedTuple):
+class PlaygroundExample(NamedTuple):
     """Texts to begin with."""
 
     title: str
@@ -24,7 +24,7 @@ class Example(NamedTuple):
     """By the names of the page's editors."""
 
 
-class Shown(NamedTuple):
+class PageUpdate(NamedTuple):
     """What takes the place of the answer before."""
 
     html: str
@@ -32,10 +32,10 @@ class Shown(NamedTuple):
     """What it needs besides the page's own style."""
 
 
-_LOOK = Look(detailed=True)
+_LOOK = RenderOptions(detailed=True)
 
 
-def playground(editors: Sequence[tuple[str, str]], examples: Iterable[Example]) -> str:
+def playground(editors: Sequence[tuple[str, str]], examples: Iterable[PlaygroundExample]) -> str:
     """Return the page; `editors` are names of texts with what they are for."""
     return "".join(
         page(
@@ -49,29 +49,29 @@ def playground(editors: Sequence[tuple[str, str]], examples: Iterable[Example]) 
     )
 
 
-def verdicts(run: Run) -> Shown:
+def verdicts(run: Run) -> PageUpdate:
     """Return what policies found, changed and generated, and why."""
     parts = streaming_page(run, _LOOK, lambda lists: _verdicts(run, lists))
-    return Shown("".join(piece for _, piece in written(run, (parts,))))
+    return PageUpdate("".join(piece for _, piece in written(run, (parts,))))
 
 
 def _verdicts(run: Run, lists: Lists) -> Iterator[str]:
     yield fragment("playground_verdicts.html", **values_of(run, _LOOK, lists))
 
 
-def reasons(run: Run, objects: Iterable[ObjectExplanation]) -> Shown:
+def reasons(run: Run, objects: Iterable[ObjectExplanation]) -> PageUpdate:
     """Return each step of each rule, on each object."""
     found = tuple(object_part(one) for one in objects)
-    return Shown(fragment("playground_reasons.html", objects=found, remarks=run.remarks()))
+    return PageUpdate(fragment("playground_reasons.html", objects=found, remarks=run.remarks()))
 
 
-def timeline(simulation: Simulation | None, remarks: Sequence[Diagnostic]) -> Shown:
+def timeline(simulation: Simulation | None, remarks: Sequence[Diagnostic]) -> PageUpdate:
     """Return what happens on a simulated cluster; None where nothing could be played."""
     ending = ending_of(simulation_ending(simulation, SimulationTerms(tuple(remarks))))
     values: dict[str, Any] = {"simulation": None}
     style = ""
     if simulation is not None:
-        values = timeline_values(simulation, TimelineLook())
+        values = timeline_values(simulation, TimelineOptions())
         style = columns(len(values["lanes"].names))
     html = fragment("playground_timeline.html", remarks=remarks, ending=ending, **values)
-    return Shown(html, style)
+    return PageUpdate(html, style)

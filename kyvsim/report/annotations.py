@@ -14,8 +14,8 @@ from kyvsim.model.source import Location
 from kyvsim.report.ending import counts_line
 from kyvsim.report.finding import Finding, Findings, compile_findings, compile_fingerprints
 from kyvsim.report.object_text import without_comma
-from kyvsim.report.run import Lists, Run, Writing
-from kyvsim.report.style import Look, safe_text
+from kyvsim.report.run import Lists, Run, StreamingDocument
+from kyvsim.report.style import RenderOptions, safe_text
 
 # Workflow commands: lines that GitHub reads in a log and shows beside the lines of a change.
 
@@ -69,11 +69,11 @@ def _visible(text: str) -> str:
 # What rules found as workflow commands, which GitHub shows beside the lines of a change.
 
 
-def begin_github(run: Run, look: Look) -> Writing:
+def begin_github(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a command for each remark and each finding; the last line counts, for the log."""
-    findings = compile_findings(run, look._replace(detailed=False))
+    findings = compile_findings(run, options._replace(detailed=False))
 
-    def told(one: Finding) -> str:
+    def line(one: Finding) -> str:
         text = f"{one.shown_summary}\nrule: {one.rule_location}"
         return annotation(one.weight, one.place, one.shown_name, text, end=one.end)
 
@@ -81,9 +81,9 @@ def begin_github(run: Run, look: Look) -> Writing:
         yield from map(remark, run.last_remarks())
         yield f"{counts_line(run)}\n"
 
-    return Writing(
+    return StreamingDocument(
         head=lambda: map(remark, run.diagnostics),
-        row=lambda response: "".join(told(one) for one in findings(response)),
+        row=lambda response: "".join(line(one) for one in findings(response)),
         tail=tail,
     )
 
@@ -91,7 +91,7 @@ def begin_github(run: Run, look: Look) -> Writing:
 # Findings as workflow commands, which GitHub shows beside the lines of a change.
 
 
-def render_lint_github(findings: Findings, _look: Look) -> Iterator[str]:
+def render_lint_github(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield one command for each finding."""
     yield from map(remark, findings.diagnostics)
 
@@ -155,9 +155,9 @@ _RESULT_WEIGHTS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def begin_gitlab(run: Run, look: Look) -> Writing:
+def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a list with an issue for each finding, and for each remark about an input."""
-    findings = compile_findings(run, look._replace(detailed=False))  # an issue is never a pass
+    findings = compile_findings(run, options._replace(detailed=False))  # an issue is never a pass
     fingerprint = compile_fingerprints()
     is_begun = False
 
@@ -176,7 +176,7 @@ def begin_gitlab(run: Run, look: Look) -> Writing:
         yield from texts if is_begun else without_comma(texts)
         yield "]\n"
 
-    return Writing(head=lambda: ("[",), row=row, tail=tail, skipped=1)
+    return StreamingDocument(head=lambda: ("[",), row=row, tail=tail, skipped=1)
 
 
 def _weight(one: Finding) -> str:
@@ -188,7 +188,7 @@ def _weight(one: Finding) -> str:
 # Findings as a code quality report of GitLab.
 
 
-def render_lint_gitlab(findings: Findings, _look: Look) -> Iterator[str]:
+def render_lint_gitlab(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield one list with an issue for each finding."""
     between = "["
     for one in diagnostic_issues(findings.diagnostics):

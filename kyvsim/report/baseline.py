@@ -26,7 +26,7 @@ _FAULTS: Final = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 _NOTE: Final = "known: the baseline has it"
 
 
-class Met:
+class BaselineMatches:
     """Which failures, and objects, of a baseline a run has met."""
 
     __slots__ = ("failures", "objects", "spread")
@@ -38,7 +38,7 @@ class Met:
         self.spread: set[Failure] = set()
         """Those that several parts of the run have met."""
 
-    def add(self, other: "Met") -> None:
+    def add(self, other: "BaselineMatches") -> None:
         """Take in what a part of the run has met."""
         self.spread |= other.spread
         for failure, number in other.failures.items():
@@ -58,14 +58,18 @@ class Met:
         return all(self.failures[one] <= baseline.entries[one].number for one in self.spread)
 
 
-def telling_apart(
-    responses: Iterable[EngineResponse], baseline: Baseline | None, met: Met, *, audit_warn: bool
+def marked_responses(
+    responses: Iterable[EngineResponse],
+    baseline: Baseline | None,
+    met: BaselineMatches,
+    *,
+    audit_warn: bool,
 ) -> Iterator[EngineResponse]:
     """Yield the responses with failures marked as new or unchanged, and note what is met.
 
     Without a baseline all failures are to become one: they are known, and all are noted.
     """
-    marks = _Marks(baseline, met, audit_warn=audit_warn)
+    marks = _FailureMarker(baseline, met, audit_warn=audit_warn)
     objects = frozenset(one.object for one in baseline.entries) if baseline else frozenset()
     for response in responses:
         key = object_key(response.trigger)
@@ -81,10 +85,12 @@ def telling_apart(
             yield response._replace(answers=marked)
 
 
-class _Marks:
+class _FailureMarker:
     """Marks failures of responses, one after the other."""
 
-    def __init__(self, baseline: Baseline | None, met: Met, *, audit_warn: bool) -> None:
+    def __init__(
+        self, baseline: Baseline | None, met: BaselineMatches, *, audit_warn: bool
+    ) -> None:
         self._baseline = baseline
         self._met = met
         self._audit_warn = audit_warn
@@ -176,7 +182,7 @@ def _fields(failure: Failure, number: int) -> Iterator[dict[str, Json]]:
 # Codes: KV093 a failure of the baseline that occurs no more.
 
 
-class Rest(NamedTuple):
+class BaselineRemainder(NamedTuple):
     """A baseline after a run, each failure with how many of it there are."""
 
     found: Mapping[Failure, int]
@@ -187,7 +193,9 @@ class Rest(NamedTuple):
     """What the run did not look at: of this it says nothing."""
 
 
-def rest_of(baseline: Baseline, met: Met, policies: Iterable[Policy]) -> Rest:
+def remainder_of(
+    baseline: Baseline, met: BaselineMatches, policies: Iterable[Policy]
+) -> BaselineRemainder:
     """Return what a run that looked at some objects by some policies leaves of a baseline."""
     keys = {one.key for one in policies}
     found: dict[Failure, int] = {}
@@ -201,10 +209,10 @@ def rest_of(baseline: Baseline, met: Met, policies: Iterable[Policy]) -> Rest:
             found[failure] = there
         if there < entry.number:
             missing[failure] = entry.number - there
-    return Rest(found, stale, aside)
+    return BaselineRemainder(found, stale, aside)
 
 
-def stale_remarks(baseline: Baseline, rest: Rest) -> Iterator[Diagnostic]:
+def stale_remarks(baseline: Baseline, rest: BaselineRemainder) -> Iterator[Diagnostic]:
     """Yield a warning for each failure of a baseline that occurs no more, in the file's order."""
     for failure, number in rest.stale.items():
         rule = "/".join(filter(None, (failure.policy, failure.rule)))

@@ -20,7 +20,7 @@ from kyvsim.report.ending import (
 from kyvsim.report.junit import attributes, escaped
 from kyvsim.report.object_text import to_json
 from kyvsim.report.style import Paint, counted, indented, painter, safe_line
-from kyvsim.report.suite_text import Sight
+from kyvsim.report.suite_text import SuiteOptions
 
 # What reports of chainsaw tests share: counts, and which tests they show.
 
@@ -72,7 +72,7 @@ def _facts(report: ChainsawReport) -> Iterator[Fact]:
     yield informing("skipped", skipped, f"{skipped} skipped" if tally.total > skipped else "")
 
 
-def shown(report: ChainsawReport, sight: Sight) -> Iterator[ChainsawOutcome]:
+def shown(report: ChainsawReport, sight: SuiteOptions) -> Iterator[ChainsawOutcome]:
     """Yield the tests that are to be shown, in order."""
     for one in report.outcomes:
         if one.result == "fail" or not sight.fail_only:
@@ -93,7 +93,7 @@ _INDENT = " " * 6
 _LOOKS = (("pass", "pass", "pass"), ("fail", "FAIL", "fail"), ("unsupported", "n/a ", "skip"))
 
 
-def render_text(report: ChainsawReport, sight: Sight) -> Iterator[str]:
+def render_text(report: ChainsawReport, sight: SuiteOptions) -> Iterator[str]:
     """Yield the view a test at a time; the last line counts."""
     paint = painter(colours=sight.colours)
     between = ""
@@ -104,9 +104,9 @@ def render_text(report: ChainsawReport, sight: Sight) -> Iterator[str]:
 
 
 def _test(outcome: ChainsawOutcome, paint: Paint) -> str:
-    word, look = next((word, look) for name, word, look in _LOOKS if name == outcome.result)
+    word, style = next((word, style) for name, word, style in _LOOKS if name == outcome.result)
     spent = paint("dim", f"({outcome.seconds:.1f} s of the cluster's time)")
-    lines = [f"{paint(look, word)}  {safe_line(outcome.test)}  {spent}\n"]
+    lines = [f"{paint(style, word)}  {safe_line(outcome.test)}  {spent}\n"]
     if outcome.reason:
         lines.append(f"{_INDENT}{indented(outcome.reason, _INDENT)}\n")
     if outcome.location:
@@ -128,7 +128,7 @@ def _timeline(outcome: ChainsawOutcome) -> Iterator[str]:
 # The outcome of chainsaw tests as one JSON document, for programs.
 
 
-def render_json(report: ChainsawReport, sight: Sight) -> Iterator[str]:
+def render_json(report: ChainsawReport, sight: SuiteOptions) -> Iterator[str]:
     """Yield the document a test at a time."""
     yield '{"results": ['
     between = "\n  "
@@ -163,7 +163,7 @@ def outcome_json(outcome: ChainsawOutcome) -> Json:
 # The outcome of chainsaw tests as JUnit XML: one suite, a case for each test.
 
 
-def render_junit(report: ChainsawReport, sight: Sight) -> Iterator[str]:
+def render_junit(report: ChainsawReport, sight: SuiteOptions) -> Iterator[str]:
     """Yield the document a test at a time; unsupported tests are skipped ones there."""
     del sight  # every format for programs holds all tests
     errors = [str(one) for one in report.diagnostics if one.severity is Severity.ERROR]

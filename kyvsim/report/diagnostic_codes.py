@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.package_data import read_text
-from kyvsim.report.style import Sheet, wrapped
+from kyvsim.report.style import TextLayout, wrapped
 
 # What the codes of remarks mean: the one place where it is written, for people and for pages.
 #
@@ -44,7 +44,7 @@ _FILE: Final = re.compile(r"^# (\S*\.\w+)\n", re.MULTILINE)
 _DEPRECATED: Final = " {deprecated}"
 
 
-class Example(NamedTuple):
+class CodeExample(NamedTuple):
     """Files, and a command that is typed beside them."""
 
     command: str
@@ -53,7 +53,7 @@ class Example(NamedTuple):
     """The files, each below a comment with its name; one without is `example.yaml`."""
 
 
-class Code(NamedTuple):
+class DiagnosticCode(NamedTuple):
     """What one code means."""
 
     code: str
@@ -61,9 +61,9 @@ class Code(NamedTuple):
     group: str
     why: str = ""
     """Paragraphs, in Markdown; "" where the message says it all."""
-    bad: Example | None = None
+    bad: CodeExample | None = None
     """What has the code, and no other; None where there is no example."""
-    good: Example | None = None
+    good: CodeExample | None = None
     """The same as it was meant: nothing is told of it."""
     beside: str = ""
     """The files that lie beside both."""
@@ -71,13 +71,13 @@ class Code(NamedTuple):
     """Whether what it is told of works, and has a successor."""
 
 
-def every_code() -> tuple[Code, ...]:
+def every_code() -> tuple[DiagnosticCode, ...]:
     """Return all codes, by group and number; they are read at each call."""
     return tuple(one for name in _GROUPS for one in _codes_in(name))
 
 
 @cache
-def codes_by_name() -> Mapping[str, Code]:
+def codes_by_name() -> Mapping[str, DiagnosticCode]:
     """Return all codes by their names; they are read once."""
     return MappingProxyType({one.code: one for one in every_code()})
 
@@ -90,7 +90,7 @@ def files_of(text: str) -> Iterator[tuple[str, str]]:
     yield from zip(named[::2], named[1::2], strict=True)
 
 
-def _codes_in(name: str) -> Iterator[Code]:
+def _codes_in(name: str) -> Iterator[DiagnosticCode]:
     text = read_text(__file__, "codes", f"{name}.md")
     head, *entries = re.split(r"^## ", text, flags=re.MULTILINE)
     group = head.removeprefix("# ").strip()
@@ -98,14 +98,14 @@ def _codes_in(name: str) -> Iterator[Code]:
         heading, _, body = entry.partition("\n")
         code, _, about = heading.partition(" ")
         blocks = {word: (command, text) for word, command, text in _BLOCK.findall(body)}
-        bad = Example(blocks["bad"][0] or LINTED, blocks["bad"][1]) if "bad" in blocks else None
-        yield Code(
+        bad = CodeExample(blocks["bad"][0] or LINTED, blocks["bad"][1]) if "bad" in blocks else None
+        yield DiagnosticCode(
             code=code,
             title=about.removesuffix(_DEPRECATED),
             group=group,
             why=_BLOCK.sub("", body).strip(),
             bad=bad,
-            good=bad and Example(blocks["good"][0] or bad.command, blocks["good"][1]),
+            good=bad and CodeExample(blocks["good"][0] or bad.command, blocks["good"][1]),
             beside=blocks.get("beside", ("", ""))[1],
             deprecated=about.endswith(_DEPRECATED),
         )
@@ -117,30 +117,30 @@ def _codes_in(name: str) -> Iterator[Code]:
 _INDENT = "    "
 
 
-def list_lines(codes: Iterable[Code], sheet: Sheet) -> Iterator[str]:
+def list_lines(codes: Iterable[DiagnosticCode], layout: TextLayout) -> Iterator[str]:
     """Yield code and title of each, below the names of their groups."""
     group = ""
     for one in codes:
         if one.group != group:
             yield "\n" if group else ""
-            yield f"{sheet.paint('title', one.group)}\n"
+            yield f"{layout.paint('title', one.group)}\n"
             group = one.group
-        for line in wrapped(f"{one.code}  {one.title}", sheet.width, " " * 9, "  "):
+        for line in wrapped(f"{one.code}  {one.title}", layout.width, " " * 9, "  "):
             yield f"{line}\n"
 
 
-def code_lines(one: Code, sheet: Sheet) -> Iterator[str]:
+def code_lines(one: DiagnosticCode, layout: TextLayout) -> Iterator[str]:
     """Yield what a code means, why it is told, and its examples."""
-    yield from _paragraph(f"{one.code}: {one.title}", sheet, "title")
+    yield from _paragraph(f"{one.code}: {one.title}", layout, "title")
     for text in filter(None, re.split(r"\n{2,}", one.why)):
         yield "\n"
-        yield from _paragraph(" ".join(text.split()), sheet)
+        yield from _paragraph(" ".join(text.split()), layout)
     for style, title, text in blocks_of(one):
-        yield f"\n{sheet.paint(style, title)}\n\n"
+        yield f"\n{layout.paint(style, title)}\n\n"
         yield from (f"{_INDENT}{line}\n" if line else "\n" for line in text.splitlines())
 
 
-def blocks_of(one: Code) -> Iterator[tuple[str, str, str]]:
+def blocks_of(one: DiagnosticCode) -> Iterator[tuple[str, str, str]]:
     """Yield the blocks of a code's examples: a style, a line that says what it is, a text."""
     for style, name, example in (("fail", "Bad", one.bad), ("pass", "Good", one.good)):
         if example:
@@ -150,26 +150,26 @@ def blocks_of(one: Code) -> Iterator[tuple[str, str, str]]:
         yield "title", "Beside both:", one.beside
 
 
-def _paragraph(text: str, sheet: Sheet, style: str = "") -> Iterator[str]:
-    for line in wrapped(text, sheet.width, "", ""):
-        yield (sheet.paint(style, line) if style else line) + "\n"
+def _paragraph(text: str, layout: TextLayout, style: str = "") -> Iterator[str]:
+    for line in wrapped(text, layout.width, "", ""):
+        yield (layout.paint(style, line) if style else line) + "\n"
 
 
 # The code of a remark as Markdown: for pages and editors.
 
 
-def code_markdown(one: Code, heading: str) -> str:
+def code_markdown(one: DiagnosticCode, heading: str) -> str:
     """Return a heading, why a code is told, and its examples."""
     return "\n".join((f"{heading}\n", *why_lines(one), *example_blocks(one)))
 
 
-def why_lines(one: Code) -> Iterator[str]:
+def why_lines(one: DiagnosticCode) -> Iterator[str]:
     """Yield why a code is told, where that is written."""
     if one.why:
         yield f"{one.why}\n"
 
 
-def example_blocks(one: Code) -> Iterator[str]:
+def example_blocks(one: DiagnosticCode) -> Iterator[str]:
     """Yield the files of the examples of a code, each below what it is."""
     for _, title, text in blocks_of(one):
         yield f"{title}\n\n```yaml\n{text}```\n"

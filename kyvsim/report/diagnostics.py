@@ -10,7 +10,7 @@ from kyvsim.model.diagnostic import Diagnostic, Fix, Severity
 from kyvsim.model.result import EngineResponse, Excerpt
 from kyvsim.model.source import Document, Location
 from kyvsim.report.results import Row
-from kyvsim.report.style import Sheet, safe_line, wrapped
+from kyvsim.report.style import TextLayout, safe_line, wrapped
 
 # A line of a file with a mark below the part that is meant.
 
@@ -254,7 +254,7 @@ def _fix(fix: Fix) -> Json:
 _INDENT: Final = "    "
 
 
-def source_lines(entry: Diagnostic, line: str, sheet: Sheet) -> Iterator[str]:
+def source_lines(entry: Diagnostic, line: str, layout: TextLayout) -> Iterator[str]:
     """Yield the line of a remark and the mark, unless it has its place in a text of that file.
 
     `line` is as it is written, "" where nobody has it at hand.
@@ -263,10 +263,10 @@ def source_lines(entry: Diagnostic, line: str, sheet: Sheet) -> Iterator[str]:
     excerpt = excerpt_of(line, place.column) if place and not entry.excerpt else None
     if place is None or excerpt is None:
         return
-    shown, mark = excerpt_lines(excerpt, place.line, sheet.width - len(_INDENT))
-    look = "error" if entry.severity is Severity.ERROR else "warn"
-    yield f"{_INDENT}{sheet.paint('dim', shown[0])}{shown[1]}"
-    yield f"{_INDENT}{sheet.paint('dim', mark[0])}{sheet.paint(look, mark[1])}"
+    shown, mark = excerpt_lines(excerpt, place.line, layout.width - len(_INDENT))
+    style = "error" if entry.severity is Severity.ERROR else "warn"
+    yield f"{_INDENT}{layout.paint('dim', shown[0])}{shown[1]}"
+    yield f"{_INDENT}{layout.paint('dim', mark[0])}{layout.paint(style, mark[1])}"
 
 
 # A remark about an input file as text.

@@ -20,13 +20,13 @@ from kyvsim.model.difference import (
 )
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import diagnostic_json
-from kyvsim.report.differences import Comparison, comparison_ending, counts_line, figures
+from kyvsim.report.differences import RunComparison, comparison_ending, counts_line, figures
 from kyvsim.report.ending import ending_json, ending_line
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, to_json, without_comma, yaml_lines
 from kyvsim.report.results import identity, identity_of, key_title, title
 from kyvsim.report.style import (
-    Look,
     Paint,
+    RenderOptions,
     counted,
     indented,
     markdown_lines,
@@ -56,7 +56,7 @@ _WORDS = MappingProxyType(
 )
 
 
-def heading(one: Comparison) -> str:
+def heading(one: RunComparison) -> str:
     """Return the line that says what is compared."""
     if not one.applied:
         return "Nothing is compared: a file that every verdict depends on was refused"
@@ -78,14 +78,14 @@ def rule_name(policy: str, rule: str) -> str:
     return safe_line(" / ".join(filter(None, (policy, rule))))
 
 
-def is_told(one: VerdictDifference, *, detailed: bool) -> bool:
+def is_listed(one: VerdictDifference, *, detailed: bool) -> bool:
     """Return whether a verdict is told by itself: others are told in numbers, by their rule."""
     return detailed or not FAULTS.isdisjoint(one.results)
 
 
 def verdict_lines(one: VerdictDifference) -> Iterator[str]:
     """Yield what is said of a verdict: messages, the places of its rule, and in the manifest."""
-    old, new = (_said(side) for side in (one.old, one.new))
+    old, new = (_verdict_text(side) for side in (one.old, one.new))
     if new and old and new != old:
         yield f"old: {old}"
         yield f"new: {new}"
@@ -97,7 +97,7 @@ def verdict_lines(one: VerdictDifference) -> Iterator[str]:
     yield from (f"at  {place}" for place in sorted(found))
 
 
-def _said(side: Said | None) -> str:
+def _verdict_text(side: Said | None) -> str:
     is_fault = side is not None and side.result in FAULTS
     return "\n".join(filter(None, (side.message, side.note))) if side and is_fault else ""
 
@@ -133,14 +133,14 @@ def _author(author: Author) -> str:
     return f"policy {author.policy}{rule} ({author.place})"
 
 
-def exception_lines(one: Comparison) -> Iterator[str]:
+def exception_lines(one: RunComparison) -> Iterator[str]:
     """Yield a line for each exception that only the old set has."""
     for exception, changes in one.without() if one.applied else ():
         told = ", ".join(f"{number} {arrow(way)}" for way, number in changes.items())
         yield safe_line(f"{exception}: {told or 'it let nothing off'}")
 
 
-def uncompared_lines(one: Comparison) -> Iterator[str]:
+def uncompared_lines(one: RunComparison) -> Iterator[str]:
     """Yield what neither set looked at, a line for each rule and one for all resources."""
     if not one.applied:
         return
@@ -165,20 +165,20 @@ _LOOKS = MappingProxyType(
 _INDENT = " " * 9
 
 
-def render_text(one: Comparison, look: Look) -> Iterator[str]:
+def render_text(one: RunComparison, options: RenderOptions) -> Iterator[str]:
     """Yield the view a resource at a time; the last line counts."""
-    paint = painter(colours=look.colours)
+    paint = painter(colours=options.colours)
     yield f"{paint('title', heading(one))}\n\n"
     for resource in one.resources:
-        yield from _resource(resource, paint, look)
+        yield from _resource(resource, paint, options)
     yield from _by_rule(one, paint)
     yield from _list(WITHOUT, exception_lines(one), paint)
     yield from _list(NOT_COMPARED, uncompared_lines(one), paint)
     yield f"{counts_line(one)}\n"
 
 
-def _resource(found: ResourceDifference, paint: Paint, look: Look) -> Iterator[str]:
-    verdicts = [one for one in found.verdicts if is_told(one, detailed=look.detailed)]
+def _resource(found: ResourceDifference, paint: Paint, options: RenderOptions) -> Iterator[str]:
+    verdicts = [one for one in found.verdicts if is_listed(one, detailed=options.detailed)]
     if not (verdicts or found.objects):
         return
     place = str(found.place) if found.place else ""
@@ -216,7 +216,7 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
         yield f"{_INDENT}{indented(text, _INDENT)}\n"
 
 
-def _by_rule(one: Comparison, paint: Paint) -> Iterator[str]:
+def _by_rule(one: RunComparison, paint: Paint) -> Iterator[str]:
     """Yield how often each rule says something else."""
     found = one.seen.by_rule
     if not found:
@@ -240,9 +240,9 @@ def _list(head: str, items: Iterable[str], paint: Paint) -> Iterator[str]:
 # document holds, says docs/diff.schema.json.
 
 
-def render_json(one: Comparison, look: Look) -> Iterator[str]:
+def render_json(one: RunComparison, options: RenderOptions) -> Iterator[str]:
     """Yield the document a resource at a time."""
-    del look  # a document for programs has one look
+    del options  # a document for programs has no such options
     yield f'{{"old": {to_json(one.names[0])}, "new": {to_json(one.names[1])}, "resources": ['
     differing = (found for found in one.resources if found.verdicts or found.objects)
     yield from without_comma(f",\n  {to_json(_resource_json(found))}" for found in differing)
@@ -289,13 +289,13 @@ def _verdict_json(one: VerdictDifference) -> Json:
         "rule": one.rule,
         "type": one.type,
         "direction": one.direction.value,
-        "old": _said_json(one.old),
-        "new": _said_json(one.new),
+        "old": _result_json(one.old),
+        "new": _result_json(one.new),
         "missing": one.missing.value if one.missing else None,
     }
 
 
-def _said_json(side: Said | None) -> Json:
+def _result_json(side: Said | None) -> Json:
     if side is None:
         return None
     return {
@@ -343,12 +343,12 @@ def _place(place: Location | None) -> Json:
 _COLUMNS = ("verdict", "object", "rule", "said")
 
 
-def render_markdown(one: Comparison, look: Look) -> Iterator[str]:
+def render_markdown(one: RunComparison, options: RenderOptions) -> Iterator[str]:
     """Yield a table of what differs, then numbers by rule, and what was not compared."""
     yield f"**{markdown_text(heading(one))}**\n\n"
     is_begun = False
     for resource in one.resources:
-        rows = "".join(_rows(resource, detailed=look.detailed))
+        rows = "".join(_rows(resource, detailed=options.detailed))
         if rows and not is_begun:
             yield table_line(_COLUMNS) + table_line(("---",) * len(_COLUMNS))
             is_begun = True
@@ -365,7 +365,7 @@ def _rows(found: ResourceDifference, *, detailed: bool) -> Iterator[str]:
     place = markdown_text(str(found.place)) if found.place else ""
     name = "<br>".join(filter(None, (markdown_text(title(found.resource)), place)))
     for one in found.verdicts:
-        if is_told(one, detailed=detailed):
+        if is_listed(one, detailed=detailed):
             said = "<br>".join(map(markdown_lines, verdict_lines(one)))
             rule = markdown_text(rule_name(one.policy, one.rule))
             yield table_line((markdown_text(arrow(one.results)), name, rule, said))
@@ -374,7 +374,7 @@ def _rows(found: ResourceDifference, *, detailed: bool) -> Iterator[str]:
         yield table_line((markdown_text(object_title(obj)), name, "", authors))
 
 
-def _markdown_by_rule(one: Comparison) -> Iterator[str]:
+def _markdown_by_rule(one: RunComparison) -> Iterator[str]:
     for (policy, rule, old, new), number in one.seen.by_rule.items():
         yield f"{number}: {arrow((old, new))} {rule_name(policy, rule)}"
 

@@ -29,7 +29,7 @@ from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.report.results import (
     QUIET,
-    Change,
+    ChangedObject,
     Row,
     compile_rows,
     generated,
@@ -49,7 +49,7 @@ _Rule: TypeAlias = tuple[str, Path]
 """The key of a policy, and where in it a rule stands: derived rules stand where theirs does."""
 
 
-class Seen:
+class DifferenceCounts:
     """What is counted while differences stream by."""
 
     __slots__ = (
@@ -90,7 +90,7 @@ class Seen:
 
 def compile_differences(
     policies: tuple[Iterable[Policy], Iterable[Policy]],
-    seen: Seen,
+    seen: DifferenceCounts,
     explain: tuple[Explain, Explain],
     *,
     words: bool,
@@ -150,7 +150,7 @@ def _placed(
     return found._replace(old=sides[0], new=sides[1])
 
 
-def _differs(found: VerdictDifference, seen: Seen, *, words: bool) -> bool:
+def _differs(found: VerdictDifference, seen: DifferenceCounts, *, words: bool) -> bool:
     """Return whether two verdicts differ, and count them."""
     if found.results[0] == found.results[1]:
         seen.same += 1
@@ -167,7 +167,7 @@ def _differs(found: VerdictDifference, seen: Seen, *, words: bool) -> bool:
 
 
 def _count_exceptions(
-    pair: tuple[Row | None, Row | None], results: tuple[str, str], seen: Seen
+    pair: tuple[Row | None, Row | None], results: tuple[str, str], seen: DifferenceCounts
 ) -> None:
     old, new = (frozenset(row.result.exceptions if row else ()) for row in pair)
     for exception in sorted(old - new):
@@ -185,7 +185,7 @@ def _verdict(
     by_key: tuple[Mapping[str, Policy], ...],
 ) -> VerdictDifference:
     policy, rule, phase = key
-    old, new = map(_said, pair)
+    old, new = map(_result, pair)
     found = VerdictDifference(policy, rule, phase, old, new)
     before, after = pair
     if before and not after:
@@ -202,7 +202,7 @@ def _missing(row: Row, others: Mapping[str, Policy]) -> Missing:
     return Missing.MATCH if any(one.name == own for one in other.rules) else Missing.RULE
 
 
-def _said(row: Row | None) -> Said | None:
+def _result(row: Row | None) -> Said | None:
     if row is None:
         return None
     found = row.result
@@ -240,7 +240,7 @@ def _authors(answers: Iterable[PolicyResponse]) -> Iterator[Author]:
 
 
 def _made(
-    effect: Effect, old: Iterable[Change], new: Iterable[Change]
+    effect: Effect, old: Iterable[ChangedObject], new: Iterable[ChangedObject]
 ) -> Iterator[ObjectDifference]:
     """Yield the objects that rules created or changed besides, and that differ."""
     before, after = _by_key(old), _by_key(new)
@@ -250,18 +250,18 @@ def _made(
                 yield ObjectDifference(effect, key, _outcome(one), _outcome(other))
 
 
-def _is_kept(one: Change, other: Change) -> bool:
+def _is_kept(one: ChangedObject, other: ChangedObject) -> bool:
     return _is_same(one.object, other.object) and dict(one.settings) == dict(other.settings)
 
 
-def _by_key(changes: Iterable[Change]) -> dict[ObjectKey, list[Change]]:
-    found: dict[ObjectKey, list[Change]] = {}
+def _by_key(changes: Iterable[ChangedObject]) -> dict[ObjectKey, list[ChangedObject]]:
+    found: dict[ObjectKey, list[ChangedObject]] = {}
     for one in changes:
         found.setdefault(object_key(one.object), []).append(one)
     return found
 
 
-def _outcome(change: Change | None) -> Outcome | None:
+def _outcome(change: ChangedObject | None) -> Outcome | None:
     if change is None:
         return None
     rules = (one for one in change.policy.rules if one.name == change.rule)
@@ -279,7 +279,7 @@ def _is_same(one: Json, other: Json) -> bool:
 # Two runs over the same resources, one beside the other, and how that ends.
 
 
-class Comparison(NamedTuple):
+class RunComparison(NamedTuple):
     """Two runs, and what differs, as it is asked for."""
 
     names: tuple[str, str]
@@ -288,7 +288,7 @@ class Comparison(NamedTuple):
     new: Run
     resources: Iterable[ResourceDifference]
     """One for each resource, in input order, those without a difference too; often read once."""
-    seen: Seen
+    seen: DifferenceCounts
     """What is counted while they are read."""
 
     @property
@@ -296,7 +296,7 @@ class Comparison(NamedTuple):
         """Whether both sets could be applied: else there is nothing to compare."""
         return self.old.applied and self.new.applied
 
-    def strictly(self) -> "Comparison":
+    def strictly(self) -> "RunComparison":
         """Return a comparison in which every warning about input is an error."""
         return self._replace(old=self.old.strictly(), new=self.new.strictly())
 
@@ -342,18 +342,18 @@ class Comparison(NamedTuple):
                 yield some[0]._replace(old=old, new=new)
 
 
-def comparison_ending(one: Comparison) -> Ending:
+def comparison_ending(one: RunComparison) -> Ending:
     """Return how a comparison ended; to be asked when all resources have been read."""
     return Ending(tuple(_facts(one)))
 
 
-def figures(one: Comparison) -> dict[str, int]:
+def figures(one: RunComparison) -> dict[str, int]:
     """Return how many differences there are, by name."""
     objects = {effect.value: number for effect, number in one.seen.objects.items()}
     return {"verdicts": sum(one.seen.verdicts.values()), **objects}
 
 
-def counts_line(one: Comparison) -> str:
+def counts_line(one: RunComparison) -> str:
     """Return the same as one line."""
     return ", ".join(f"{name}: {number}" for name, number in figures(one).items())
 
@@ -365,7 +365,7 @@ _EFFECTS = (
 )
 
 
-def _facts(one: Comparison) -> Iterator[Fact]:
+def _facts(one: RunComparison) -> Iterator[Fact]:
     seen = one.seen
     remarks = (*one.remarks(), *one.last_remarks())
     yield error_fact(remarks)
@@ -393,7 +393,7 @@ def _differing(key: str, number: int, text: str) -> Fact:
     return Fact(key, number, text, Verdict.DIFFERENT) if number else Fact(key, 0, "")
 
 
-def _compared(one: Comparison) -> Iterator[Fact]:
+def _compared(one: RunComparison) -> Iterator[Fact]:
     """Yield what is the same, or that there was nothing to compare."""
     seen = one.seen
     if not (seen.same or seen.total):
@@ -405,7 +405,7 @@ def _compared(one: Comparison) -> Iterator[Fact]:
     yield informing("reworded", seen.reworded, text)
 
 
-def _resources(one: Comparison) -> str:
+def _resources(one: RunComparison) -> str:
     number = len(one.seen.unmatched)
     unmatched = f", {number} matched by no rule of either set" if number else ""
     return f"{counted(one.new.resource_count, 'resource')}{unmatched}"

@@ -14,11 +14,11 @@ from kyvsim.report.finding import compile_field_places, finding_of
 from kyvsim.report.object_text import to_json, to_yaml, without_comma
 from kyvsim.report.related_objects import (
     Collisions,
-    Deletions,
-    Ledger,
-    Need,
+    PendingReference,
+    PlannedDeletions,
+    ReferenceIndex,
     collision_entry,
-    needs_of,
+    pending_references,
     schedule_entry,
 )
 from kyvsim.report.results import (
@@ -34,8 +34,8 @@ from kyvsim.report.results import (
     severity_of,
     silent_rows,
 )
-from kyvsim.report.run import Lists, Run, Unparted, Writing
-from kyvsim.report.style import Look, painter
+from kyvsim.report.run import Lists, NotStreamable, Run, StreamingDocument
+from kyvsim.report.style import RenderOptions, painter
 from kyvsim.report.text_blocks import repeat_entries, resource_block, verdict_block
 
 # The run as one JSON document, for programs.
@@ -50,21 +50,21 @@ _ASIDES: Final = ("unchecked", "notIdempotent")
 """Lists that are there where there is something in them."""
 
 
-class _Books(NamedTuple):
+class _DocumentState(NamedTuple):
     """What is gathered of all responses."""
 
-    ledger: Ledger
+    references: ReferenceIndex
     collisions: Collisions
-    deletions: Deletions
-    needs: list[Need]
+    deletions: PlannedDeletions
+    needs: list[PendingReference]
 
 
-def begin_json(run: Run, look: Look) -> Writing:
+def begin_json(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the document. What follows on its results is kept until they are out."""
-    del look  # a document for programs has one look
+    del options  # a document for programs has no such options
     lists: dict[str, list[str]] = {name: [] for name in (*_OBJECTS, *_ASIDES)}
-    books = _Books(Ledger(), Collisions(), Deletions(), [])
-    return Writing(
+    books = _DocumentState(ReferenceIndex(), Collisions(), PlannedDeletions(), [])
+    return StreamingDocument(
         head=lambda: ('{"results": [',),
         row=_compile_results(run, None if run.is_part else books, lists),
         tail=lambda every: _tail(run, books, every),
@@ -73,10 +73,10 @@ def begin_json(run: Run, look: Look) -> Writing:
     )
 
 
-def _tail(run: Run, books: _Books, lists: Lists) -> Iterator[str]:
+def _tail(run: Run, books: _DocumentState, lists: Lists) -> Iterator[str]:
     yield "]"
     objects = {name: lists.get(name, ()) for name in _OBJECTS}
-    objects["references"] = [to_json(_need(need, books.ledger)) for need in books.needs]
+    objects["references"] = [to_json(_need(need, books.references)) for need in books.needs]
     for key, found in _on_demand(run, books.deletions, books.collisions):
         objects[key] = [to_json(entry) for entry in found]
     wanted = {"notIdempotent"} if run.checks_idempotence else set()
@@ -106,11 +106,11 @@ def _baseline(run: Run) -> Json:
 
 
 def _compile_results(
-    run: Run, books: _Books | None, lists: Mapping[str, list[str]]
+    run: Run, books: _DocumentState | None, lists: Mapping[str, list[str]]
 ) -> Callable[[EngineResponse], str]:
     """Return what writes the results of a response, a comma before each; what follows goes aside.
 
-    Without `books` there must be nothing that goes there: it raises Unparted.
+    Without `books` there must be nothing that goes there: it raises NotStreamable.
     """
     rows_of, row_text = compile_rows(audit_warn=run.audit_warn), _compile_row_text(run.explain)
 
@@ -127,20 +127,20 @@ def _compile_results(
     return results
 
 
-def _note(response: EngineResponse, books: _Books | None) -> None:
+def _note(response: EngineResponse, books: _DocumentState | None) -> None:
     """Take a response into the books."""
-    needs = needs_of(response)
+    needs = pending_references(response)
     if books is None:
         if needs:
-            raise Unparted
+            raise NotStreamable
         return
-    for book in (books.ledger, books.collisions, books.deletions):
+    for book in (books.references, books.collisions, books.deletions):
         book.add(response)
     books.needs.extend(needs)
 
 
 def _on_demand(
-    run: Run, deletions: Deletions, collisions: Collisions
+    run: Run, deletions: PlannedDeletions, collisions: Collisions
 ) -> Iterator[tuple[str, list[Json]]]:
     """Yield the lists that are there only where there is something to list."""
     if run.schedules:
@@ -220,14 +220,14 @@ def _objects(response: EngineResponse) -> Iterator[tuple[str, Json]]:
             yield key, {**about, **change.settings, "object": change.object}
 
 
-def _need(need: Need, ledger: Ledger) -> Json:
+def _need(need: PendingReference, references: ReferenceIndex) -> Json:
     kind, namespace, name = need.reference.target
     return {
         "resource": identity(need.resource),
         "needs": {"apiVersion": "v1", "kind": kind, "namespace": namespace, "name": name},
         "places": list(need.reference.places),
         "optional": need.reference.optional,
-        "metBy": ledger.met_by(need),
+        "metBy": references.met_by(need),
         "hint": need.hint,
     }
 
@@ -235,9 +235,9 @@ def _need(need: Need, ledger: Ledger) -> Json:
 # The run as one YAML document: what the JSON format has, the results first.
 
 
-def begin_yaml(run: Run, look: Look) -> Writing:
+def begin_yaml(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the document: its `results`, then all else in the order of the alphabet."""
-    document = begin_json(run, look)
+    document = begin_json(run, options)
 
     def row(response: EngineResponse) -> str:
         text = document.row(response)[document.skipped :]
@@ -246,10 +246,12 @@ def begin_yaml(run: Run, look: Look) -> Writing:
     def tail(lists: Lists) -> Iterator[str]:
         rest = json.loads('{"results": [' + "".join(document.tail(lists)))
         del rest["results"]
-        yield "" if any(run.course.summary()) else "results: []\n"
+        yield "" if any(run.result_counts.summary()) else "results: []\n"
         yield to_yaml(rest)
 
-    return Writing(head=lambda: (), row=row, tail=tail, lists=document.lists, lead="results:\n")
+    return StreamingDocument(
+        head=lambda: (), row=row, tail=tail, lists=document.lists, lead="results:\n"
+    )
 
 
 # The resources as mutate rules left them, as a stream of manifests for another program.
@@ -257,27 +259,27 @@ def begin_yaml(run: Run, look: Look) -> Writing:
 _BETWEEN = "---\n"
 
 
-def begin_manifests(run: Run, look: Look) -> Writing:
+def begin_manifests(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a stream with every resource as a YAML document; verdicts and counts are said aside.
 
     In a file they are left out: standard output has them.
 
     Resources that no rule changed are there too, so that the stream is complete.
     """
-    paint = painter(colours=look.colours)
-    rows_of = compile_rows(audit_warn=run.audit_warn, untold=look.hidden)
-    block = verdict_block(paint, compile_field_places(run, look))
+    paint = painter(colours=options.colours)
+    rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
+    block = verdict_block(paint, compile_field_places(run, options))
 
     def row(response: EngineResponse) -> str:
-        told = "" if look.in_file else block(response, rows_of(response))
+        told = "" if options.in_file else block(response, rows_of(response))
         if told:
-            look.say(f"{resource_block(response, paint)}{told}")
-        has_object = look.objects and response.object is not None
+            options.say(f"{resource_block(response, paint)}{told}")
+        has_object = options.objects and response.object is not None
         return f"{_BETWEEN}{to_yaml(response.object)}" if has_object else ""
 
     def tail(_: Lists) -> Iterator[str]:
-        if not look.in_file:
-            look.say(counts_line(run))
+        if not options.in_file:
+            options.say(counts_line(run))
         yield from ()
 
-    return Writing(head=lambda: (), row=row, tail=tail, skipped=len(_BETWEEN))
+    return StreamingDocument(head=lambda: (), row=row, tail=tail, skipped=len(_BETWEEN))

@@ -9,7 +9,7 @@ from kyvsim.model.policy import SEVERITIES
 from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.report.results import Summary, severity_of
 from kyvsim.report.run import Run
-from kyvsim.report.style import Sheet, counted
+from kyvsim.report.style import TextLayout, counted
 
 # The closing line of a run, the same as data, and the facts that commands have in common.
 #
@@ -79,7 +79,9 @@ _LOOKS: Mapping[Verdict, str] = MappingProxyType(
 )
 
 
-def closing_lines(ending: Ending, sheet: Sheet, seconds: float | None = None) -> Iterator[str]:
+def closing_lines(
+    ending: Ending, layout: TextLayout, seconds: float | None = None
+) -> Iterator[str]:
     """Yield the lines that say how a run ended, in the words of the closing line.
 
     `seconds` is how long the run took; it is told where
@@ -90,11 +92,11 @@ def closing_lines(ending: Ending, sheet: Sheet, seconds: float | None = None) ->
         told.append(f"{seconds:.1f} s")
     told.append(f"exit status {ending.status}")
     name = ending.verdict.value
-    yield from _named(name, _LOOKS[ending.verdict], _joined(told, _room(name, sheet)), sheet)
+    yield from _named(name, _LOOKS[ending.verdict], _joined(told, _room(name, layout)), layout)
 
 
-def _room(name: str, sheet: Sheet) -> int:
-    return sheet.width - len(name) - len(": ")
+def _room(name: str, layout: TextLayout) -> int:
+    return layout.width - len(name) - len(": ")
 
 
 def _joined(facts: Iterable[str], room: int) -> Iterator[str]:
@@ -110,9 +112,9 @@ def _joined(facts: Iterable[str], room: int) -> Iterator[str]:
     yield line
 
 
-def _named(name: str, look: str, lines: Iterable[str], sheet: Sheet) -> Iterator[str]:
+def _named(name: str, style: str, lines: Iterable[str], layout: TextLayout) -> Iterator[str]:
     first, *rest = lines
-    yield f"{sheet.paint(look, name)}: {first}\n"
+    yield f"{layout.paint(style, name)}: {first}\n"
     yield from (f"{' ' * len(name)}  {line}\n" for line in rest)
 
 
@@ -130,25 +132,25 @@ def run_ending(run: Run) -> Ending:
 
 def figures(run: Run) -> dict[str, int]:
     """Return the counts by name, with that of unstable mutations where they were looked for."""
-    unstable = {"notIdempotent": run.course.unstable} if run.checks_idempotence else {}
-    known = {"inBaseline": run.course.covered} if run.course.met else {}
-    return {**run.course.summary().as_dict(), **unstable, **known}
+    unstable = {"notIdempotent": run.result_counts.unstable} if run.checks_idempotence else {}
+    known = {"inBaseline": run.result_counts.covered} if run.result_counts.met else {}
+    return {**run.result_counts.summary().as_dict(), **unstable, **known}
 
 
 def counts_line(run: Run) -> str:
     """Return the counts as one line."""
-    unstable = f", not idempotent: {run.course.unstable}" if run.checks_idempotence else ""
-    known = f", in the baseline: {run.course.covered}" if run.course.met else ""
-    return f"{run.course.summary()}{unstable}{known}"
+    unstable = f", not idempotent: {run.result_counts.unstable}" if run.checks_idempotence else ""
+    known = f", in the baseline: {run.result_counts.covered}" if run.result_counts.met else ""
+    return f"{run.result_counts.summary()}{unstable}{known}"
 
 
 def _facts(run: Run) -> Iterator[Fact]:
-    known = run.course.known
-    summary = run.course.summary().less(known)
+    known = run.result_counts.known
+    summary = run.result_counts.summary().less(known)
     remarks = run.remarks()
     yield error_fact(remarks)
     yield Fact("notApplied", int(not run.applied), "" if run.applied else "nothing was applied")
-    results = counted(sum(run.course.summary()), "result")
+    results = counted(sum(run.result_counts.summary()), "result")
     lenient = _below(run)
     failed = summary.failed - lenient
     yield weighing("failed", failed, f"{failed} of {results} failed")
@@ -162,9 +164,9 @@ def _facts(run: Run) -> Iterator[Fact]:
     if run.applied:
         yield from _checked(run, summary)
     yield Fact("resources", run.resource_count, _resources(run) if run.applied else "")
-    yield Fact("unmatched", run.course.unmatched, "")
-    unchecked = f"{counted(run.course.unchecked, 'check')} could not be made in full"
-    yield informing("unchecked", run.course.unchecked, unchecked)
+    yield Fact("unmatched", run.result_counts.unmatched, "")
+    unchecked = f"{counted(run.result_counts.unchecked, 'check')} could not be made in full"
+    yield informing("unchecked", run.result_counts.unchecked, unchecked)
     yield left_out_fact(len(frozenset(run.left_out)))
     yield warning_fact(remarks)
 
@@ -177,18 +179,20 @@ def _below(run: Run) -> int:
     if not run.terms.fail_on:
         return 0
     lesser = SEVERITIES[SEVERITIES.index(run.terms.fail_on) + 1 :]
-    known = run.course.known_failures
+    known = run.result_counts.known_failures
     policies = {(one.kind, one.key) for one in run.policies if severity_of(one) in lesser}
     failed = sum(
-        counts.failed for rule, counts in run.course.by_rule().items() if rule[:2] in policies
+        counts.failed
+        for rule, counts in run.result_counts.by_rule().items()
+        if rule[:2] in policies
     )
-    told = sum(run.course.severities.get(one, 0) for one in lesser)
+    told = sum(run.result_counts.severities.get(one, 0) for one in lesser)
     return told + failed - sum(known.get(one, 0) for one in policies)
 
 
 def _idempotence(run: Run) -> Fact:
     """Return how many mutations change an object again, and that none does where it was asked."""
-    unstable = run.course.unstable
+    unstable = run.result_counts.unstable
     if run.checks_idempotence and not unstable:
         return Fact("notIdempotent", 0, "no mutation changes an object again")
     text = f"{counted(unstable, 'mutation')} not idempotent"
@@ -197,9 +201,9 @@ def _idempotence(run: Run) -> Fact:
 
 def _of_baseline(run: Run) -> Iterator[Fact]:
     """Yield what the baseline covers, and what of it the run did not look at."""
-    if run.course.met is None:
+    if run.result_counts.met is None:
         return
-    covered = run.course.covered
+    covered = run.result_counts.covered
     yield informing("inBaseline", covered, f"{counted(covered, 'failure')} covered by the baseline")
     rest = run.rest()
     if rest is not None:
@@ -217,17 +221,19 @@ def _warned(run: Run, summary: Summary) -> Fact:
 def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
     """Yield what says that rules passed, or that none had anything to say."""
     skipped = f", {summary.skipped} skipped" if summary.skipped else ""
-    bad = summary.failed + summary.errors + run.course.unstable
+    bad = summary.failed + summary.errors + run.result_counts.unstable
     good = "" if bad else f"{summary.passed} passed{skipped}" if summary.passed else ""
     yield Fact("passed", summary.passed, good)
     if run.terms.warn_no_pass and run.terms.warn_exit_code and not summary.passed:
         yield Fact("nonePassed", 1, "nothing passed", Verdict.WARNED)
-    if not (bad or summary.passed or summary.warned or run.course.covered):
+    if not (bad or summary.passed or summary.warned or run.result_counts.covered):
         skipped = f"{summary.skipped} of {counted(summary.skipped, 'result')} skipped"
         text = skipped if summary.skipped else "no rule matched"
         yield Fact("nothingChecked", 1, text, Verdict.NOTHING)
 
 
 def _resources(run: Run) -> str:
-    unmatched = f", {run.course.unmatched} matched by no rule" if run.course.unmatched else ""
+    unmatched = (
+        f", {run.result_counts.unmatched} matched by no rule" if run.result_counts.unmatched else ""
+    )
     return f"{counted(run.resource_count, 'resource')}{unmatched}"

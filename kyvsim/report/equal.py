@@ -22,14 +22,14 @@ from kyvsim.report.coverage import point_json, ratio_json
 from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json, error_fact, informing, warning_fact, weighing
 from kyvsim.report.evidence import (
+    deciding_results,
     effects,
     example_objects,
     example_title,
     headline,
     reached,
+    reported_limits,
     shown_evidence,
-    telling,
-    told_limits,
     unreached,
     without_effect,
 )
@@ -98,7 +98,7 @@ def _lines(evidence: Evidence) -> Iterator[str]:
         yield ""
         yield f"counterexample {number} of {total}: {example_title(one)}"
         yield from _example(one)
-    for one in told_limits(evidence):
+    for one in reported_limits(evidence):
         yield ""
         yield f"not counted: {example_title(one)}"
         yield f"  {one.limit.value if one.limit else ''}"
@@ -124,7 +124,7 @@ def _example(one: Counterexample) -> Iterator[str]:
 
 def _account_lines(name: str, account: Account, one: Counterexample) -> Iterator[str]:
     """Yield what one side did: its verdicts, and what decided."""
-    shown = telling(account)
+    shown = deciding_results(account)
     for said in shown:
         rule = " / ".join(filter(None, (said.policy, said.rule)))
         yield f"  {name}  {said.status.upper():<5}  {safe_line(rule)}: {safe_line(said.message)}"

@@ -40,7 +40,7 @@ def headline(evidence: Evidence) -> str:
     return f"{answer}: {counted(evidence.cases, 'case')}{given}, {evidence.denied} denied"
 
 
-def told_limits(evidence: Evidence) -> Iterator[Counterexample]:
+def reported_limits(evidence: Evidence) -> Iterator[Counterexample]:
     """Yield what does not count: objects that no cluster sees only where all else is the same."""
     for one in evidence.limited:
         if one.limit not in _UNSEEN or evidence.answer is not Answer.COUNTEREXAMPLE:
@@ -79,7 +79,7 @@ def example_objects(one: Counterexample) -> Iterator[tuple[str, list[str]]]:
         yield "looked up", compact_lines(obj)
 
 
-def telling(account: Account) -> tuple[Said, ...]:
+def deciding_results(account: Account) -> tuple[Said, ...]:
     """Return the verdicts of one side that are told: those that deny, or else the first."""
     refused = tuple(said for said in account.said if said.status not in {"pass", "skip"})
     return refused or account.said[:1]
@@ -146,7 +146,7 @@ class ShownEvidence(NamedTuple):
 
 def shown_evidence(evidence: Evidence) -> ShownEvidence:
     """Return evidence as a template shows it."""
-    limits = tuple(told_limits(evidence))
+    limits = tuple(reported_limits(evidence))
     sides = (("old", evidence.old), ("new", evidence.new))
     return ShownEvidence(
         headline=headline(evidence),
@@ -173,7 +173,7 @@ def _example(one: Counterexample) -> ShownExample:
 def _account(side: str, account: Account, one: Counterexample) -> ShownAccount:
     return ShownAccount(
         side=side,
-        said=telling(account),
+        said=deciding_results(account),
         deleted=account.deleted,
         undone=without_effect(account, one),
         lines=effects(account, one),

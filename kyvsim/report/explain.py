@@ -11,7 +11,7 @@ from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, Step, S
 from kyvsim.model.source import Location
 from kyvsim.report.explain_words import (
     ExplainedRule,
-    Page,
+    StepPage,
     answer_word,
     decision,
     effect_lines,
@@ -23,7 +23,7 @@ from kyvsim.report.explain_words import (
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.report.page import page
 from kyvsim.report.results import identity, title
-from kyvsim.report.style import MARK_LOOKS, Paint, painter, safe_line
+from kyvsim.report.style import MARK_STYLES, Paint, painter, safe_line
 
 # `explain` for people: each rule with what decided, and the tree of what was asked.
 
@@ -45,7 +45,7 @@ LOOKS: Mapping[str, str] = MappingProxyType(
 """Looks of words for verdicts and answers that are not their own."""
 
 
-class _Look(NamedTuple):
+class _TreeStyle(NamedTuple):
     """How steps are shown, and the files whose places stand in the columns."""
 
     paint: Paint
@@ -54,7 +54,7 @@ class _Look(NamedTuple):
     manifest: str
 
 
-def render_text(objects: Iterable[ObjectExplanation], page: Page) -> Iterator[str]:
+def render_text(objects: Iterable[ObjectExplanation], page: StepPage) -> Iterator[str]:
     """Yield the explanations of objects a piece at a time."""
     paint = painter(colours=page.colours)
     width = max(page.width, _LEAST)
@@ -92,7 +92,7 @@ def _rule(
         if result.note:
             yield from wrapped(result.note, " " * 9, width)
     document = found.response.document
-    look = _Look(paint, width, rule.place.file, document.file if document else "")
+    options = _TreeStyle(paint, width, rule.place.file, document.file if document else "")
     decided = decision(rule, found)
     yield from wrapped(decided.text, " " * 9, width, "because  ")
     for label, place in (("policy   ", decided.place), ("manifest ", decided.seen_at)):
@@ -102,20 +102,20 @@ def _rule(
         if steps:
             yield f"\n    {paint('dim', head)}\n"
         for step in steps:
-            yield from _step(step, 0, look)
+            yield from _step(step, 0, options)
 
 
 def _heading(rule: RuleExplanation, word: str, paint: Paint, width: int) -> Iterator[str]:
     name = rule_name(rule)
     place = str(rule.place)
     line = f"  {word.upper():<5}  {safe_line(name)}"
-    shown = line.replace(word.upper(), paint(_look(word), word.upper()), 1)
+    shown = line.replace(word.upper(), paint(_tree_style(word), word.upper()), 1)
     gap = "  " if len(line) + 2 + len(place) <= width else "\n         "
     yield f"{shown}{gap}{paint('dim', safe_line(place))}\n"
 
 
-def _step(step: Step, depth: int, look: _Look) -> Iterator[str]:
-    paint, width, policy, manifest = look
+def _step(step: Step, depth: int, options: _TreeStyle) -> Iterator[str]:
+    paint, width, policy, manifest = options
     columns = (_position(step.place, policy), _position(step.seen_at, manifest))
     gutter = "".join(one.ljust(_PLACE) for one in columns)
     word = answer_word(step.answer)
@@ -124,16 +124,16 @@ def _step(step: Step, depth: int, look: _Look) -> Iterator[str]:
         text = f"{text} [{step.place}]"
     start = f"    {gutter}{word:<{_WORD}}{'  ' * depth}"
     lines = _lines(text, width - len(start), rest="  ") or [""]
-    colored = f"    {paint('dim', gutter)}{paint(_look(word), word) if word else ''}"
+    colored = f"    {paint('dim', gutter)}{paint(_tree_style(word), word) if word else ''}"
     padding = " " * (_WORD - len(word)) + "  " * depth
     yield f"{colored}{padding}{lines[0]}\n"
     for line in lines[1:]:
         yield f"{' ' * len(start)}{line}\n"
     for mark, line in effect_lines(step):
-        shown, look_of = f"{mark} {safe_line(line)}", MARK_LOOKS.get(mark)
+        shown, look_of = f"{mark} {safe_line(line)}", MARK_STYLES.get(mark)
         yield f"{' ' * len(start)}  {paint(look_of, shown) if look_of else shown}\n"
     for one in step.steps:
-        yield from _step(one, depth + 1, look)
+        yield from _step(one, depth + 1, options)
 
 
 def _unconcerned(
@@ -148,7 +148,7 @@ def _unconcerned(
     yield f"      {place}\n"
 
 
-def _look(word: str) -> str:
+def _tree_style(word: str) -> str:
     return LOOKS.get(word, word)
 
 
@@ -187,7 +187,7 @@ def _lines(text: str, width: int, rest: str = "") -> list[str]:
 # it, and the tree of its `steps`. Values that are found or wanted are there whole.
 
 
-def render_json(objects: Iterable[ObjectExplanation], _: Page) -> Iterator[str]:
+def render_json(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[str]:
     """Yield the document an object at a time."""
     yield '{"objects": ['
     between = "\n  "
@@ -277,7 +277,7 @@ class ObjectPart(NamedTuple):
     """Rules that are not about it."""
 
 
-def render_html(objects: Iterable[ObjectExplanation], _: Page) -> Iterator[str]:
+def render_html(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[str]:
     """Yield the page in pieces."""
     return page("explain.html", objects=map(object_part, objects))
 

@@ -27,14 +27,14 @@ _COMPARED = frozenset({StepKind.SIDE, StepKind.FINDING, StepKind.EXPRESSION})
 _WORDLESS = frozenset({StepKind.MATCH, StepKind.EXCLUDE, StepKind.CONDITIONS, StepKind.BODY})
 
 
-class Page(NamedTuple):
+class StepPage(NamedTuple):
     """What explanations are written on, where a format leaves a choice."""
 
     colours: bool = False
     width: int = 80
 
 
-class Decision(NamedTuple):
+class DecisionText(NamedTuple):
     """What decided how a rule ended, and where it stands."""
 
     text: str
@@ -118,18 +118,18 @@ def _compared(step: Step) -> Iterator[str]:
             yield f"found {value_text(step.found.data)}"
 
 
-def decision(rule: RuleExplanation, found: ObjectExplanation) -> Decision:
+def decision(rule: RuleExplanation, found: ObjectExplanation) -> DecisionText:
     """Return what decided how a rule ended, with the nearest places that are known."""
     way = deciding(rule.steps)
     if not way:
-        return Decision("nothing was asked", rule.place, _whole(found))
+        return DecisionText("nothing was asked", rule.place, _whole(found))
     last = way[-1]
     names = [one.name for one in way if one.name and one.kind is not StepKind.BODY]
     named = last._replace(name=" / ".join(names)) if names else last
     place, seen = places(way)
     sides = [sentence(one) for one in last.steps if one.kind in _COMPARED and one.answer is None]
     text = "; ".join((sentence(named), *sides))
-    return Decision(text, place or rule.place, seen or _whole(found))
+    return DecisionText(text, place or rule.place, seen or _whole(found))
 
 
 def _whole(found: ObjectExplanation) -> Location | None:
@@ -157,7 +157,7 @@ _LOOKS: Mapping[str, str] = MappingProxyType(
 )
 
 
-class Node(NamedTuple):
+class StepNode(NamedTuple):
     """A step."""
 
     word: str
@@ -168,7 +168,7 @@ class Node(NamedTuple):
     leads: bool
     """Whether it is on the way to the step that decided."""
     decides: bool
-    steps: tuple["Node", ...]
+    steps: tuple["StepNode", ...]
 
 
 class ExplainedRule(NamedTuple):
@@ -179,9 +179,9 @@ class ExplainedRule(NamedTuple):
     word: str
     looks: str
     messages: tuple[str, ...]
-    decided: Decision
-    steps: tuple[Node, ...]
-    before: tuple[Node, ...]
+    decided: DecisionText
+    steps: tuple[StepNode, ...]
+    before: tuple[StepNode, ...]
 
 
 def explained_rule(rule: RuleExplanation, found: ObjectExplanation) -> ExplainedRule:
@@ -201,10 +201,10 @@ def explained_rule(rule: RuleExplanation, found: ObjectExplanation) -> Explained
     )
 
 
-def _node(step: Step, way: tuple[Step, ...]) -> Node:
+def _node(step: Step, way: tuple[Step, ...]) -> StepNode:
     leads = bool(way) and way[0] is step
     rest = way[1:] if leads else ()
-    return Node(
+    return StepNode(
         word=answer_word(step.answer),
         text=sentence(step),
         place=step.place,

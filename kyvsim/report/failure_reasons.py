@@ -21,7 +21,7 @@ from kyvsim.model.source import Document, Location
 from kyvsim.report.diagnostics import excerpt_lines, excerpt_of, failed_place, rule_place, window_of
 from kyvsim.report.explain_words import sentence, value_text
 from kyvsim.report.results import Row
-from kyvsim.report.style import INDENT, Sheet, counted, safe_line, wrapped
+from kyvsim.report.style import INDENT, TextLayout, counted, safe_line, wrapped
 
 # Why a rule failed, in a few words each with its place: what the view of `apply` shows.
 #
@@ -32,7 +32,7 @@ _LOOKED_AT = frozenset({StepKind.SIDE, StepKind.EXPRESSION, StepKind.VARIABLE})
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class FailureCause:
     """One thing that made a rule fail."""
 
     way: tuple[Step, ...]
@@ -50,7 +50,7 @@ class Reason:
         return f"{_element(self.way)}{self.start}{_words(self.way[-1])}" if self.way else ""
 
 
-Explain: TypeAlias = Callable[[EngineResponse, Row], tuple[Reason, ...]]
+Explain: TypeAlias = Callable[[EngineResponse, Row], tuple[FailureCause, ...]]
 """Returns why a rule came to a result, with places; () where that is not known.
 
 It has to be called while the response is the last one that was read.
@@ -61,7 +61,7 @@ def reasons_of(
     rule: RuleExplanation,
     result: RuleResult,
     placed: Callable[[tuple[Step, ...]], tuple[Step, ...]],
-) -> tuple[Reason, ...]:
+) -> tuple[FailureCause, ...]:
     """Return what made a rule end in a result of it, in the order in which it was asked.
 
     `placed` returns a way with its places in the manifest. Where a rule has several reasons, only
@@ -75,7 +75,7 @@ def reasons_of(
     if not way and len(rule.results) == 1:
         way = deciding(rule.steps)
     for number, step in enumerate(way):
-        some = [*_several(step, way[:number])]
+        some = [*_causes(step, way[:number])]
         if some:
             return tuple(_reason(placed((*way[:number], *one)), start) for one, start in some)
     return (_reason(placed(way), ""),) if way else ()
@@ -92,7 +92,7 @@ def _way_to_image(steps: Iterable[Step], message: str) -> tuple[Step, ...]:
     return ()
 
 
-def _several(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], str]]:
+def _causes(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], str]]:
     """Yield the ways on from a step where more than one part of it is to be told, or another.
 
     Each is given with what is to be said before it.
@@ -115,12 +115,12 @@ def _denies(around: tuple[Step, ...]) -> bool:
     return any(one.kind is StepKind.BODY for one in around)
 
 
-def _reason(way: tuple[Step, ...], start: str) -> Reason:
+def _reason(way: tuple[Step, ...], start: str) -> FailureCause:
     place, seen_at = places(way)
     last = way[-1]
     if last.kind is StepKind.CONTROL:
         seen_at = next((one.seen_at for one in last.steps if one.seen_at), seen_at)
-    return Reason(way, start, place, seen_at)
+    return FailureCause(way, start, place, seen_at)
 
 
 def _element(way: Iterable[Step]) -> str:
@@ -202,21 +202,21 @@ def _operands(step: Step) -> Iterator[str]:
 # Why a result failed, with the line of the manifest that it is about: made once, told anywhere.
 
 
-def told_reasons(row: Row, response: EngineResponse, explain: Explain) -> tuple[ToldReason, ...]:
+def failure_reasons(row: Row, response: EngineResponse, explain: Explain) -> tuple[ToldReason, ...]:
     """Return why a result failed, at least where its rule stands."""
     document = response.document
     reasons = explain(response, row)
     at = failed_place(document, row.result.path)
     if not reasons:
-        reasons = (Reason((), "", None, at),)
+        reasons = (FailureCause((), "", None, at),)
     elif at is not None and len(reasons) == 1:
         # The result names the field, and formats that explain nothing point there.
         reasons = (replace(reasons[0], seen_at=at),)
-    return tuple(_told(one, row, document) for one in reasons)
+    return tuple(_reported(one, row, document) for one in reasons)
 
 
 def explained_place(row: Row, response: EngineResponse, explain: Explain) -> Location | None:
-    """Return the place of the first of `told_reasons` that has one, without working out texts."""
+    """Return the first place of `failure_reasons`, without working out their texts."""
     document = response.document
     if document is None:
         return None
@@ -225,7 +225,7 @@ def explained_place(row: Row, response: EngineResponse, explain: Explain) -> Loc
     return next((one for one in places if one is not None and one != whole), None)
 
 
-def _told(reason: Reason, row: Row, document: Document | None) -> ToldReason:
+def _reported(reason: FailureCause, row: Row, document: Document | None) -> ToldReason:
     text = "" if reason.text in row.result.message else reason.text
     place = reason.place or rule_place(row)
     seen_at = reason.seen_at
@@ -241,31 +241,31 @@ def _excerpt(place: Location, document: Document) -> Excerpt | None:
     return excerpt_of(document.line(place.line, first, last), place.column - first)
 
 
-def reason_lines(reasons: Iterable[ToldReason], sheet: Sheet) -> Iterator[str]:
+def reason_lines(reasons: Iterable[ToldReason], layout: TextLayout) -> Iterator[str]:
     """Yield the lines on places in the manifest, each with what was seen there; then the rules."""
     told = tuple(reasons)
     for (seen_at, excerpt), some in groupby(told, lambda one: (one.seen_at, one.excerpt)):
-        yield from _seen(seen_at, excerpt, [one.text for one in some if one.text], sheet)
+        yield from _seen(seen_at, excerpt, [one.text for one in some if one.text], layout)
     for place in dict.fromkeys(one.place for one in told):
-        yield f"{INDENT}{sheet.paint('dim', 'rule: ' + safe_line(str(place)))}\n"
+        yield f"{INDENT}{layout.paint('dim', 'rule: ' + safe_line(str(place)))}\n"
 
 
 def _seen(
-    place: Location | None, excerpt: Excerpt | None, texts: list[str], sheet: Sheet
+    place: Location | None, excerpt: Excerpt | None, texts: list[str], layout: TextLayout
 ) -> Iterator[str]:
     """Yield a place in the manifest with its line, and what is to be said of it."""
     if place:
-        yield f"{INDENT}{sheet.paint('place', safe_line(str(place)))}\n"
+        yield f"{INDENT}{layout.paint('place', safe_line(str(place)))}\n"
     if place and excerpt:
         (gutter, source), (blank, mark) = marked = [
-            *excerpt_lines(excerpt, place.line, sheet.width - len(INDENT))
+            *excerpt_lines(excerpt, place.line, layout.width - len(INDENT))
         ]
-        yield f"{INDENT}{sheet.paint('dim', gutter)}{source}\n"
-        start = f"{INDENT}{sheet.paint('dim', blank)}{sheet.paint('fail', mark)}"
+        yield f"{INDENT}{layout.paint('dim', gutter)}{source}\n"
+        start = f"{INDENT}{layout.paint('dim', blank)}{layout.paint('fail', mark)}"
         length = len(INDENT) + sum(map(len, marked[1]))
-        if len(texts) == 1 and length + 1 + len(safe_line(texts[0])) <= sheet.width:
+        if len(texts) == 1 and length + 1 + len(safe_line(texts[0])) <= layout.width:
             yield f"{start} {safe_line(texts[0])}\n"
             return
         yield f"{start}\n"
     for text in texts:
-        yield from (f"{line}\n" for line in wrapped(text, sheet.width, f"{INDENT}  ", INDENT))
+        yield from (f"{line}\n" for line in wrapped(text, layout.width, f"{INDENT}  ", INDENT))

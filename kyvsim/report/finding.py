@@ -18,7 +18,7 @@ from kyvsim.model.result import BaselineState, Ending, EngineResponse, Fact, Tol
 from kyvsim.model.source import Document, Location
 from kyvsim.report.diagnostics import excerpt_of, failed_place, resource_place, rule_place
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
-from kyvsim.report.failure_reasons import Explain, explained_place, told_reasons
+from kyvsim.report.failure_reasons import Explain, explained_place, failure_reasons
 from kyvsim.report.results import (
     Row,
     category_of,
@@ -30,7 +30,7 @@ from kyvsim.report.results import (
     title,
 )
 from kyvsim.report.run import Run
-from kyvsim.report.style import Look, counted, safe_line, safe_text
+from kyvsim.report.style import RenderOptions, counted, safe_line, safe_text
 
 # One result as every format shows it: the same rule name, message and place everywhere.
 #
@@ -191,19 +191,21 @@ def finding_of(
     if not with_reasons:
         seen = explained_place(row, response, explain)
         return Finding(row, document, seen or resource_place(response))
-    reasons = told_reasons(row, response, explain)
+    reasons = failure_reasons(row, response, explain)
     seen = next((one.seen_at for one in reasons if one.seen_at), None)
     return Finding(row, document, at or seen or resource_place(response), reasons)
 
 
-def compile_field_places(run: Run, look: Look) -> Callable[[Row, EngineResponse], Location | None]:
-    """Return a function that returns the field that failed, with `look.detailed`.
+def compile_field_places(
+    run: Run, options: RenderOptions
+) -> Callable[[Row, EngineResponse], Location | None]:
+    """Return a function that returns the field that failed, with `options.detailed`.
 
     It returns None where that is the whole object, whose place is shown above its results.
     """
 
     def field_place(row: Row, response: EngineResponse) -> Location | None:
-        if not look.detailed:
+        if not options.detailed:
             return None
         found = finding_of(row, response, run.explain).location
         return found if found != resource_place(response) else None
@@ -211,12 +213,14 @@ def compile_field_places(run: Run, look: Look) -> Callable[[Row, EngineResponse]
     return field_place
 
 
-def compile_findings(run: Run, look: Look) -> Callable[[EngineResponse], Iterator[Finding]]:
+def compile_findings(
+    run: Run, options: RenderOptions
+) -> Callable[[EngineResponse], Iterator[Finding]]:
     """Return a function that yields the findings of a response that find fault, or have a note.
 
-    With `look.detailed` it yields all. Rules without a result come last.
+    With `options.detailed` it yields all. Rules without a result come last.
     """
-    rows_of = compile_rows(audit_warn=run.audit_warn, untold=look.hidden)
+    rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
 
     def findings(response: EngineResponse) -> Iterator[Finding]:
         for row in (*rows_of(response), *silent_rows(response)):

@@ -23,13 +23,13 @@ from kyvsim.report.failure_reasons import Explain, reason_lines
 from kyvsim.report.finding import finding_of
 from kyvsim.report.object_text import to_json
 from kyvsim.report.result_groups import (
-    Block,
-    Item,
-    Kind,
-    Said,
-    Seen,
-    behind,
-    kind_of_result,
+    GroupedResult,
+    ObjectBlock,
+    RenderedResult,
+    ResultKey,
+    SeenResults,
+    key_of_result,
+    rule_title,
     to_line,
     with_message,
     word_of,
@@ -40,22 +40,30 @@ from kyvsim.report.results import (
     QUIET,
     Row,
     Summary,
+    cached_by_rule,
     category_of,
     compile_rows,
-    once_a_rule,
     only_warns,
     severity_of,
     silent_rows,
     title,
 )
 from kyvsim.report.run import Run
-from kyvsim.report.style import Look, Paint, Sheet, Show, painter, safe_line, sheet_of
+from kyvsim.report.style import (
+    Paint,
+    RenderOptions,
+    Show,
+    TextLayout,
+    layout_of,
+    painter,
+    safe_line,
+)
 from kyvsim.report.text_blocks import resource_heading, verdict_heading, verdict_lines
 
 # Results counted by the namespace of their objects, by policy, rule and status.
 
 
-class Tally:
+class NamespaceCounts:
     """Counts of a part of a run, while its responses stream by."""
 
     __slots__ = ("_audit_warn", "_numbers", "_passes", "_titles", "resources")
@@ -98,7 +106,7 @@ class Tally:
         name = rule[0].key, rule[1].name
         if name not in self._titles:
             title = written_title(*rule)
-            self._titles[name] = "" if title == behind(*name) else title
+            self._titles[name] = "" if title == rule_title(*name) else title
         key = (namespace, *name, status.value, severity_of(rule[0]))
         self._numbers[key] = self._numbers.get(key, 0) + number
 
@@ -120,7 +128,7 @@ class Tally:
 # What formats say of rows they say in the words that they have for results: bytes are the same.
 
 
-def compile_told_rows(
+def compile_report_rows(
     cluster: str, explain: Explain, *, audit_warn: bool, everything: bool
 ) -> Callable[[Iterable[EngineResponse]], Iterator[ToldRow]]:
     """Return a function that yields the rows of responses, in order.
@@ -129,9 +137,9 @@ def compile_told_rows(
     ones, unless there is more to say of them. Of failures that are alike the first has its
     reasons: another one is never told in full.
     """
-    rows_of = compile_rows(audit_warn=audit_warn, untold=frozenset() if everything else QUIET)
-    place_of = once_a_rule(rule_place)
-    seen = Seen()
+    rows_of = compile_rows(audit_warn=audit_warn, hidden=frozenset() if everything else QUIET)
+    place_of = cached_by_rule(rule_place)
+    seen = SeenResults()
 
     def rows(responses: Iterable[EngineResponse]) -> Iterator[ToldRow]:
         for number, response in enumerate(responses):
@@ -140,19 +148,19 @@ def compile_told_rows(
                 continue
             about = _about(cluster, number, response)
             for row in wanted:
-                told = _told(about, row, place_of(row))
-                first = told.result not in QUIET and seen.is_new(alike(told))
+                shown = _report_row(about, row, place_of(row))
+                first = shown.result not in QUIET and seen.is_new(alike(shown))
                 if first or everything:
                     finding = finding_of(row, response, explain, with_reasons=first)
                     at = finding.location or about.place
-                    told = told._replace(at=(at.line, at.column))
-                    told = told._replace(reasons=finding.reasons) if first else told
-                yield told
+                    shown = shown._replace(at=(at.line, at.column))
+                    shown = shown._replace(reasons=finding.reasons) if first else shown
+                yield shown
 
     return rows
 
 
-class _About(NamedTuple):
+class _ObjectPlace(NamedTuple):
     """What the rows of one response have in common."""
 
     cluster: str
@@ -161,15 +169,15 @@ class _About(NamedTuple):
     title: str
 
 
-def _about(cluster: str, number: int, response: EngineResponse) -> _About:
+def _about(cluster: str, number: int, response: EngineResponse) -> _ObjectPlace:
     document = response.document
     place = document.locate(()) if document else Location("")
-    return _About(cluster, number, place, title(response.trigger))
+    return _ObjectPlace(cluster, number, place, title(response.trigger))
 
 
-def _told(about: _About, row: Row, place: Location) -> ToldRow:
+def _report_row(about: _ObjectPlace, row: Row, place: Location) -> ToldRow:
     key, result = object_key(row.resource), row.result
-    told = ToldRow(
+    shown = ToldRow(
         cluster=about.cluster,
         file=about.place.file,
         line=about.place.line,
@@ -193,17 +201,17 @@ def _told(about: _About, row: Row, place: Location) -> ToldRow:
         kind_of_policy=row.policy.kind,
         own=result.own if result.own != result.message else "",
     )
-    return told if about.title == _title(told) else told._replace(title=about.title)
+    return shown if about.title == _title(shown) else shown._replace(title=about.title)
 
 
-def alike(row: ToldRow) -> Kind:
+def alike(row: ToldRow) -> ResultKey:
     """Return what a row has in common with others, as the view of `apply` tells results apart."""
     rule = (row.result, row.kind_of_policy, _rule(row))
-    return kind_of_result(rule, (row.own or row.message, row.note), (row.name, row.namespace))
+    return key_of_result(rule, (row.own or row.message, row.note), (row.name, row.namespace))
 
 
 def _rule(row: ToldRow) -> str:
-    return behind(row.policy, row.rule)
+    return rule_title(row.policy, row.rule)
 
 
 def _title(row: ToldRow) -> str:
@@ -212,44 +220,48 @@ def _title(row: ToldRow) -> str:
     return row.title or "/".join(part for part in parts if part)
 
 
-def text_of(rows: Iterable[ToldRow], look: Look) -> str:
+def text_of(rows: Iterable[ToldRow], options: RenderOptions) -> str:
     """Return what the view for people says of rows, as parts of a run tell it to the whole."""
-    if look.show is Show.OBJECTS:
-        return _whole_text(rows, look)
-    sheet = sheet_of(look)
+    if options.show is Show.OBJECTS:
+        return _whole_text(rows, options)
+    layout = layout_of(options)
     return "".join(
-        to_line(Block(_title(some[0]), str(_place(some[0])), [_item(one, sheet) for one in some]))
-        for some in _shown_objects(rows, look)
+        to_line(
+            ObjectBlock(_title(some[0]), str(_place(some[0])), [_item(one, layout) for one in some])
+        )
+        for some in _shown_objects(rows, options)
     )
 
 
-def _shown_objects(rows: Iterable[ToldRow], look: Look) -> Iterator[list[ToldRow]]:
+def _shown_objects(rows: Iterable[ToldRow], options: RenderOptions) -> Iterator[list[ToldRow]]:
     """Yield what is shown of the rows of each object that has some."""
     for _, some in groupby(rows, attrgetter("number")):
-        shown = [one for one in some if look.detailed or one.note or one.result not in QUIET]
+        shown = [one for one in some if options.detailed or one.note or one.result not in QUIET]
         if shown:
             yield shown
 
 
-def _item(row: ToldRow, sheet: Sheet) -> Item:
+def _item(row: ToldRow, layout: TextLayout) -> GroupedResult:
     """Return a row as the view tells it: with its reasons, where it is to be told in full."""
-    said = Said(word_of(row.result), _rule(row))
+    rendered = RenderedResult(word_of(row.result), _rule(row))
     if row.result in QUIET:
-        kind = Kind("") if sheet.look.detailed else alike(row)
-        return Item(kind, with_message(said, (row.own, row.message, row.note), sheet))
+        kind = ResultKey("") if layout.options.detailed else alike(row)
+        return GroupedResult(kind, with_message(rendered, (row.own, row.message, row.note), layout))
     if not row.reasons:
-        return Item(alike(row), said, is_whole=False)
-    said = with_message(said, (row.own, row.message, row.note), sheet)
-    return Item(alike(row), said._replace(places="".join(reason_lines(row.reasons, sheet))))
+        return GroupedResult(alike(row), rendered, is_whole=False)
+    rendered = with_message(rendered, (row.own, row.message, row.note), layout)
+    return GroupedResult(
+        alike(row), rendered._replace(places="".join(reason_lines(row.reasons, layout)))
+    )
 
 
-def _whole_text(rows: Iterable[ToldRow], look: Look) -> str:
-    paint = painter(colours=look.colours)
+def _whole_text(rows: Iterable[ToldRow], options: RenderOptions) -> str:
+    paint = painter(colours=options.colours)
     pieces = []
-    for shown in _shown_objects(rows, look):
+    for shown in _shown_objects(rows, options):
         pieces.append(resource_heading(_title(shown[0]), str(_place(shown[0])), paint))
         for row in shown:
-            at = _at(row) if look.detailed and _at(row) != _place(row) else None
+            at = _at(row) if options.detailed and _at(row) != _place(row) else None
             pieces.append(
                 verdict_heading(
                     (row.result, row.policy, row.rule), str(Location(*row.place)), paint
@@ -324,7 +336,7 @@ PARTS: Final = ("cluster", "namespace", "policy", "rule")
 _STATUSES: Final = tuple(Summary().as_dict())
 
 
-class Group(NamedTuple):
+class SummaryGroup(NamedTuple):
     """Results that have the same parts."""
 
     parts: tuple[str, ...]
@@ -332,19 +344,21 @@ class Group(NamedTuple):
     """How many have each status."""
 
 
-def grouped(heads: Iterable[Head], by: Sequence[str]) -> list[Group]:
+def grouped(heads: Iterable[Head], by: Sequence[str]) -> list[SummaryGroup]:
     """Return the counts of pieces by some of `PARTS`, sorted by those."""
     found: dict[tuple[str, ...], dict[str, int]] = {}
     for head in heads:
         for one in head.counts:
-            told = {"cluster": head.cluster, **one._asdict()}
-            parts = tuple(told[name] for name in by)
+            shown = {"cluster": head.cluster, **one._asdict()}
+            parts = tuple(shown[name] for name in by)
             numbers = found.setdefault(parts, dict.fromkeys(_STATUSES, 0))
             numbers[one.result] += one.number
-    return [Group(parts, numbers) for parts, numbers in sorted(found.items())]
+    return [SummaryGroup(parts, numbers) for parts, numbers in sorted(found.items())]
 
 
-def table(run: Run, groups: Sequence[Group], by: Sequence[str], paint: Paint) -> Iterator[str]:
+def table(
+    run: Run, groups: Sequence[SummaryGroup], by: Sequence[str], paint: Paint
+) -> Iterator[str]:
     """Yield the counts as a table a line at a time, then those of all together."""
     rows = [tuple(map(safe_line, one.parts)) for one in groups]
     names = [one.upper() for one in by]
@@ -358,12 +372,12 @@ def table(run: Run, groups: Sequence[Group], by: Sequence[str], paint: Paint) ->
 
 
 def _line(parts: Iterable[str], widths: list[int], figures: Iterable[str], width: int) -> str:
-    told = [f"{part:<{size}}" for part, size in zip(parts, widths, strict=True)]
-    told += [f"{one:>{width}}" for one in figures]
-    return "  ".join(told).rstrip() + "\n"
+    shown = [f"{part:<{size}}" for part, size in zip(parts, widths, strict=True)]
+    shown += [f"{one:>{width}}" for one in figures]
+    return "  ".join(shown).rstrip() + "\n"
 
 
-def document(run: Run, groups: Iterable[Group], by: Sequence[str]) -> Iterator[str]:
+def document(run: Run, groups: Iterable[SummaryGroup], by: Sequence[str]) -> Iterator[str]:
     """Yield the same as a JSON document."""
     counts = [{**dict(zip(by, one.parts, strict=True)), **one.numbers} for one in groups]
     yield '{"counts": ['

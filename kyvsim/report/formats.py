@@ -12,7 +12,7 @@ ANNOTATIONS = "text/x-github-annotations"
 """The media type of lines that GitHub acts on: only the texts in the commands are the user's."""
 
 
-class Format(NamedTuple):
+class OutputFormat(NamedTuple):
     """A format, by its traits. Its module is loaded when it is chosen."""
 
     module: str
@@ -40,43 +40,47 @@ class Format(NamedTuple):
         return found
 
 
-# The formats of `apply`, by the name that chooses them; each begins a `Writing`.
+# The formats of `apply`, by the name that chooses them; each begins a `StreamingDocument`.
 
 
-RUN_FORMATS: Mapping[str, Format] = MappingProxyType(
+RUN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": Format("text", "text/plain", ".txt", "begin_text", for_people=True, parted=True),
-        "table": Format(
+        "text": OutputFormat(
+            "text", "text/plain", ".txt", "begin_text", for_people=True, parted=True
+        ),
+        "table": OutputFormat(
             "tables", "text/plain", ".txt", "begin_table", for_people=True, whole=True, parted=True
         ),
-        "json": Format("documents", "application/json", ".json", "begin_json", parted=True),
-        "yaml": Format("documents", "application/yaml", ".yaml", "begin_yaml", parted=True),
-        "manifests": Format("documents", "application/yaml", ".yaml", "begin_manifests"),
-        "policy-report": Format(
+        "json": OutputFormat("documents", "application/json", ".json", "begin_json", parted=True),
+        "yaml": OutputFormat("documents", "application/yaml", ".yaml", "begin_yaml", parted=True),
+        "manifests": OutputFormat("documents", "application/yaml", ".yaml", "begin_manifests"),
+        "policy-report": OutputFormat(
             "policy_report", "application/yaml", ".yaml", "begin_yaml", parted=True
         ),
-        "policy-report-json": Format(
+        "policy-report-json": OutputFormat(
             "policy_report", "application/json", ".json", "begin_json", parted=True
         ),
-        "open-report": Format(
+        "open-report": OutputFormat(
             "policy_report", "application/yaml", ".yaml", "begin_open_yaml", parted=True
         ),
-        "open-report-json": Format(
+        "open-report-json": OutputFormat(
             "policy_report", "application/json", ".json", "begin_open_json", parted=True
         ),
-        "exceptions": Format(
+        "exceptions": OutputFormat(
             "policy_exceptions", "application/yaml", ".yaml", "begin_yaml", parted=True
         ),
-        "exceptions-json": Format(
+        "exceptions-json": OutputFormat(
             "policy_exceptions", "application/json", ".json", "begin_json", parted=True
         ),
-        "junit": Format("junit", "application/xml", ".xml", parted=True),
-        "sarif": Format("sarif", "application/sarif+json", ".sarif", "begin_sarif"),
-        "github": Format("annotations", ANNOTATIONS, ".txt", "begin_github", parted=True),
-        "gitlab": Format("annotations", "application/json", ".json", "begin_gitlab"),
-        "markdown": Format("tables", "text/markdown", ".md", "begin_markdown", parted=True),
-        "csv": Format("tables", "text/csv", ".csv", "begin_csv", parted=True),
-        "html": Format("run_html", "text/html", ".html", whole=True, parted=True, explains=True),
+        "junit": OutputFormat("junit", "application/xml", ".xml", parted=True),
+        "sarif": OutputFormat("sarif", "application/sarif+json", ".sarif", "begin_sarif"),
+        "github": OutputFormat("annotations", ANNOTATIONS, ".txt", "begin_github", parted=True),
+        "gitlab": OutputFormat("annotations", "application/json", ".json", "begin_gitlab"),
+        "markdown": OutputFormat("tables", "text/markdown", ".md", "begin_markdown", parted=True),
+        "csv": OutputFormat("tables", "text/csv", ".csv", "begin_csv", parted=True),
+        "html": OutputFormat(
+            "run_html", "text/html", ".html", whole=True, parted=True, explains=True
+        ),
     }
 )
 
@@ -86,19 +90,19 @@ RUN_FORMATS: Mapping[str, Format] = MappingProxyType(
 # Each writes an outcome of tests as a `Sight` shows it.
 
 
-SUITE_FORMATS: Mapping[str, Format] = MappingProxyType(
+SUITE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": Format("suite_text", "text/plain", ".txt", "render_text", for_people=True),
-        "table": Format(
+        "text": OutputFormat("suite_text", "text/plain", ".txt", "render_text", for_people=True),
+        "table": OutputFormat(
             "suite_text", "text/plain", ".txt", "render_table", for_people=True, whole=True
         ),
-        "json": Format("suite_formats", "application/json", ".json", "render_json"),
-        "yaml": Format("suite_formats", "application/yaml", ".yaml", "render_yaml"),
-        "markdown": Format("suite_formats", "text/markdown", ".md", "render_markdown"),
-        "junit": Format("suite_formats", "application/xml", ".xml", "render_junit"),
-        "tap": Format("suite_formats", "text/x-tap", ".tap", "render_tap"),
-        "github": Format("suite_formats", ANNOTATIONS, ".txt", "render_github"),
-        "html": Format("suite_formats", "text/html", ".html", "render_html"),
+        "json": OutputFormat("suite_formats", "application/json", ".json", "render_json"),
+        "yaml": OutputFormat("suite_formats", "application/yaml", ".yaml", "render_yaml"),
+        "markdown": OutputFormat("suite_formats", "text/markdown", ".md", "render_markdown"),
+        "junit": OutputFormat("suite_formats", "application/xml", ".xml", "render_junit"),
+        "tap": OutputFormat("suite_formats", "text/x-tap", ".tap", "render_tap"),
+        "github": OutputFormat("suite_formats", ANNOTATIONS, ".txt", "render_github"),
+        "html": OutputFormat("suite_formats", "text/html", ".html", "render_html"),
     }
 )
 
@@ -106,13 +110,13 @@ SUITE_FORMATS: Mapping[str, Format] = MappingProxyType(
 # The formats of `lint`, by the name that chooses them; each writes findings.
 
 
-LINT_FORMATS: Mapping[str, Format] = MappingProxyType(
+LINT_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": Format("lint", "text/plain", ".txt", "render_text", for_people=True),
-        "json": Format("lint", "application/json", ".json", "render_json"),
-        "github": Format("annotations", ANNOTATIONS, ".txt", "render_lint_github"),
-        "gitlab": Format("annotations", "application/json", ".json", "render_lint_gitlab"),
-        "sarif": Format(
+        "text": OutputFormat("lint", "text/plain", ".txt", "render_text", for_people=True),
+        "json": OutputFormat("lint", "application/json", ".json", "render_json"),
+        "github": OutputFormat("annotations", ANNOTATIONS, ".txt", "render_lint_github"),
+        "gitlab": OutputFormat("annotations", "application/json", ".json", "render_lint_gitlab"),
+        "sarif": OutputFormat(
             "sarif", "application/sarif+json", ".sarif", "render_lint_sarif", whole=True
         ),
     }
@@ -122,11 +126,11 @@ LINT_FORMATS: Mapping[str, Format] = MappingProxyType(
 # The formats of `diff`, by the name that chooses them; each writes a comparison.
 
 
-DIFF_FORMATS: Mapping[str, Format] = MappingProxyType(
+DIFF_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": Format("diff", "text/plain", ".txt", "render_text", for_people=True),
-        "json": Format("diff", "application/json", ".json", "render_json"),
-        "markdown": Format("diff", "text/markdown", ".md", "render_markdown"),
+        "text": OutputFormat("diff", "text/plain", ".txt", "render_text", for_people=True),
+        "json": OutputFormat("diff", "application/json", ".json", "render_json"),
+        "markdown": OutputFormat("diff", "text/markdown", ".md", "render_markdown"),
     }
 )
 
@@ -134,11 +138,11 @@ DIFF_FORMATS: Mapping[str, Format] = MappingProxyType(
 # The formats of `kyvsim explain`, by the name that chooses them; each writes objects on a page.
 
 
-EXPLAIN_FORMATS: Mapping[str, Format] = MappingProxyType(
+EXPLAIN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": Format("explain", "text/plain", ".txt", "render_text", for_people=True),
-        "json": Format("explain", "application/json", ".json", "render_json"),
-        "html": Format("explain", "text/html", ".html", "render_html"),
+        "text": OutputFormat("explain", "text/plain", ".txt", "render_text", for_people=True),
+        "json": OutputFormat("explain", "application/json", ".json", "render_json"),
+        "html": OutputFormat("explain", "text/html", ".html", "render_html"),
     }
 )
 
@@ -148,12 +152,12 @@ EXPLAIN_FORMATS: Mapping[str, Format] = MappingProxyType(
 # Each writes a simulation as a `TimelineLook` shows it.
 
 
-TIMELINE_FORMATS: Mapping[str, Format] = MappingProxyType(
+TIMELINE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": Format("timeline_text", "text/plain", ".txt", "render_text", for_people=True),
-        "json": Format("timeline_json", "application/json", ".json", "render"),
-        "html": Format("timeline_html", "text/html", ".html", "render"),
-        "mermaid": Format("timeline_text", "text/plain", ".mmd", "render_mermaid"),
+        "text": OutputFormat("timeline_text", "text/plain", ".txt", "render_text", for_people=True),
+        "json": OutputFormat("timeline_json", "application/json", ".json", "render"),
+        "html": OutputFormat("timeline_html", "text/html", ".html", "render"),
+        "mermaid": OutputFormat("timeline_text", "text/plain", ".mmd", "render_mermaid"),
     }
 )
 
@@ -161,11 +165,11 @@ TIMELINE_FORMATS: Mapping[str, Format] = MappingProxyType(
 # The formats of `equal`, by the name that chooses them; each writes what was found.
 
 
-EQUAL_FORMATS: Mapping[str, Format] = MappingProxyType(
+EQUAL_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": Format("equal", "text/plain", ".txt", "render_text", for_people=True),
-        "html": Format("equal", "text/html", ".html", "render_html"),
-        "json": Format("equal", "application/json", ".json", "render_json"),
+        "text": OutputFormat("equal", "text/plain", ".txt", "render_text", for_people=True),
+        "html": OutputFormat("equal", "text/html", ".html", "render_html"),
+        "json": OutputFormat("equal", "application/json", ".json", "render_json"),
     }
 )
 
@@ -173,11 +177,11 @@ EQUAL_FORMATS: Mapping[str, Format] = MappingProxyType(
 # The formats of `migrate`, by the name that chooses them; each writes what became of policies.
 
 
-MIGRATE_FORMATS: Mapping[str, Format] = MappingProxyType(
+MIGRATE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": Format("migrate", "text/plain", ".txt", "render_text", for_people=True),
-        "html": Format("migrate", "text/html", ".html", "render_html"),
-        "json": Format("migrate", "application/json", ".json", "render_json"),
+        "text": OutputFormat("migrate", "text/plain", ".txt", "render_text", for_people=True),
+        "html": OutputFormat("migrate", "text/html", ".html", "render_html"),
+        "json": OutputFormat("migrate", "application/json", ".json", "render_json"),
     }
 )
 
@@ -187,11 +191,11 @@ MIGRATE_FORMATS: Mapping[str, Format] = MappingProxyType(
 # Each writes a report of tests as a `Sight` shows it.
 
 
-CHAINSAW_FORMATS: Mapping[str, Format] = MappingProxyType(
+CHAINSAW_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": Format("chainsaw", "text/plain", ".txt", "render_text", for_people=True),
-        "json": Format("chainsaw", "application/json", ".json", "render_json"),
-        "junit": Format("chainsaw", "application/xml", ".xml", "render_junit"),
+        "text": OutputFormat("chainsaw", "text/plain", ".txt", "render_text", for_people=True),
+        "json": OutputFormat("chainsaw", "application/json", ".json", "render_json"),
+        "junit": OutputFormat("chainsaw", "application/xml", ".xml", "render_junit"),
     }
 )
 
@@ -199,15 +203,15 @@ CHAINSAW_FORMATS: Mapping[str, Format] = MappingProxyType(
 # The formats of `test --coverage`, by the name that chooses them; each writes a coverage.
 
 
-COVERAGE_FORMATS: Mapping[str, Format] = MappingProxyType(
+COVERAGE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
-        "text": Format("coverage", "text/plain", ".txt", "render_text", for_people=True),
-        "json": Format("coverage", "application/json", ".json", "render_json"),
-        "lcov": Format("coverage", "text/plain", ".info", "render_lcov"),
+        "text": OutputFormat("coverage", "text/plain", ".txt", "render_text", for_people=True),
+        "json": OutputFormat("coverage", "application/json", ".json", "render_json"),
+        "lcov": OutputFormat("coverage", "text/plain", ".info", "render_lcov"),
     }
 )
 
-FORMATS_OF: Mapping[str, Mapping[str, Format]] = MappingProxyType(
+FORMATS_OF: Mapping[str, Mapping[str, OutputFormat]] = MappingProxyType(
     {
         "apply": RUN_FORMATS,
         "test": SUITE_FORMATS,

@@ -8,8 +8,8 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.model.result import EngineResponse
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.results import title
-from kyvsim.report.run import Lists, Run, Writing
-from kyvsim.report.style import Look, safe_text
+from kyvsim.report.run import Lists, Run, StreamingDocument
+from kyvsim.report.style import RenderOptions, safe_text
 
 # Text and attributes of JUnit XML.
 
@@ -35,13 +35,13 @@ def escaped(text: str) -> str:
 # The run as JUnit XML: a suite for each object, a case for each rule that looked at it.
 
 
-def begin(run: Run, look: Look) -> Writing:
+def begin(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the document a suite at a time; what could not be used is an error of its own suite.
 
     A warning is a case that passed and says so. Characters that XML 1.0 does not have, and those
     that move or reorder what a terminal shows, are written as visible escapes.
     """
-    rows_of = compile_findings(run, look._replace(detailed=True))
+    rows_of = compile_findings(run, options._replace(detailed=True))
 
     def row(response: EngineResponse) -> str:
         cases = [(_outcome(one), _case(one)) for one in rows_of(response)]
@@ -54,7 +54,7 @@ def begin(run: Run, look: Look) -> Writing:
         yield "</testsuites>\n"
 
     opening = '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="kyvsim apply">\n'
-    return Writing(head=lambda: (opening,), row=row, tail=tail)
+    return StreamingDocument(head=lambda: (opening,), row=row, tail=tail)
 
 
 def _suite(name: str, cases: list[tuple[str, str]]) -> Iterator[str]:
@@ -75,11 +75,11 @@ def _outcome(one: Finding) -> str:
 def _case(one: Finding) -> str:
     about = {"name": one.rule or one.definition.name, "classname": one.policy}
     head = f"    <testcase{attributes(_safe(about))}"
-    told = _told(one)
+    told = _case_content(one)
     return f"{head}>\n      {told}\n    </testcase>\n" if told else f"{head}/>\n"
 
 
-def _told(one: Finding) -> str:
+def _case_content(one: Finding) -> str:
     """Return the element that tells how a case ended; "" for one that only passed."""
     said = one.shown_text
     outcome = _outcome(one)

@@ -23,7 +23,7 @@ from kyvsim.report.equal import render_text as render_evidence
 from kyvsim.report.evidence import ShownEvidence, shown_evidence
 from kyvsim.report.log_commands import has_log_command
 from kyvsim.report.object_text import scalar, to_json, yaml_lines
-from kyvsim.report.page import Counted, ending_of, page, table_of
+from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.style import counted, safe_line
 
 # Policies as YAML that people go on with: keys in their order, long texts as blocks, comments.
@@ -279,7 +279,7 @@ _LOOKS: Mapping[Outcome, str] = MappingProxyType(
 """How outcomes look, those that weigh most first."""
 
 
-class _Rule(NamedTuple):
+class _PageRule(NamedTuple):
     """What became of a rule."""
 
     told: RuleOutcome
@@ -288,13 +288,13 @@ class _Rule(NamedTuple):
     """Names and texts of conditions."""
 
 
-class _Policy(NamedTuple):
+class _PagePolicy(NamedTuple):
     """What became of a policy."""
 
     kind: str
     key: str
     file: str
-    rules: tuple[_Rule, ...]
+    rules: tuple[_PageRule, ...]
     text: str
     evidence: ShownEvidence | None
 
@@ -303,7 +303,7 @@ def render_html(migration: Migration) -> Iterator[str]:
     """Yield the page in pieces, the policies in the order in which they were given."""
     found = zip(migration.pairs, migration.texts, strict=True)
     rules = (
-        Counted(one.policy.key, rule.outcome.value)
+        TableEntry(one.policy.key, rule.outcome.value)
         for one in migration.conversions
         for rule in one.rules
     )
@@ -317,9 +317,9 @@ def render_html(migration: Migration) -> Iterator[str]:
     )
 
 
-def _migrate_html_policy(one: Conversion, evidence: Evidence | None, text: str) -> _Policy:
+def _migrate_html_policy(one: Conversion, evidence: Evidence | None, text: str) -> _PagePolicy:
     policy = one.policy
-    return _Policy(
+    return _PagePolicy(
         kind=policy.kind,
         key=policy.key,
         file=policy.document.file,
@@ -329,6 +329,6 @@ def _migrate_html_policy(one: Conversion, evidence: Evidence | None, text: str) 
     )
 
 
-def _migrate_html_rule(one: RuleOutcome) -> _Rule:
+def _migrate_html_rule(one: RuleOutcome) -> _PageRule:
     notes = dict.fromkeys((note.condition.name, note.condition.text) for note in one.notes)
-    return _Rule(one, _LOOKS[one.outcome], tuple(notes))
+    return _PageRule(one, _LOOKS[one.outcome], tuple(notes))

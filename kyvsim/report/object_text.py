@@ -295,7 +295,7 @@ _DEPTH_LIMIT = 200
 """Below this depth a difference is shown as one whole taking the place of another."""
 
 
-class _Told(NamedTuple):
+class _MarkedLines(NamedTuple):
     """The lines that were found, and whether those of what is in both objects are wanted."""
 
     lines: list[Marked]
@@ -321,12 +321,12 @@ def changed_yaml(before: Json, after: Json) -> list[Marked]:
 
 
 def _compared(before: Json, after: Json, *, whole: bool) -> list[Marked]:
-    told = _Told([], whole)
+    told = _MarkedLines([], whole)
     _compare(told, _Spot("", 0, 0), before, after)
     return told.lines
 
 
-def _compare(told: _Told, spot: _Spot, before: Json, after: Json) -> None:
+def _compare(told: _MarkedLines, spot: _Spot, before: Json, after: Json) -> None:
     lines, whole = told
     if before is after:
         if whole:
@@ -357,7 +357,7 @@ def _unchanged(lead: str, indent: int, value: Json) -> list[Marked]:
 
 
 def _compare_mappings(
-    told: _Told, spot: _Spot, before: dict[str, Json], after: dict[str, Json]
+    told: _MarkedLines, spot: _Spot, before: dict[str, Json], after: dict[str, Json]
 ) -> None:
     lines, whole = told
     lead, indent, depth = spot
@@ -388,7 +388,7 @@ def _differing(before: dict[str, Json], after: dict[str, Json]) -> list[str]:
     return keys + [key for key in before if key not in after]
 
 
-def _compare_lists(told: _Told, spot: _Spot, before: list[Json], after: list[Json]) -> None:
+def _compare_lists(told: _MarkedLines, spot: _Spot, before: list[Json], after: list[Json]) -> None:
     lines, whole = told
     lead, indent, depth = spot
     column = indent - 2 if lead.endswith(":") else indent

@@ -131,7 +131,7 @@ def _shown(value: object) -> object:
 # Results counted for a table of a page: a line for each rule, object or file, worst first.
 
 
-class Counted(NamedTuple):
+class TableEntry(NamedTuple):
     """A result, by what it is counted under."""
 
     name: str
@@ -160,7 +160,7 @@ class Table(NamedTuple):
 
 
 def table_of(
-    key: str, results: Iterable[Counted], statuses: Sequence[str], most: int | None = None
+    key: str, results: Iterable[TableEntry], statuses: Sequence[str], most: int | None = None
 ) -> Table:
     """Return the table of results that have one of some statuses, those that weigh most first."""
     found: dict[tuple[str, str], Counter[str]] = {}

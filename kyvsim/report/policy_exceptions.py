@@ -17,8 +17,8 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.result import EngineResponse, Phase, RuleStatus
 from kyvsim.report.object_text import to_yaml
 from kyvsim.report.results import Row, compile_rows, short_title
-from kyvsim.report.run import Begin, Lists, Run, Writing
-from kyvsim.report.style import Look
+from kyvsim.report.run import BeginDocument, Lists, Run, StreamingDocument
+from kyvsim.report.style import RenderOptions
 
 _Maker: TypeAlias = Callable[[Row, ObjectKey], dict[str, Json]]
 
@@ -39,7 +39,7 @@ class _Form(NamedTuple):
     tail: str
 
 
-def _begin(run: Run, look: Look, *, form: _Form) -> Writing:
+def _begin(run: Run, options: RenderOptions, *, form: _Form) -> StreamingDocument:
     """Begin PolicyExceptions by which what failed passes, one for each failure.
 
     Failures for which there can be none are counted aside.
@@ -52,7 +52,7 @@ def _begin(run: Run, look: Look, *, form: _Form) -> Writing:
         for one in rows_of(response):
             if one.status != RuleStatus.FAIL.value or one.result.phase is Phase.DELETE:
                 continue
-            found = _exception(one, look.lifetime)
+            found = _exception(one, options.lifetime)
             if found is None:
                 held.append(f"{one.policy.kind} {one.policy.key}, {short_title(one.resource)}")
             else:
@@ -62,10 +62,10 @@ def _begin(run: Run, look: Look, *, form: _Form) -> Writing:
     def tail(lists: Lists) -> Iterator[str]:
         kept = [*lists.get(_HELD, ())]
         if kept:
-            look.say(f"no exception can be for {len(kept)} of the failures (first: {kept[0]})")
+            options.say(f"no exception can be for {len(kept)} of the failures (first: {kept[0]})")
         yield form.tail
 
-    return Writing(
+    return StreamingDocument(
         head=lambda: (form.head,), row=row, tail=tail, lists={_HELD: held}, skipped=form.between
     )
 
@@ -77,8 +77,8 @@ _JSON = _Form(
     len(","),
     "]}\n",
 )
-begin_yaml: Begin = partial(_begin, form=_YAML)
-begin_json: Begin = partial(_begin, form=_JSON)
+begin_yaml: BeginDocument = partial(_begin, form=_YAML)
+begin_json: BeginDocument = partial(_begin, form=_JSON)
 
 
 def _exception(row: Row, lifetime: str) -> Json | None:

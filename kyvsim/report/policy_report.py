@@ -21,14 +21,14 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.result import EngineResponse, report_process, report_properties, report_source
 from kyvsim.report.object_text import scalar, to_yaml
 from kyvsim.report.results import Row, category_of, compile_rows, identity, severity_of, summary_of
-from kyvsim.report.run import Begin, Lists, Run, Unparted, Writing
-from kyvsim.report.style import Look
+from kyvsim.report.run import BeginDocument, Lists, NotStreamable, Run, StreamingDocument
+from kyvsim.report.style import RenderOptions
 
 if TYPE_CHECKING:
     from datetime import datetime
 
 
-class _Group(NamedTuple):
+class _ReportApi(NamedTuple):
     """An API group that has reports; their results are alike."""
 
     version: str
@@ -40,8 +40,8 @@ class _Group(NamedTuple):
     """What each report ends with, besides its counts."""
 
 
-_WORKING_GROUP = _Group("wgpolicyk8s.io/v1alpha2", "ClusterPolicyReport", "PolicyReport")
-_OPEN_REPORTS = _Group(
+_WORKING_GROUP = _ReportApi("wgpolicyk8s.io/v1alpha2", "ClusterPolicyReport", "PolicyReport")
+_OPEN_REPORTS = _ReportApi(
     "openreports.io/v1alpha1", "ClusterReport", "Report", MappingProxyType({"source": ""})
 )
 
@@ -56,13 +56,13 @@ class _Apart:
         self.entries: list[tuple[Policy, Json]] = []
 
 
-def _begin_yaml(run: Run, look: Look, *, group: _Group) -> Writing:
+def _begin_yaml(run: Run, options: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
     """Begin one YAML document a report, the cluster-wide one first and as it comes."""
-    del look
+    del options
     apart = _Apart()
     entry_line = _compile_entry_line()
 
-    def told(entries: Iterable[Json]) -> str:
+    def text_of(entries: Iterable[Json]) -> str:
         texts = ("  ".join(entry_line(*field) for field in one.items()) for one in entries)
         return "".join(f"- {text}" for text in texts)
 
@@ -76,22 +76,22 @@ def _begin_yaml(run: Run, look: Look, *, group: _Group) -> Writing:
         yield "" if any(counts.values()) else "results: []\n"
         yield to_yaml({**group.ending, "summary": counts})
         for policy, own in _grouped(apart.entries):
-            yield f"---\n{report(group.own, policy.name, policy.namespace)}results:\n{told(own)}"
+            yield f"---\n{report(group.own, policy.name, policy.namespace)}results:\n{text_of(own)}"
             counts = _counts(entry["result"] for entry in own)
             yield to_yaml({**group.ending, "summary": counts})
 
     results = _compile_cluster_results(run, apart)
-    return Writing(
+    return StreamingDocument(
         head=lambda: (report(group.cluster, "merged", ""),),
-        row=lambda response: told(results(response)),
+        row=lambda response: text_of(results(response)),
         tail=tail,
         lead="results:\n",
     )
 
 
-def _begin_json(run: Run, look: Look, *, group: _Group) -> Writing:
+def _begin_json(run: Run, options: RenderOptions, *, group: _ReportApi) -> StreamingDocument:
     """Begin one JSON document: the cluster-wide report, or a List if policies have namespaces."""
-    del look
+    del options
     apart = _Apart()
     listed = any(policy.namespace for policy in run.policies)
 
@@ -115,7 +115,7 @@ def _begin_json(run: Run, look: Look, *, group: _Group) -> Writing:
         yield "]}\n" if listed else "\n"
 
     results = _compile_cluster_results(run, apart)
-    return Writing(
+    return StreamingDocument(
         head=head,
         row=lambda response: ",\n  ".join(("", *map(json.dumps, results(response)))),
         tail=tail,
@@ -123,10 +123,10 @@ def _begin_json(run: Run, look: Look, *, group: _Group) -> Writing:
     )
 
 
-begin_yaml: Begin = partial(_begin_yaml, group=_WORKING_GROUP)
-begin_json: Begin = partial(_begin_json, group=_WORKING_GROUP)
-begin_open_yaml: Begin = partial(_begin_yaml, group=_OPEN_REPORTS)
-begin_open_json: Begin = partial(_begin_json, group=_OPEN_REPORTS)
+begin_yaml: BeginDocument = partial(_begin_yaml, group=_WORKING_GROUP)
+begin_json: BeginDocument = partial(_begin_json, group=_WORKING_GROUP)
+begin_open_yaml: BeginDocument = partial(_begin_yaml, group=_OPEN_REPORTS)
+begin_open_json: BeginDocument = partial(_begin_json, group=_OPEN_REPORTS)
 
 
 def _meta(name: str, namespace: str) -> Json:
@@ -136,7 +136,7 @@ def _meta(name: str, namespace: str) -> Json:
 def _compile_cluster_results(run: Run, apart: _Apart) -> Callable[[EngineResponse], Iterator[Json]]:
     """Return a function that yields the results of cluster-wide policies; others go `apart`.
 
-    In parts there must be no others, since a report has one summary: it raises Unparted.
+    In parts there must be no others, since a report has one summary: it raises NotStreamable.
     """
     rows_of = compile_rows(audit_warn=run.audit_warn)
     result_of = _compile_result(run.now)
@@ -144,7 +144,7 @@ def _compile_cluster_results(run: Run, apart: _Apart) -> Callable[[EngineRespons
 
     def results(response: EngineResponse) -> Iterator[Json]:
         if run.is_part and not one_for_all:
-            raise Unparted
+            raise NotStreamable
         for row in rows_of(response):
             if row.policy.namespace:
                 apart.entries.append((row.policy, result_of(row)))
@@ -242,7 +242,7 @@ def _grouped(entries: list[tuple[Policy, Json]]) -> Iterator[tuple[Policy, list[
 
 def _counted(run: Run, apart: _Apart) -> dict[str, int]:
     """Return the counts of cluster-wide policies; there are no others where parts are told."""
-    return run.course.summary().as_dict() if run.told else _counts(apart.statuses)
+    return run.result_counts.summary().as_dict() if run.rendered else _counts(apart.statuses)
 
 
 def _counts(statuses: Iterable[str]) -> dict[str, int]:

@@ -10,14 +10,14 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import BaselineState, EngineResponse
 from kyvsim.report.failure_reasons import reason_lines
 from kyvsim.report.finding import finding_of
-from kyvsim.report.results import NO_RESULT, QUIET, Row, once_a_rule
+from kyvsim.report.results import NO_RESULT, QUIET, Row, cached_by_rule
 from kyvsim.report.run import Run
-from kyvsim.report.style import INDENT, Sheet, apart, counted, safe_line, wrapped
+from kyvsim.report.style import INDENT, TextLayout, counted, justified, safe_line, wrapped
 
 # Results in the view of `apply`: what is said, where the manifest has it, and who says it.
 
 
-class Said(NamedTuple):
+class RenderedResult(NamedTuple):
     """What is told of a result or a change."""
 
     word: str
@@ -34,7 +34,7 @@ class Said(NamedTuple):
     """Lines on what is only of this one."""
 
 
-def behind(policy: str, rule: str) -> str:
+def rule_title(policy: str, rule: str) -> str:
     """Return the name of a rule behind that of its policy; that alone of one without rules."""
     return " / ".join(filter(None, (policy, rule)))
 
@@ -42,50 +42,51 @@ def behind(policy: str, rule: str) -> str:
 def written_title(policy: Policy, rule: Rule) -> str:
     """Return the title under which tables count a rule: autogen's count with the written one."""
     written = next((one for one in policy.rules if one.path == rule.path), rule)
-    return behind(policy.key, written.name)
+    return rule_title(policy.key, written.name)
 
 
 def row_title(row: Row) -> str:
     """Return the title of the rule of a row, with the name that Kyverno reports."""
-    return behind(row.policy.key, row.result.rule.name)
+    return rule_title(row.policy.key, row.result.rule.name)
 
 
-class TellRow(Protocol):
+class RenderRow(Protocol):
     """What tells a result of a response."""
 
-    def __call__(self, row: Row, response: EngineResponse, *, whole: bool) -> Said:
+    def __call__(self, row: Row, response: EngineResponse, *, whole: bool) -> RenderedResult:
         """Return what is told; what names it alone where it is not to be told as a whole."""
 
 
-def headline(word: str, name: str, right: str, sheet: Sheet) -> str:
+def headline(word: str, name: str, right: str, layout: TextLayout) -> str:
     """Return the line with a word, a name, and what stands at its end."""
     shown = f"{word:<4}"
-    lines = [*wrapped(name, sheet.width, INDENT, f"  {shown}  ")]
-    start, end = apart(lines[-1], right, sheet.width)
-    told = "\n".join((*lines[:-1], start))
-    return f"{told.replace(shown, sheet.paint(word.lower(), shown), 1)}{sheet.paint('dim', end)}\n"
+    lines = [*wrapped(name, layout.width, INDENT, f"  {shown}  ")]
+    start, end = justified(lines[-1], right, layout.width)
+    shown_name = "\n".join((*lines[:-1], start))
+    painted = shown_name.replace(shown, layout.paint(word.lower(), shown), 1)
+    return f"{painted}{layout.paint('dim', end)}\n"
 
 
-def compile_rows_told(run: Run, sheet: Sheet) -> TellRow:
+def compile_row_renderer(run: Run, layout: TextLayout) -> RenderRow:
     """Return a function that tells a result, with why it failed and where that stands.
 
     If it is not to be told as a whole, only what names it is there.
     """
-    title = once_a_rule(row_title)
+    title = cached_by_rule(row_title)
 
-    def told(row: Row, response: EngineResponse, *, whole: bool) -> Said:
-        said = Said(word_of(row.status), title(row))
+    def render_row(row: Row, response: EngineResponse, *, whole: bool) -> RenderedResult:
+        rendered = RenderedResult(word_of(row.status), title(row))
         if not whole:
-            return said
+            return rendered
         result = row.result
-        said = with_message(said, (result.own, result.message, result.note), sheet)
+        rendered = with_message(rendered, (result.own, result.message, result.note), layout)
         if row.status in QUIET or row.result.baseline is BaselineState.UNCHANGED:
-            return said
+            return rendered
 
         finding = finding_of(row, response, run.explain, with_reasons=True)
-        return said._replace(places="".join(reason_lines(finding.reasons, sheet)))
+        return rendered._replace(places="".join(reason_lines(finding.reasons, layout)))
 
-    return told
+    return render_row
 
 
 def word_of(status: str) -> str:
@@ -93,17 +94,19 @@ def word_of(status: str) -> str:
     return status if status in QUIET | {NO_RESULT} else status.upper()
 
 
-def with_message(said: Said, texts: tuple[str, str, str], sheet: Sheet) -> Said:
+def with_message(
+    rendered: RenderedResult, texts: tuple[str, str, str], layout: TextLayout
+) -> RenderedResult:
     """Return the same with a message: what the policy says itself of it, all of it, a note."""
     own, message, note = texts
-    text = message_lines((own or message, note), sheet)
-    whole = message_lines((message, note), sheet)
-    return said._replace(text=text, message=whole if whole != text else "")
+    text = message_lines((own or message, note), layout)
+    whole = message_lines((message, note), layout)
+    return rendered._replace(text=text, message=whole if whole != text else "")
 
 
-def message_lines(texts: Iterable[str], sheet: Sheet) -> str:
+def message_lines(texts: Iterable[str], layout: TextLayout) -> str:
     """Return what is said of a result, wrapped."""
-    return "".join(f"{line}\n" for text in texts if text for line in wrapped(text, sheet.width))
+    return "".join(f"{line}\n" for text in texts if text for line in wrapped(text, layout.width))
 
 
 # What is alike is told once and counted: the first result of a kind in full, the others by
@@ -126,7 +129,7 @@ _LONG: Final = 200
 """Wordings of more characters are known by a digest."""
 
 
-class Kind(NamedTuple):
+class ResultKey(NamedTuple):
     """What a result is alike others in; "" for a result that is told whatever was told before."""
 
     rule: str
@@ -134,65 +137,67 @@ class Kind(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def kind_of(rule: str, said: str) -> Kind:
+def result_key(rule: str, rendered: str) -> ResultKey:
     """Return what something has in common with others that are told: who says it, and what."""
-    return Kind(rule, said if len(said) <= _LONG else _digest(said))
+    return ResultKey(rule, rendered if len(rendered) <= _LONG else _digest(rendered))
 
 
-def _digest(said: str) -> str:
+def _digest(rendered: str) -> str:
 
-    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return blake2b(rendered.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def kind_of_result(rule: tuple[str, ...], said: Iterable[str], names: Iterable[str]) -> Kind:
+def key_of_result(
+    rule: tuple[str, ...], rendered: Iterable[str], names: Iterable[str]
+) -> ResultKey:
     """Return what a result has in common with others: all it says, but for the object's names.
 
     `rule` is its status, and what tells its rule from others.
     """
-    text = "\n".join(said)
+    text = "\n".join(rendered)
     for name in names:
         if name and name in text:
             text = text.replace(name, "…")
-    return kind_of(" ".join(rule), text)
+    return result_key(" ".join(rule), text)
 
 
-class Item(NamedTuple):
+class GroupedResult(NamedTuple):
     """A result or a change of one object."""
 
-    kind: Kind
-    said: Said
+    kind: ResultKey
+    rendered: RenderedResult
     is_whole: bool = True
     """Whether all of it is there: not where the part that it is of has told one that is alike."""
 
 
-class Block(NamedTuple):
+class ObjectBlock(NamedTuple):
     """What is to be told of one object."""
 
     title: str
     place: str
-    items: Sequence[Item]
+    items: Sequence[GroupedResult]
     edited: int = 0
     """Objects that were changed."""
     created: int = 0
 
 
-class Counted(NamedTuple):
+class CountedResults(NamedTuple):
     """So many objects have results of a kind of which a part has told enough examples."""
 
-    kind: Kind
+    kind: ResultKey
     number: int
 
 
-class PartFold:
+class ChunkGroups:
     """What is only counted by who tells parts of a run, one after the other."""
 
     __slots__ = ("_examples", "_numbers")
 
     def __init__(self) -> None:
-        self._examples: dict[Kind, int] = {}
-        self._numbers: dict[Kind, int] = {}
+        self._examples: dict[ResultKey, int] = {}
+        self._numbers: dict[ResultKey, int] = {}
 
-    def counts(self, kinds: Sequence[Kind]) -> bool:
+    def counts(self, kinds: Sequence[ResultKey]) -> bool:
         """Count an object all of whose results were told of others, or return False.
 
         Until enough examples of each kind are told: who puts the parts together may need this one.
@@ -206,13 +211,13 @@ class PartFold:
             examples[kind] = examples.get(kind, 0) + 1
         return False
 
-    def taken(self) -> Iterator[Counted]:
+    def taken(self) -> Iterator[CountedResults]:
         """Yield what was counted since this was asked last."""
         counted, self._numbers = self._numbers, {}
-        return map(Counted, counted, counted.values())
+        return map(CountedResults, counted, counted.values())
 
 
-class Seen:
+class SeenResults:
     """The wordings that were told."""
 
     __slots__ = ("_rules",)
@@ -220,7 +225,7 @@ class Seen:
     def __init__(self) -> None:
         self._rules: dict[str, set[str]] = {}
 
-    def is_new(self, kind: Kind) -> bool:
+    def is_new(self, kind: ResultKey) -> bool:
         """Return whether a result is to be told in full; take notice of it then."""
         if not kind.rule:
             return True
@@ -231,37 +236,37 @@ class Seen:
         return True
 
 
-class _Group:
+class _ResultGroup:
     """Results that are alike, but for the first."""
 
-    __slots__ = ("count", "examples", "said")
+    __slots__ = ("count", "examples", "rendered")
 
-    def __init__(self, said: Said) -> None:
-        self.said = said
+    def __init__(self, rendered: RenderedResult) -> None:
+        self.rendered = rendered
         self.count = 0
         self.examples: list[tuple[str, str]] = []
 
 
-class Fold:
+class ResultGroups:
     """Tells the objects of a run in order, and at the end what it has only counted."""
 
-    __slots__ = ("_groups", "_others", "_seen", "_sheet", "created", "edited")
+    __slots__ = ("_groups", "_layout", "_others", "_seen", "created", "edited")
 
-    def __init__(self, sheet: Sheet) -> None:
-        self._sheet = sheet
-        self._seen = Seen()
-        self._groups: dict[Kind, _Group] = {}
-        self._others: dict[str, _Group] = {}
+    def __init__(self, layout: TextLayout) -> None:
+        self._layout = layout
+        self._seen = SeenResults()
+        self._groups: dict[ResultKey, _ResultGroup] = {}
+        self._others: dict[str, _ResultGroup] = {}
         self.edited = 0
         self.created = 0
 
-    def add(self, block: Block) -> str:
+    def add(self, block: ObjectBlock) -> str:
         """Return what is told of an object, "" where all of it was told of others."""
         self.edited += block.edited
         self.created += block.created
-        told = [self._told(one) for one in block.items]
-        if any(told):
-            return f"{heading(block.title, block.place, self._sheet)}{self._texts(block, told)}\n"
+        texts = [self._new_text(one) for one in block.items]
+        if any(texts):
+            return f"{heading(block.title, block.place, self._layout)}{self._texts(block, texts)}\n"
         for item in block.items:
             group = self._group_of(item.kind)
             group.count += 1
@@ -269,7 +274,7 @@ class Fold:
                 group.examples.append((block.title, block.place))
         return ""
 
-    def counts(self, kinds: Sequence[Kind]) -> bool:
+    def counts(self, kinds: Sequence[ResultKey]) -> bool:
         """Count an object that nothing but its name can be told of, and return whether that is so.
 
         All its results were told of others, of which there are enough examples.
@@ -282,38 +287,41 @@ class Fold:
             one.count += 1
         return True
 
-    def take(self, told: "Block | Counted") -> str:
+    def take(self, part: "ObjectBlock | CountedResults") -> str:
         """Return what is told of what a part has told: of an object as `add` does."""
-        if isinstance(told, Block):
-            return self.add(told)
-        self._group_of(told.kind).count += told.number
+        if isinstance(part, ObjectBlock):
+            return self.add(part)
+        self._group_of(part.kind).count += part.number
         return ""
 
-    def _told(self, item: Item) -> str:
+    def _new_text(self, item: GroupedResult) -> str:
         """Return what is told of a result, "" where it was told of another object."""
-        kind, said, is_whole = item
+        kind, rendered, is_whole = item
         if not self._seen.is_new(kind) or not is_whole:
             return ""
         if kind.rule:
-            self._groups[kind] = _Group(said._replace(message="", places=""))
-        return f"{self._head(said, said.size)}{said.message or said.text}{said.places}"
+            self._groups[kind] = _ResultGroup(rendered._replace(message="", places=""))
+        head = self._head(rendered, rendered.size)
+        return f"{head}{rendered.message or rendered.text}{rendered.places}"
 
-    def _head(self, said: Said, end: str) -> str:
-        return headline(said.word, said.name, end, self._sheet) if said.word else ""
+    def _head(self, rendered: RenderedResult, end: str) -> str:
+        return headline(rendered.word, rendered.name, end, self._layout) if rendered.word else ""
 
-    def _texts(self, block: Block, told: Iterable[str]) -> str:
+    def _texts(self, block: ObjectBlock, texts: Iterable[str]) -> str:
         """Return the same with a line for what was told of other objects."""
         return "".join(
-            text or self._head(item.said, "(as above)")
-            for item, text in zip(block.items, told, strict=True)
+            text or self._head(item.rendered, "(as above)")
+            for item, text in zip(block.items, texts, strict=True)
         )
 
-    def _group_of(self, kind: Kind) -> _Group:
+    def _group_of(self, kind: ResultKey) -> _ResultGroup:
         """Return what a result is alike to that was not told in full."""
         found = self._groups.get(kind) or self._others.get(kind.rule)
         if found is None:
             first = next(one for known, one in self._groups.items() if known.rule == kind.rule)
-            found = self._others[kind.rule] = _Group(first.said._replace(text="", message=""))
+            found = self._others[kind.rule] = _ResultGroup(
+                first.rendered._replace(text="", message="")
+            )
         return found
 
     def lines(self) -> Iterator[str]:
@@ -322,61 +330,61 @@ class Fold:
         others = [one for one in self._others.values() if one.count]
         if not groups and not others:
             return
-        yield f"{self._sheet.paint('title', 'The same again')}\n"
+        yield f"{self._layout.paint('title', 'The same again')}\n"
         for group in groups:
             yield from self._group(group, "the same for")
         for group in others:
             yield from self._group(group, "in other words for")
         yield "\n"
 
-    def _group(self, group: _Group, how: str) -> Iterator[str]:
-        yield self._head(group.said, group.said.size)
-        yield group.said.text
+    def _group(self, group: _ResultGroup, how: str) -> Iterator[str]:
+        yield self._head(group.rendered, group.rendered.size)
+        yield group.rendered.text
         yield f"{INDENT}{how} {counted(group.count, 'more object')}:\n"
         for title, place in group.examples:
             name = f"{INDENT}  {safe_line(title)}"
-            left, right = apart(name, safe_line(place), self._sheet.width, f"{INDENT}    ")
-            yield f"{left}{self._sheet.paint('dim', right)}\n"
+            left, right = justified(name, safe_line(place), self._layout.width, f"{INDENT}    ")
+            yield f"{left}{self._layout.paint('dim', right)}\n"
         left_out = group.count - len(group.examples)
         if left_out:
-            said = f"… {counted(left_out, 'more object')} (--show all)"
-            yield f"{INDENT}  {self._sheet.paint('dim', said)}\n"
+            rendered = f"… {counted(left_out, 'more object')} (--show all)"
+            yield f"{INDENT}  {self._layout.paint('dim', rendered)}\n"
 
     def sizes(self) -> Iterator[str]:
         """Yield how many objects were changed and created."""
         counts = ((self.edited, "edited"), (self.created, "new"))
-        told = ", ".join(f"{number} {what}" for number, what in counts if number)
-        if told:
+        sizes = ", ".join(f"{number} {what}" for number, what in counts if number)
+        if sizes:
             them = "it" if self.edited + self.created == 1 else "them"
-            end = f"{told} (--show objects has {them} whole)"
-            yield f"{self._sheet.paint('title', 'objects')}: {end}\n"
+            end = f"{sizes} (--show objects has {them} whole)"
+            yield f"{self._layout.paint('title', 'objects')}: {end}\n"
 
 
-def heading(title: str, place: str, sheet: Sheet) -> str:
+def heading(title: str, place: str, layout: TextLayout) -> str:
     """Return the line with an object and where it stands."""
-    left, right = apart(safe_line(title), safe_line(place), sheet.width)
-    return f"{sheet.paint('title', left)}{sheet.paint('dim', right)}\n"
+    left, right = justified(safe_line(title), safe_line(place), layout.width)
+    return f"{layout.paint('title', left)}{layout.paint('dim', right)}\n"
 
 
 _APART: Final = "\x1e"
 """Stands between a block and its items; JSON has none."""
 
 
-def to_line(told: Block | Counted) -> str:
+def to_line(part: ObjectBlock | CountedResults) -> str:
     """Return what a part tells as a line of text, which another process reads."""
-    if isinstance(told, Counted):
-        return f"{json.dumps(told)}\n"
-    title, place, items, edited, created = told
+    if isinstance(part, CountedResults):
+        return f"{json.dumps(part)}\n"
+    title, place, items, edited, created = part
     head = json.dumps((title, place, edited, created))
     return f"{_APART.join((head, *map(_item_text, items)))}\n"
 
 
 @lru_cache(maxsize=1024)
-def _item_text(item: Item) -> str:
+def _item_text(item: GroupedResult) -> str:
     return json.dumps(item)
 
 
-def from_lines(pieces: Iterable[str]) -> Iterator[Block | Counted]:
+def from_lines(pieces: Iterable[str]) -> Iterator[ObjectBlock | CountedResults]:
     """Yield what is told in a text that comes in pieces."""
     rest = ""
     for piece in pieces:
@@ -384,16 +392,16 @@ def from_lines(pieces: Iterable[str]) -> Iterator[Block | Counted]:
         yield from map(_from_line, lines)
 
 
-def _from_line(line: str) -> Block | Counted:
+def _from_line(line: str) -> ObjectBlock | CountedResults:
     head, *items = line.split(_APART)
     if not items:
         kind, number = json.loads(head)
-        return Counted(Kind(*kind), number)
+        return CountedResults(ResultKey(*kind), number)
     title, place, edited, created = json.loads(head)
-    return Block(title, place, [*map(_read_item, items)], edited, created)
+    return ObjectBlock(title, place, [*map(_read_item, items)], edited, created)
 
 
 @lru_cache(maxsize=1024)
-def _read_item(text: str) -> Item:
-    kind, said, is_whole = json.loads(text)
-    return Item(Kind(*kind), Said(*said), is_whole)
+def _read_item(text: str) -> GroupedResult:
+    kind, rendered, is_whole = json.loads(text)
+    return GroupedResult(ResultKey(*kind), RenderedResult(*rendered), is_whole)

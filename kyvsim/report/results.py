@@ -22,7 +22,7 @@ from kyvsim.model.source import Path
 
 # Which status a result has in reports, and how many there are of each.
 
-_Told = TypeVar("_Told")
+_T = TypeVar("_T")
 NO_RESULT = "none"
 """What stands for a status where a rule has no result."""
 QUIET = frozenset({"pass", "skip"})
@@ -78,12 +78,12 @@ upstream: pkg/cel/policies/mpol/engine/engine.go `Handle`
 Rows: TypeAlias = Callable[[EngineResponse], Iterator[Row]]
 
 
-def compile_rows(*, audit_warn: bool, untold: frozenset[str] = frozenset()) -> Rows:
+def compile_rows(*, audit_warn: bool, hidden: frozenset[str] = frozenset()) -> Rows:
     """Return a function that yields a row for each result of a response, in order.
 
-    Results whose status is in `untold` are left out, unless they have a note.
+    Results whose status is in `hidden` are left out, unless they have a note.
     """
-    passes_untold = RuleStatus.PASS.value in untold
+    passes_untold = RuleStatus.PASS.value in hidden
 
     def rows(response: EngineResponse) -> Iterator[Row]:
         before = begun = response.trigger
@@ -98,7 +98,7 @@ def compile_rows(*, audit_warn: bool, untold: frozenset[str] = frozenset()) -> R
                 if status is RuleStatus.FAIL and only_warns(answer, labels, audit_warn=audit_warn):
                     status = RuleStatus.WARN
                 word = status._value_
-                if word not in untold or result.note:
+                if word not in hidden or result.note:
                     shown = _with_own_message(result, word) if result.properties else result
                     yield Row(policy, shown, word, resource)
             if answer.changed:
@@ -108,22 +108,22 @@ def compile_rows(*, audit_warn: bool, untold: frozenset[str] = frozenset()) -> R
     return rows
 
 
-def once_a_rule(tell: Callable[[Row], _Told]) -> Callable[[Row], _Told]:
+def cached_by_rule(make: Callable[[Row], _T]) -> Callable[[Row], _T]:
     """Return a function that tells the same of rows, and makes it once for a rule and a status.
 
     Nothing else of a row may make a difference to what is told.
     """
-    known: dict[tuple[Policy, str, Path, str, str], _Told] = {}
+    known: dict[tuple[Policy, str, Path, str, str], _T] = {}
 
-    def told(row: Row) -> _Told:
+    def cached(row: Row) -> _T:
         # Not the rule's own identity: what is no rule's fault has one made for it, and forgotten.
         rule = row.result.rule
         key = (row.policy, rule.name, rule.path, rule.variant, row.status)
         if key not in known:
-            known[key] = tell(row)
+            known[key] = make(row)
         return known[key]
 
-    return told
+    return cached
 
 
 def only_warns(answer: PolicyResponse, labels: Mapping[str, Json], *, audit_warn: bool) -> bool:
@@ -283,7 +283,7 @@ def _generated_name(obj: Json) -> str:
 # The objects that a response changed or created, each with the rule that did it.
 
 
-class Change(NamedTuple):
+class ChangedObject(NamedTuple):
     """An object that one rule patched (`before` holds what it was) or created."""
 
     policy: Policy
@@ -325,19 +325,19 @@ def passed_rules(answer: PolicyResponse) -> list[str]:
     return [result.rule.name for result in answer.results if result.status is RuleStatus.PASS]
 
 
-def generated(response: EngineResponse) -> Iterator[Change]:
+def generated(response: EngineResponse) -> Iterator[ChangedObject]:
     """Yield the objects created for the trigger."""
     for policy, result in _results(response):
         for obj in result.generated:
-            yield Change(policy, result.rule.name, obj, settings=result.rule.facts.upkeep)
+            yield ChangedObject(policy, result.rule.name, obj, settings=result.rule.facts.upkeep)
 
 
-def patched_targets(response: EngineResponse) -> Iterator[Change]:
+def patched_targets(response: EngineResponse) -> Iterator[ChangedObject]:
     """Yield the existing objects that rules changed on behalf of the trigger."""
     for policy, result in _results(response):
         for target in result.targets:
             if target.changed:
-                yield Change(policy, result.rule.name, target.object, target.before)
+                yield ChangedObject(policy, result.rule.name, target.object, target.before)
 
 
 def _results(response: EngineResponse) -> Iterator[tuple[Policy, RuleResult]]:

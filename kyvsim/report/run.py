@@ -19,16 +19,16 @@ from kyvsim.model.result import (
     RuleStatus,
 )
 from kyvsim.model.source import Path
-from kyvsim.report.baseline import rest_of
-from kyvsim.report.failure_reasons import Explain, Reason
+from kyvsim.report.baseline import remainder_of
+from kyvsim.report.failure_reasons import Explain, FailureCause
 from kyvsim.report.results import Row, Summary, only_warns
-from kyvsim.report.style import Look
+from kyvsim.report.style import RenderOptions
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from kyvsim.model.explanation import ObjectExplanation
-    from kyvsim.report.baseline import Met, Rest
+    from kyvsim.report.baseline import BaselineMatches, BaselineRemainder
 
 # What a run tells as a whole: counted while its responses stream by, whatever shows them.
 
@@ -40,11 +40,11 @@ _STATUSES: Mapping[str, int] = MappingProxyType(
     {name: place for place, name in enumerate(Summary().as_dict())}
 )
 """The place of each status among counts."""
-_MOST_KEPT: Final = 10_000
+_MOST_GROUPS: Final = 10_000
 """So many groups of results are told apart before they are counted by rule."""
 
 
-class Course:
+class ResultCounts:
     """Counts of one run; a further count has its place here and its words in `run_ending`."""
 
     __slots__ = (
@@ -79,7 +79,7 @@ class Course:
         """How many failures of a policy, by kind and key, the baseline has."""
         self.severities: dict[str, int] = {}
         """How many failures are of policies of each severity, where those are not at hand."""
-        self.met: Met | None = None
+        self.met: BaselineMatches | None = None
         """What of the baseline was met; None where the run has none."""
 
     def watching(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
@@ -94,7 +94,7 @@ class Course:
                 elif answer.results or answer.silent:
                     matched = True
                     self._count(answer, response.namespace_labels or {})
-            if len(passes) + len(self._results) >= _MOST_KEPT:
+            if len(passes) + len(self._results) >= _MOST_GROUPS:
                 self._settle()
             self.unmatched += not matched
             self.unstable += len(response.repeated)
@@ -139,12 +139,12 @@ class Course:
     def _count_known(self, policy: tuple[str, str], number: int) -> None:
         self.known_failures[policy] = self.known_failures.get(policy, 0) + number
 
-    def closed(self) -> "Course":
+    def closed(self) -> "ResultCounts":
         """Return the counts, which can be taken to another process now."""
         self._settle()
         return self
 
-    def add(self, other: "Course") -> None:
+    def add(self, other: "ResultCounts") -> None:
         """Take in the counts of a part of the run."""
         for rule, summary in other.by_rule().items():
             for status, number in summary.as_dict().items():
@@ -189,7 +189,7 @@ def _status(result: RuleResult, *, warns: bool) -> str:
 # What a report is made from: the figures and responses of one run, and how to show them.
 
 
-class Terms(NamedTuple):
+class ExitTerms(NamedTuple):
     """What the user says of the exit status."""
 
     warn_exit_code: int = 0
@@ -198,17 +198,17 @@ class Terms(NamedTuple):
     """The least severity of a policy whose failures count; "" where all count."""
 
 
-class Telling(NamedTuple):
+class RenderedChunk(NamedTuple):
     """A part of the responses as the chosen formats write them, as it is asked for."""
 
     pieces: Iterator[tuple[int, str]]
-    """What stands for them, each piece with the number of its format; reading raises Unparted."""
+    """Their text, each piece with the number of its format; reading may raise NotStreamable."""
     lists: Sequence[Mapping[str, list[str]]]
     """For each format what follows on them in lists by name, filled while the pieces are read:
     texts of one line. Who reads may take out what is there."""
 
 
-class Told(NamedTuple):
+class RenderedRun(NamedTuple):
     """All responses of a run as the chosen formats write them."""
 
     pieces: Sequence[Iterable[str]]
@@ -217,11 +217,11 @@ class Told(NamedTuple):
     """For each format what follows on them in lists by name; of those that have entries."""
 
 
-class Unparted(Exception):  # noqa: N818 — no error: it says how to go on
+class NotStreamable(Exception):  # noqa: N818 — no error: it says how to go on
     """Parts of a run, each by itself, would not tell what the whole does; its text says why."""
 
 
-def _unexplained(_response: EngineResponse, _row: Row) -> tuple[Reason, ...]:
+def _unexplained(_response: EngineResponse, _row: Row) -> tuple[FailureCause, ...]:
     return ()
 
 
@@ -239,11 +239,11 @@ class Run(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     responses: Iterator[EngineResponse]
     """One for each resource, in input order."""
-    course: Course
+    result_counts: ResultCounts
     """What is counted while they are read."""
     exceptions: tuple[str, ...] = ()
     """The keys of the exceptions, where all of them are known here."""
-    terms: Terms = Terms()
+    terms: ExitTerms = ExitTerms()
     audit_warn: bool = False
     schedules: tuple[Schedule, ...] = ()
     """Of the policies that act at times."""
@@ -263,7 +263,7 @@ class Run(NamedTuple):
     """Whether it is a part of a run: no response of it may have to do with those of others."""
     explain: Explain = _unexplained
     """Explains a result: the rule is evaluated once more, on that object alone."""
-    told: Told | None = None
+    rendered: RenderedRun | None = None
     """What stands for `responses`, which are none then."""
     baseline: Baseline | None = None
     """The failures that are known from a file."""
@@ -276,12 +276,12 @@ class Run(NamedTuple):
             afterthoughts=lambda matched: strictly(later(matched)),
         )
 
-    def rest(self) -> "Rest | None":
+    def rest(self) -> "BaselineRemainder | None":
         """Return what is left of the baseline, once all responses are read; None without one."""
-        met = self.course.met
+        met = self.result_counts.met
         if self.baseline is None or met is None:
             return None
-        return rest_of(self.baseline, met, self.policies)
+        return remainder_of(self.baseline, met, self.policies)
 
     def remarks(self) -> tuple[Diagnostic, ...]:
         """Return everything that is to be said of the inputs, once all responses are read."""
@@ -291,19 +291,19 @@ class Run(NamedTuple):
         """Return what is to be said only now that all responses are read."""
         if not self.applied:
             return ()
-        return self.afterthoughts(self.resource_count - self.course.unmatched)
+        return self.afterthoughts(self.resource_count - self.result_counts.unmatched)
 
 
-Tell: TypeAlias = Callable[[Iterable[EngineResponse]], Telling]
+RenderChunk: TypeAlias = Callable[[Iterable[EngineResponse]], RenderedChunk]
 """Writes the responses of a part."""
 
 
-class Teller(NamedTuple):
+class ChunkRenderer(NamedTuple):
     """Writes parts of a run in the formats that are chosen."""
 
     formats: int
     """How many there are."""
-    begin: Callable[[Run], Tell]
+    begin: Callable[[Run], RenderChunk]
     """Begins their documents, for parts of the run that are told in their order: what is told of
     one may leave out what was told of those before it."""
 
@@ -327,14 +327,14 @@ def _nothing() -> str:
     return ""
 
 
-class Writing(NamedTuple):
+class StreamingDocument(NamedTuple):
     """One document: its head, the text of each response, its tail; asked for in that order."""
 
     head: Callable[[], Iterable[str]]
     row: Callable[[EngineResponse], str]
     """Takes a response in; gives what the document says of it at its place, "" for nothing.
 
-    Of a part of a run it raises Unparted where that depends on responses of other parts.
+    Of a part of a run it raises NotStreamable where that depends on responses of other parts.
     """
     tail: Callable[[Lists], Iterable[str]]
     """What follows when all responses have been read, and the run has all its counts.
@@ -353,17 +353,20 @@ class Writing(NamedTuple):
     """Returns what a part says of the responses that it has only counted so far, for `joined`."""
 
 
-Begin: TypeAlias = Callable[[Run, Look], Writing]
+BeginDocument: TypeAlias = Callable[[Run, RenderOptions], StreamingDocument]
 """Begins a document. Nothing is read of the responses yet."""
 
 
-def written(run: Run, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
+def written(run: Run, writings: Sequence[StreamingDocument]) -> Iterator[tuple[int, str]]:
     """Yield the pieces of several documents as they come, each with the index of its document."""
     for index, one in enumerate(writings):
         for piece in one.head():
             yield index, piece
     begun = [False] * len(writings)
-    texts = _put_together(run.told, writings) if run.told else _texts(run.responses, writings)
+    if run.rendered:
+        texts = _joined_texts(run.rendered, writings)
+    else:
+        texts = _texts(run.responses, writings)
     for index, text in texts:
         if begun[index]:
             yield index, text
@@ -371,12 +374,12 @@ def written(run: Run, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
             begun[index] = True
             yield index, writings[index].lead + text[writings[index].skipped :]
     for index, one in enumerate(writings):
-        for piece in one.tail(run.told.lists[index] if run.told else one.lists):
+        for piece in one.tail(run.rendered.lists[index] if run.rendered else one.lists):
             yield index, piece
 
 
 def _texts(
-    responses: Iterable[EngineResponse], writings: Sequence[Writing]
+    responses: Iterable[EngineResponse], writings: Sequence[StreamingDocument]
 ) -> Iterator[tuple[int, str]]:
     """Yield what documents say of each response."""
     rows = [*enumerate(one.row for one in writings)]
@@ -385,26 +388,28 @@ def _texts(
             yield index, row(response)
 
 
-def _put_together(told: Told, writings: Sequence[Writing]) -> Iterator[tuple[int, str]]:
+def _joined_texts(
+    rendered: RenderedRun, writings: Sequence[StreamingDocument]
+) -> Iterator[tuple[int, str]]:
     """Yield the same of responses that are told already."""
-    for index, (pieces, one) in enumerate(zip(told.pieces, writings, strict=True)):
+    for index, (pieces, one) in enumerate(zip(rendered.pieces, writings, strict=True)):
         for piece in one.joined(pieces):
             yield index, piece
 
 
-def compile_tell(writings: Sequence[Writing]) -> Tell:
+def compile_chunk_renderer(writings: Sequence[StreamingDocument]) -> RenderChunk:
     """Return a function that gives what several documents say of the responses of a part."""
     lists = [one.lists for one in writings]
 
-    def told(responses: Iterable[EngineResponse]) -> Iterator[tuple[int, str]]:
+    def pieces(responses: Iterable[EngineResponse]) -> Iterator[tuple[int, str]]:
         yield from _texts(responses, writings)
         for index, one in enumerate(writings):
             yield index, one.counted()
 
-    return lambda responses: Telling(told(responses), lists)
+    return lambda responses: RenderedChunk(pieces(responses), lists)
 
 
-def render(begin: Begin, run: Run, look: Look) -> Iterator[str]:
+def render(begin: BeginDocument, run: Run, options: RenderOptions) -> Iterator[str]:
     """Yield one document as a whole, a piece at a time."""
-    for _, piece in written(run, (begin(run, look),)):
+    for _, piece in written(run, (begin(run, options),)):
         yield piece

@@ -17,7 +17,7 @@ from kyvsim.report.ending import figures, run_ending
 from kyvsim.report.explain_words import ExplainedRule, explained_rule
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
-from kyvsim.report.page import Counted, Table, ending_of, kept, page, part, table_of
+from kyvsim.report.page import Table, TableEntry, ending_of, kept, page, part, table_of
 from kyvsim.report.results import (
     NO_RESULT,
     Row,
@@ -27,8 +27,8 @@ from kyvsim.report.results import (
     short_title,
     title,
 )
-from kyvsim.report.run import Lists, Run, Writing
-from kyvsim.report.style import Look
+from kyvsim.report.run import Lists, Run, StreamingDocument
+from kyvsim.report.style import RenderOptions
 from kyvsim.report.text_blocks import author_of, header
 
 LOOKS: Mapping[str, str] = MappingProxyType(
@@ -66,7 +66,7 @@ class _ShownFinding(NamedTuple):
     why: ExplainedRule | None
 
 
-class _Change(NamedTuple):
+class _PageChange(NamedTuple):
     """An object that rules changed or created."""
 
     status: str
@@ -77,7 +77,7 @@ class _Change(NamedTuple):
     size: str
 
 
-class _Object(NamedTuple):
+class _PageObject(NamedTuple):
     """All that is said of an object."""
 
     title: str
@@ -85,22 +85,26 @@ class _Object(NamedTuple):
     namespace: str
     place: Location | None
     findings: tuple[_ShownFinding, ...]
-    changes: tuple[_Change, ...]
+    changes: tuple[_PageChange, ...]
 
 
-def begin(run: Run, look: Look) -> Writing:
-    """Begin the page: findings and changes by object, with `look.detailed` all rows."""
-    return streaming_page(run, look, lambda lists: page("run.html", **values_of(run, look, lists)))
+def begin(run: Run, options: RenderOptions) -> StreamingDocument:
+    """Begin the page: findings and changes by object, with `options.detailed` all rows."""
+    return streaming_page(
+        run, options, lambda lists: page("run.html", **values_of(run, options, lists))
+    )
 
 
-def streaming_page(run: Run, look: Look, tail: Callable[[Lists], Iterable[str]]) -> Writing:
+def streaming_page(
+    run: Run, options: RenderOptions, tail: Callable[[Lists], Iterable[str]]
+) -> StreamingDocument:
     """Begin what a page has; `tail` is given the lists of which `values_of` makes values."""
-    findings = compile_findings(run, look)
+    findings = compile_findings(run, options)
     lists: dict[str, list[str]] = {name: [] for name in (*_STATUSES, _COUNTS)}
 
     def row(response: EngineResponse) -> str:
         rows = sorted(findings(response), key=lambda one: _STATUSES.index(_status(one)))
-        changes = tuple(_changes(response, look))
+        changes = tuple(_changes(response, options))
         if rows or changes:
             found = _object(response, rows, changes, run.explained(response))
             worst = _status(rows[0]) if rows else _STATUSES[-1]
@@ -108,13 +112,13 @@ def streaming_page(run: Run, look: Look, tail: Callable[[Lists], Iterable[str]])
             lists[_COUNTS].extend(_counted(one, found.title) for one in rows)
         return ""
 
-    return Writing(head=lambda: (), row=row, tail=tail, lists=lists)
+    return StreamingDocument(head=lambda: (), row=row, tail=tail, lists=lists)
 
 
-def values_of(run: Run, look: Look, lists: Lists) -> dict[str, Any]:
+def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
     """Return what templates show of a run, of which all responses have been read."""
     # Without details a pass is told where there is a note on it: how many pass is not known.
-    statuses = _STATUSES if look.detailed else _STATUSES[:_FAULTS]
+    statuses = _STATUSES if options.detailed else _STATUSES[:_FAULTS]
     sections = (kept(json.loads(text)) for status in _STATUSES for text in lists.get(status, ()))
     return {
         "header": header(run),
@@ -133,7 +137,7 @@ def _status(one: Finding) -> str:
     return _KNOWN if one.is_known else one.result
 
 
-def _told(one: Finding) -> str:
+def _status_text(one: Finding) -> str:
     if one.result == NO_RESULT:
         return "no result"
     return f"{one.result}, {_KNOWN}" if one.is_known else one.result
@@ -146,21 +150,21 @@ def _counted(one: Finding, title_: str) -> str:
 def _tables(counts: Iterable[str], statuses: Sequence[str]) -> Iterator[Table]:
     """Yield what is told by rule and by object."""
     rows = [json.loads(text) for text in counts]
-    rules = (Counted(name, status, severity) for name, severity, _, status in rows)
+    rules = (TableEntry(name, status, severity) for name, severity, _, status in rows)
     yield table_of("rule", rules, statuses)
-    objects = (Counted(name, status) for _, _, name, status in rows)
+    objects = (TableEntry(name, status) for _, _, name, status in rows)
     yield table_of("object", objects, statuses, _MOST_OBJECTS)
 
 
 def _object(
     response: EngineResponse,
     rows: Sequence[Finding],
-    changes: tuple[_Change, ...],
+    changes: tuple[_PageChange, ...],
     explained: ObjectExplanation | None,
-) -> _Object:
+) -> _PageObject:
     trigger = response.trigger
     meta = trigger.get("metadata") if trigger.__class__ is dict else None
-    return _Object(
+    return _PageObject(
         title=title(trigger),
         kind=str(trigger.get("kind") or "") if trigger.__class__ is dict else "",
         namespace=str(meta.get("namespace") or "") if meta.__class__ is dict else "",
@@ -173,7 +177,7 @@ def _object(
 def _shown(one: Finding, explained: ObjectExplanation | None) -> _ShownFinding:
     return _ShownFinding(
         status=_status(one),
-        told=_told(one),
+        told=_status_text(one),
         looks=LOOKS.get(_status(one), ""),
         policy=one.policy,
         rule=one.shown_name,
@@ -194,29 +198,31 @@ def _why(row: Row, explained: ObjectExplanation) -> ExplainedRule | None:
     return None
 
 
-def _changes(response: EngineResponse, look: Look) -> Iterator[_Change]:
+def _changes(response: EngineResponse, options: RenderOptions) -> Iterator[_PageChange]:
     before = response.trigger
     for answer in mutations(response):
-        lines = _difference(before, answer.object, look)
+        lines = _difference(before, answer.object, options)
         yield _change("mutated", "", (author_of(answer), answer.policy.key), lines)
         before = answer.object
     for change in patched_targets(response):
         old = change.object if change.before is None else change.before
-        lines = _difference(old, change.object, look)
+        lines = _difference(old, change.object, options)
         author = change.author, change.policy.key
         yield _change("patched", short_title(change.object), author, lines)
     for change in generated(response):
-        lines = tuple(("+", line) for line in yaml_lines(change.object)) if look.objects else ()
+        lines = tuple(("+", line) for line in yaml_lines(change.object)) if options.objects else ()
         author = change.author, change.policy.key
         yield _change("generated", short_title(change.object), author, lines)
 
 
-def _difference(before: object, after: object, look: Look) -> tuple[Marked, ...]:
-    return tuple(hunks(marked_yaml(before, after))) if look.objects else ()
+def _difference(before: object, after: object, options: RenderOptions) -> tuple[Marked, ...]:
+    return tuple(hunks(marked_yaml(before, after))) if options.objects else ()
 
 
-def _change(status: str, what: str, author: tuple[str, str], lines: tuple[Marked, ...]) -> _Change:
+def _change(
+    status: str, what: str, author: tuple[str, str], lines: tuple[Marked, ...]
+) -> _PageChange:
     told, policy = author
     marks = Counter(mark for mark, _ in lines)
     size = " ".join(f"{mark}{marks[mark]}" for mark in "+-" if marks[mark])
-    return _Change(status=status, what=what, author=told, policy=policy, lines=lines, size=size)
+    return _PageChange(status=status, what=what, author=told, policy=policy, lines=lines, size=size)

@@ -12,8 +12,8 @@ from kyvsim.model.result import EngineResponse, Verdict
 from kyvsim.model.source import Location
 from kyvsim.report.ending import run_ending
 from kyvsim.report.finding import Finding, Findings, compile_findings, compile_fingerprints
-from kyvsim.report.run import Run, Writing
-from kyvsim.report.style import Look, safe_line, safe_text
+from kyvsim.report.run import Run, StreamingDocument
+from kyvsim.report.style import RenderOptions, safe_line, safe_text
 
 # Parts of a log in SARIF 2.1.0, the format of code scanning services.
 #
@@ -73,9 +73,9 @@ _SCORES: Mapping[str, str] = MappingProxyType(
 """What code scanning of GitHub makes these severities of."""
 
 
-def begin_sarif(run: Run, look: Look) -> Writing:
+def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin a log with one run. Its rules are those of its results, told behind them."""
-    findings, result_of = compile_findings(run, look), _compile_result()
+    findings, result_of = compile_findings(run, options), _compile_result()
     rules: dict[str, Json] = {}
 
     def row(response: EngineResponse) -> str:
@@ -88,7 +88,7 @@ def begin_sarif(run: Run, look: Look) -> Writing:
         return ",\n  ".join(("", *texts))
 
     opening = {"$schema": SCHEMA, "version": "2.1.0"}
-    return Writing(
+    return StreamingDocument(
         head=lambda: (f'{json.dumps(opening)[:-1]}, "runs": [{{"results": [',),
         row=row,
         tail=lambda _: _tail(run, rules),
@@ -172,7 +172,7 @@ def _text(value: Json) -> str:
 # Findings as SARIF 2.1.0, the format of code scanning services.
 
 
-def render_lint_sarif(findings: Findings, _look: Look) -> Iterator[str]:
+def render_lint_sarif(findings: Findings, _look: RenderOptions) -> Iterator[str]:
     """Yield one log with one run; its rules are the codes that occur, in order."""
     codes = sorted({entry.code for entry in findings.diagnostics})
     run = {

@@ -11,9 +11,9 @@ from kyvsim.report.results import QUIET
 # Colours, and text that is safe to show on a terminal.
 
 Paint: TypeAlias = Callable[[str, str], str]
-"""Gives a text the look of a name from `LOOKS`, or leaves it as it is."""
+"""Gives a text the look of a name from `STYLES`, or leaves it as it is."""
 
-LOOKS: Mapping[str, str] = MappingProxyType(
+STYLES: Mapping[str, str] = MappingProxyType(
     {
         "title": "bold",
         "dim": "dim",
@@ -40,7 +40,7 @@ CONTROLS: Mapping[int, str] = MappingProxyType(
 )
 """Characters that control a terminal or the direction of text, and how they are shown."""
 
-MARK_LOOKS: Mapping[str, str] = MappingProxyType({"+": "added", "-": "removed", "@": "dim"})
+MARK_STYLES: Mapping[str, str] = MappingProxyType({"+": "added", "-": "removed", "@": "dim"})
 """The look of a line of a diff, by its mark; other lines have none."""
 
 
@@ -68,10 +68,10 @@ def _styles() -> Mapping[str, Callable[[str], str]]:
     from rich.color import ColorSystem
     from rich.style import Style
 
-    def look(style: Style) -> Callable[[str], str]:
+    def styled(style: Style) -> Callable[[str], str]:
         return lambda text: style.render(text, color_system=ColorSystem.STANDARD)
 
-    return MappingProxyType({name: look(Style.parse(text)) for name, text in LOOKS.items()})
+    return MappingProxyType({name: styled(Style.parse(text)) for name, text in STYLES.items()})
 
 
 def safe_text(text: str) -> str:
@@ -97,7 +97,7 @@ def indented(text: str, indent: str) -> str:
 # How a report looks, where a format leaves a choice: what a user may ask of a view.
 
 
-def _unsaid(_text: str) -> None:
+def _ignored(_text: str) -> None:
     return None
 
 
@@ -112,7 +112,7 @@ class Show(StrEnum):
     """Failures in a line or two, and objects as a whole."""
 
 
-class Look(NamedTuple):
+class RenderOptions(NamedTuple):
     """How a report looks, where a format leaves a choice."""
 
     colours: bool = False
@@ -135,7 +135,7 @@ class Look(NamedTuple):
     """Whether people read it as it is written, and no program behind a pipe does."""
     in_file: bool = False
     """Whether it goes to a file, while standard output shows what rules found."""
-    say: Callable[[str], None] = _unsaid
+    say: Callable[[str], None] = _ignored
     """Takes what a document for programs has no place for."""
 
     @property
@@ -152,21 +152,21 @@ INDENT = " " * 8
 _NARROWEST = 24
 
 
-class Sheet(NamedTuple):
+class TextLayout(NamedTuple):
     """What a view is written on."""
 
-    look: Look
+    options: RenderOptions
     paint: Paint
 
     @property
     def width(self) -> int:
         """Columns of a line."""
-        return self.look.width
+        return self.options.width
 
 
-def sheet_of(look: Look) -> Sheet:
-    """Return the sheet of a look."""
-    return Sheet(look, painter(colours=look.colours))
+def layout_of(options: RenderOptions) -> TextLayout:
+    """Return the layout for some options."""
+    return TextLayout(options, painter(colours=options.colours))
 
 
 def wrapped(text: str, width: int, indent: str = INDENT, first: str | None = None) -> Iterator[str]:
@@ -194,7 +194,7 @@ def _lines(text: str, width: int, first: str, rest: str) -> Iterator[str]:
     yield safe_line(line.rstrip())
 
 
-def apart(left: str, right: str, width: int, indent: str = INDENT) -> tuple[str, str]:
+def justified(left: str, right: str, width: int, indent: str = INDENT) -> tuple[str, str]:
     """Return two texts at the ends of a line, or the second one in a line of its own.
 
     That begins with `indent`. The second one comes with what stands between, so that each can have
@@ -208,7 +208,7 @@ def apart(left: str, right: str, width: int, indent: str = INDENT) -> tuple[str,
     return left, f"\n{indent}{right}"
 
 
-def clipped(line: str, width: int) -> str:
+def truncated(line: str, width: int) -> str:
     """Return a line of an object, shortened where it is too long."""
     shown = safe_line(line)
     return shown if len(shown) <= width else f"{shown[: width - 1]}…"

@@ -23,7 +23,7 @@ from kyvsim.report.mutants import (
     score_of,
 )
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, to_json, to_yaml
-from kyvsim.report.page import Counted, ending_of, page, table_of
+from kyvsim.report.page import TableEntry, ending_of, page, table_of
 from kyvsim.report.style import (
     counted,
     markdown_lines,
@@ -33,7 +33,7 @@ from kyvsim.report.style import (
     table_line,
 )
 from kyvsim.report.suite_text import (
-    Sight,
+    SuiteOptions,
     cells,
     columns,
     diff_text,
@@ -48,7 +48,7 @@ from kyvsim.report.suite_text import (
 # The outcome of tests as one JSON document, for programs.
 
 
-def render_json(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+def render_json(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
     """Yield the document a row at a time."""
     yield '{"results": ['
     between = "\n  "
@@ -91,7 +91,7 @@ def _location(place: Location) -> Json:
 # The outcome of tests as one YAML document: that of the JSON format.
 
 
-def render_yaml(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+def render_yaml(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
     """Yield the document as a whole."""
     found = {
         "results": [row_json(file, row) for file, row in shown_rows(outcome, sight)],
@@ -107,7 +107,7 @@ def render_yaml(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
 # Rows of tests as a Markdown table.
 
 
-def render_markdown(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+def render_markdown(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
     """Yield the table a line at a time, then the counts."""
     names = columns(sight)
     yield table_line(names)
@@ -131,7 +131,7 @@ def _mutant_items(mutants: Mutants) -> Iterator[str]:
 # Mutants that no test notices are skipped cases of a suite of their own: they fail no run.
 
 
-def render_junit(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+def render_junit(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
     """Yield the document a suite at a time; what could not be used is an error of its suite.
 
     Characters that XML 1.0 does not have become U+FFFD.
@@ -199,10 +199,10 @@ def _case(row: RowOutcome) -> Iterator[str]:
     if row.result == "Pass" and not row.skip:
         yield f"{head}/>\n"
         return
-    yield f"{head}>\n      {_told(row)}\n    </testcase>\n"
+    yield f"{head}>\n      {_case_content(row)}\n    </testcase>\n"
 
 
-def _told(row: RowOutcome) -> str:
+def _case_content(row: RowOutcome) -> str:
     if row.failed:
         lines = [str(row.location or ""), row.message]
         lines += [diff_text(row.difference)] if row.difference else []
@@ -223,7 +223,7 @@ def _told(row: RowOutcome) -> str:
 _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
 
 
-def render_tap(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+def render_tap(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
     """Yield the plan and then a point at a time; input that could not be used is a failed point."""
     del sight  # every format for programs holds all rows
     wrong = [one for one in every_diagnostic(outcome) if one.severity is Severity.ERROR]
@@ -285,7 +285,7 @@ def _quoted(text: str) -> str:
 # Failed rows as workflow commands, which GitHub shows beside the lines of a manifest.
 
 
-def render_github(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+def render_github(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
     """Yield a command for each remark and each failed row; the last line counts, for the log."""
     yield from map(remark, every_diagnostic(outcome))
     for _, row in shown_rows(outcome, sight._replace(fail_only=True)):
@@ -337,13 +337,13 @@ class _PageManifest(NamedTuple):
     others: tuple[_PageRow, ...]
 
 
-def render_html(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+def render_html(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
     """Yield the page in pieces: manifests with rows that failed come first."""
     manifests = [_page_manifest(one, sight) for one in outcome.manifests if one.rows]
     manifests.sort(key=lambda one: not one.failed)
     rows = [(one.file, row) for one in outcome.manifests for row in one.rows]
-    by_rule = (Counted(_name(row), row.result.lower()) for _, row in rows)
-    by_manifest = (Counted(file, row.result.lower()) for file, row in rows)
+    by_rule = (TableEntry(_name(row), row.result.lower()) for _, row in rows)
+    by_manifest = (TableEntry(file, row.result.lower()) for file, row in rows)
     return page(
         "suite.html",
         ending=ending_of(suite_ending(outcome)),
@@ -359,7 +359,7 @@ def render_html(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
     )
 
 
-def _page_manifest(one: ManifestOutcome, sight: Sight) -> _PageManifest:
+def _page_manifest(one: ManifestOutcome, sight: SuiteOptions) -> _PageManifest:
     failed = [_page_row(row, sight) for row in one.rows if row.failed]
     others = (
         [] if sight.fail_only else [_page_row(row, sight) for row in one.rows if not row.failed]
@@ -369,7 +369,7 @@ def _page_manifest(one: ManifestOutcome, sight: Sight) -> _PageManifest:
     return _PageManifest(one.file, counts, tuple(failed), tuple(others))
 
 
-def _page_row(row: RowOutcome, sight: Sight) -> _PageRow:
+def _page_row(row: RowOutcome, sight: SuiteOptions) -> _PageRow:
     shown = row.failed or sight.detailed
     difference = row.difference
     return _PageRow(

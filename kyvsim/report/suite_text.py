@@ -15,22 +15,22 @@ from kyvsim.report.object_text import Marked, hunks, marked_yaml
 from kyvsim.report.result_groups import headline
 from kyvsim.report.style import (
     INDENT,
-    MARK_LOOKS,
-    Look,
+    MARK_STYLES,
     Paint,
-    Sheet,
+    RenderOptions,
+    TextLayout,
     counted,
+    layout_of,
     painter,
     safe_line,
     safe_text,
-    sheet_of,
     wrapped,
 )
 
 # What reports of tests share: which rows they show, the counts, the columns.
 
 
-class Sight(NamedTuple):
+class SuiteOptions(NamedTuple):
     """What a report of tests shows, where there is a choice."""
 
     detailed: bool = False
@@ -63,7 +63,7 @@ def tally_of(outcome: SuiteOutcome) -> SuiteTally:
     return SuiteTally(len(results), passed, failed, skipped, ran)
 
 
-def shown_rows(outcome: SuiteOutcome, sight: Sight) -> Iterator[tuple[str, RowOutcome]]:
+def shown_rows(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[tuple[str, RowOutcome]]:
     """Yield the manifest and each row that is to be shown, in order."""
     for one in outcome.manifests:
         for row in one.rows:
@@ -163,13 +163,13 @@ RESULT = _COLUMNS.index("RESULT")
 """The place of the cell that tells how a row ended."""
 
 
-def columns(sight: Sight) -> tuple[str, ...]:
+def columns(sight: SuiteOptions) -> tuple[str, ...]:
     """Return the names of the columns; messages have one when they are asked for."""
     return _COLUMNS if sight.detailed else _COLUMNS[:-1]
 
 
 def cells(
-    number: int, row: RowOutcome, sight: Sight, shown: Callable[[str], str] = safe_line
+    number: int, row: RowOutcome, sight: SuiteOptions, shown: Callable[[str], str] = safe_line
 ) -> tuple[str, ...]:
     """Return the cells of a row as a function shows them: each on one line and safe to show."""
     texts = [str(number), row.policy, row.rule, row.resource, row.result, reason(row)]
@@ -192,7 +192,7 @@ def diff_lines(difference: Difference, paint: Paint) -> Iterator[str]:
     yield paint("added", "+++ actual")
     for mark, line in _hunks(difference):
         text = "..." if mark == "@" else f"{mark} {safe_text(line)}"
-        yield paint(MARK_LOOKS[mark], text) if mark in MARK_LOOKS else text
+        yield paint(MARK_STYLES[mark], text) if mark in MARK_STYLES else text
 
 
 def diff_text(difference: Difference) -> str:
@@ -209,36 +209,36 @@ def _hunks(difference: Difference) -> Iterator[Marked]:
 _COLUMN: Final = 7
 
 
-def render_text(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+def render_text(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
     """Yield the view a manifest at a time; the last line counts."""
-    sheet = sheet_of(Look(colours=sight.colours, width=sight.width))
+    layout = layout_of(RenderOptions(colours=sight.colours, width=sight.width))
     if sight.statistics:
-        yield from _by_rule(outcome, sheet)
+        yield from _by_rule(outcome, layout)
     for one in () if sight.statistics else outcome.manifests:
         if one.rows and (not sight.fail_only or any(row.failed for row in one.rows)):
-            yield _manifest(one, sight, sheet)
+            yield _manifest(one, sight, layout)
     yield f"\n{summary_line(outcome)}\n" if outcome.total else f"{summary_line(outcome)}\n"
     if outcome.mutants is not None:
         yield "\n"
         yield from mutants.lines(outcome.mutants)
 
 
-def _by_rule(outcome: SuiteOutcome, sheet: Sheet) -> Iterator[str]:
+def _by_rule(outcome: SuiteOutcome, layout: TextLayout) -> Iterator[str]:
     """Yield how many rows of each rule failed and passed, those that failed most first."""
     counts: dict[str, list[int]] = {}
     for row in (row for one in outcome.manifests for row in one.rows):
         name = " / ".join(filter(None, (row.policy, row.rule)))
         counts.setdefault(name, [0, 0])[not row.failed] += 1
-    room = sheet.width - _COLUMN * 2
-    yield sheet.paint("title", f"{'By rule':<{room}}{'fail':>{_COLUMN}}{'pass':>{_COLUMN}}") + "\n"
+    room = layout.width - _COLUMN * 2
+    yield layout.paint("title", f"{'By rule':<{room}}{'fail':>{_COLUMN}}{'pass':>{_COLUMN}}") + "\n"
     for name, numbers in sorted(counts.items(), key=lambda one: (-one[1][0], one[0])):
         cells = "".join(f"{number or '-':>{_COLUMN}}" for number in numbers)
         *lines, last = wrapped(safe_line(name), room, "    ", "  ")
         yield from (f"{line}\n" for line in (*lines, f"{last:<{room}}{cells}"))
 
 
-def _manifest(one: ManifestOutcome, sight: Sight, sheet: Sheet) -> str:
-    paint = sheet.paint
+def _manifest(one: ManifestOutcome, sight: SuiteOptions, layout: TextLayout) -> str:
+    paint = layout.paint
     failed = sum(row.failed for row in one.rows)
     word = paint("fail", "FAIL") if failed else paint("pass", "pass")
     rows = counted(len(one.rows), "row")
@@ -246,22 +246,22 @@ def _manifest(one: ManifestOutcome, sight: Sight, sheet: Sheet) -> str:
     lines = [f"{word}  {safe_line(one.file)}  {paint('dim', f'({counts}{_skips(one)})')}\n"]
     for row in one.rows:
         if row.failed or (sight.detailed and not sight.fail_only):
-            lines += _row(row, sheet)
+            lines += _row(row, layout)
     return "".join(lines)
 
 
-def _row(row: RowOutcome, sheet: Sheet) -> Iterator[str]:
+def _row(row: RowOutcome, layout: TextLayout) -> Iterator[str]:
     name = " / ".join(filter(None, (row.policy, row.rule)))
     word = row.result.upper() if row.failed else row.result.lower()
     place = safe_line(str(row.location)) if row.location else ""
     about = f"{name}: {row.resource}" if row.resource else name
-    yield headline(word, about, place, sheet)
+    yield headline(word, about, place, layout)
     said = [reason(row)]
     if row.message and row.message != row.reason:
         said.append(row.message)
-    yield from (f"{line}\n" for text in said for line in wrapped(text, sheet.width))
-    yield from reason_lines(row.reasons, sheet)
-    for line in diff_lines(row.difference, sheet.paint) if row.difference else ():
+    yield from (f"{line}\n" for text in said for line in wrapped(text, layout.width))
+    yield from reason_lines(row.reasons, layout)
+    for line in diff_lines(row.difference, layout.paint) if row.difference else ():
         yield f"{INDENT}{line}\n"
 
 
@@ -277,7 +277,7 @@ def _skips(one: ManifestOutcome) -> str:
 _PAINTS = (("Pass", "pass"), ("Fail", "fail"), ("Skip", "skip"))
 
 
-def render_table(outcome: SuiteOutcome, sight: Sight) -> Iterator[str]:
+def render_table(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
     """Yield the table a line at a time, then the counts; rows are never wrapped."""
     names = columns(sight)
     shown = shown_rows(outcome, sight)

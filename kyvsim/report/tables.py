@@ -10,10 +10,10 @@ from kyvsim.model.source import Location
 from kyvsim.report.ending import counts_line, ending_line, run_ending
 from kyvsim.report.finding import Finding, compile_findings
 from kyvsim.report.results import Row, compile_rows, silent_rows, title
-from kyvsim.report.run import Lists, Run, Writing
+from kyvsim.report.run import Lists, Run, StreamingDocument
 from kyvsim.report.style import (
-    LOOKS,
-    Look,
+    STYLES,
+    RenderOptions,
     markdown_lines,
     markdown_text,
     painter,
@@ -31,7 +31,7 @@ _BETWEEN = "\x1f"
 """Stands between the cells of a row, and before its note: texts that are safe to show have none."""
 
 
-def begin_table(run: Run, look: Look) -> Writing:
+def begin_table(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the table: a line for each row, the notes on its rows, then the counts.
 
     Columns are as wide as their widest text, so all rows are gathered before the first is shown.
@@ -41,21 +41,21 @@ def begin_table(run: Run, look: Look) -> Writing:
     rows_of = compile_rows(audit_warn=run.audit_warn)
 
     def row(response: EngineResponse) -> str:
-        rows.extend(_rows(response, rows_of(response), detailed=look.detailed))
+        rows.extend(_rows(response, rows_of(response), detailed=options.detailed))
         return ""
 
     def tail(lists: Lists) -> Iterator[str]:
-        yield from _aligned_lines(lists.get(_ROWS, ()), look)
+        yield from _aligned_lines(lists.get(_ROWS, ()), options)
         yield f"\n{counts_line(run)}\n"
 
-    return Writing(head=lambda: (), row=row, tail=tail, lists={_ROWS: rows})
+    return StreamingDocument(head=lambda: (), row=row, tail=tail, lists={_ROWS: rows})
 
 
-def _aligned_lines(rows: Iterable[str], look: Look) -> Iterator[str]:
+def _aligned_lines(rows: Iterable[str], options: RenderOptions) -> Iterator[str]:
     """Yield the table of rows, which are read twice, and the notes on them."""
-    columns = _COLUMNS if look.detailed else _COLUMNS[:-1]
+    columns = _COLUMNS if options.detailed else _COLUMNS[:-1]
     widths = _widths(columns, rows)
-    paint = painter(colours=look.colours)
+    paint = painter(colours=options.colours)
     yield paint("title", _aligned_line(columns, widths)) + "\n"
     yield "  ".join("-" * width for width in widths) + "\n"
     form = "  ".join(f"{{:<{width}}}" for width in widths[:_RESULT])
@@ -68,8 +68,8 @@ def _aligned_lines(rows: Iterable[str], look: Look) -> Iterator[str]:
             number += 1
             said = cells[_RESULT - 1]
             status = said.lower()
-            result = f"{said:<{width}}" if look.detailed else said
-            result = paint(status, result) if status in LOOKS else result
+            result = f"{said:<{width}}" if options.detailed else said
+            result = paint(status, result) if status in STYLES else result
             before, after = form.format(number, *cells[: _RESULT - 1]), cells[_RESULT:]
             yield "  ".join((before, result, *after)).rstrip() + "\n"
         if note:
@@ -122,14 +122,14 @@ _CSV_COLUMNS: Final = (
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
-def begin_csv(run: Run, look: Look) -> Writing:
+def begin_csv(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the table: a line of names, then one for each row.
 
     Cells that a spreadsheet would take for formulas begin with an apostrophe; characters that
     control a terminal are written as visible escapes.
     """
-    rows_of = compile_findings(run, look._replace(detailed=True))
-    return Writing(
+    rows_of = compile_findings(run, options._replace(detailed=True))
+    return StreamingDocument(
         head=lambda: (_csv_lines([_CSV_COLUMNS]),),
         row=lambda response: _csv_lines([_cells(one) for one in rows_of(response)]),
         tail=lambda _: (),
@@ -170,9 +170,9 @@ def _place(place: Location | None) -> tuple[str, str, str]:
 _MARKDOWN_COLUMNS = ("result", "object", "rule", "message")
 
 
-def begin_markdown(run: Run, look: Look) -> Writing:
-    """Begin the table; with `look.detailed` it has all rows. Remarks and counts follow it."""
-    findings = compile_findings(run, look)
+def begin_markdown(run: Run, options: RenderOptions) -> StreamingDocument:
+    """Begin the table; with `options.detailed` it has all rows. Remarks and counts follow it."""
+    findings = compile_findings(run, options)
     head = table_line(_MARKDOWN_COLUMNS) + table_line(("---",) * len(_MARKDOWN_COLUMNS))
 
     def tail(_: Lists) -> Iterator[str]:
@@ -183,7 +183,7 @@ def begin_markdown(run: Run, look: Look) -> Writing:
             yield f"- {markdown_text(str(one))}\n"
         yield f"\n{counts_line(run)}\n\n{markdown_text(ending_line(run_ending(run)))}\n"
 
-    return Writing(
+    return StreamingDocument(
         head=lambda: (),
         row=lambda response: "".join(_markdown_line(one) for one in findings(response)),
         tail=tail,

@@ -11,67 +11,67 @@ from kyvsim.report.finding import compile_field_places
 from kyvsim.report.object_text import Marked, changed_yaml, hunks, marked_yaml, yaml_lines
 from kyvsim.report.related_objects import (
     Collisions,
-    Ledger,
-    Need,
-    NeedOrder,
-    Piece,
+    DeferredOutput,
+    OutputPiece,
+    PendingReference,
+    ReferenceIndex,
     collision_lines,
-    needs_of,
+    pending_references,
 )
 from kyvsim.report.result_groups import (
-    Block,
-    Fold,
-    Item,
-    Kind,
-    PartFold,
-    Said,
-    Seen,
-    behind,
-    compile_rows_told,
+    ChunkGroups,
+    GroupedResult,
+    ObjectBlock,
+    RenderedResult,
+    ResultGroups,
+    ResultKey,
+    SeenResults,
+    compile_row_renderer,
     from_lines,
-    kind_of,
-    kind_of_result,
+    key_of_result,
+    result_key,
     row_title,
+    rule_title,
     to_line,
 )
 from kyvsim.report.results import (
     QUIET,
-    Change,
+    ChangedObject,
     Row,
     Summary,
+    cached_by_rule,
     compile_rows,
     generated,
     has_changes,
     mutations,
-    once_a_rule,
     patched_targets,
     short_title,
     silent_rows,
     title,
 )
-from kyvsim.report.run import Lists, Run, Unparted, Writing
+from kyvsim.report.run import Lists, NotStreamable, Run, StreamingDocument
 from kyvsim.report.style import (
     INDENT,
-    MARK_LOOKS,
-    Look,
+    MARK_STYLES,
     Paint,
-    Sheet,
+    RenderOptions,
     Show,
-    clipped,
+    TextLayout,
     counted,
+    layout_of,
     painter,
     safe_line,
-    sheet_of,
+    truncated,
     wrapped,
 )
 from kyvsim.report.text_blocks import (
     OPTIONAL,
-    UNMET,
+    UNRESOLVED,
     deletions_of,
     header,
-    need_line,
-    need_subject,
     object_blocks,
+    reference_line,
+    reference_subject,
     repeat_blocks,
     resource_block,
     verdict_block,
@@ -83,30 +83,30 @@ _COLUMN: Final = 7
 _SHOWN: Final = ("fail", "warn", "error", "pass", "skip")
 
 
-def by_rule_lines(run: Run, sheet: Sheet) -> Iterator[str]:
+def by_rule_lines(run: Run, layout: TextLayout) -> Iterator[str]:
     """Yield the table, and the counts of all rules below it; nothing where no rule found fault."""
     rules = _by_title(run)
     bad = {name: one for name, one in rules.items() if one.failed or one.warned or one.errors}
     if bad:
-        room = sheet.width - _COLUMN * len(_SHOWN)
+        room = layout.width - _COLUMN * len(_SHOWN)
         head = "".join(f"{name:>{_COLUMN}}" for name in _SHOWN)
-        yield sheet.paint("title", f"{'By rule':<{room}}{head}") + "\n"
+        yield layout.paint("title", f"{'By rule':<{room}}{head}") + "\n"
         for name, summary in sorted(bad.items(), key=_weight):
-            yield from _line(name, summary, room, sheet)
+            yield from _line(name, summary, room, layout)
         if len(rules) > 1:
             name = f"all {counted(len(rules), 'rule')} that applied"
-            yield from _line(name, run.course.summary(), room, sheet)
+            yield from _line(name, run.result_counts.summary(), room, layout)
         yield "\n"
 
 
-def every_rule_lines(run: Run, sheet: Sheet) -> Iterator[str]:
+def every_rule_lines(run: Run, layout: TextLayout) -> Iterator[str]:
     """Yield the table of all rules that have results, those that found most fault first."""
     rules = _by_title(run)
-    room = sheet.width - _COLUMN * len(_SHOWN)
+    room = layout.width - _COLUMN * len(_SHOWN)
     head = "".join(f"{name:>{_COLUMN}}" for name in _SHOWN)
-    yield sheet.paint("title", f"{'By rule':<{room}}{head}") + "\n"
+    yield layout.paint("title", f"{'By rule':<{room}}{head}") + "\n"
     for name, summary in sorted(rules.items(), key=_weight):
-        yield from _line(name, summary, room, sheet)
+        yield from _line(name, summary, room, layout)
     yield "\n"
 
 
@@ -114,9 +114,9 @@ def _by_title(run: Run) -> dict[str, Summary]:
     """Return the counts by the name of a rule; those derived from it count with it."""
     titles = _titles(run)
     found: dict[str, Summary] = {}
-    for key, summary in run.course.by_rule().items():
+    for key, summary in run.result_counts.by_rule().items():
         kind, policy, rule, path = key
-        name = titles.get((kind, policy, path)) or behind(policy, rule)
+        name = titles.get((kind, policy, path)) or rule_title(policy, rule)
         before = found.get(name, Summary())
         found[name] = Summary(*map(sum, zip(before, summary, strict=True)))
     return found
@@ -124,7 +124,7 @@ def _by_title(run: Run) -> dict[str, Summary]:
 
 def _titles(run: Run) -> Mapping[tuple[object, ...], str]:
     return {
-        (policy.kind, policy.key, rule.path): behind(policy.key, rule.name)
+        (policy.kind, policy.key, rule.path): rule_title(policy.key, rule.name)
         for policy in run.policies
         for rule in policy.rules
     }
@@ -135,11 +135,11 @@ def _weight(entry: tuple[str, Summary]) -> tuple[int, int, int, str]:
     return -summary.errors, -summary.failed, -summary.warned, name
 
 
-def _line(name: str, summary: Summary, room: int, sheet: Sheet) -> Iterator[str]:
+def _line(name: str, summary: Summary, room: int, layout: TextLayout) -> Iterator[str]:
     counts = summary.as_dict()
     cells = ((shown, f"{counts[shown] or '-':>{_COLUMN}}") for shown in _SHOWN)
     numbers = "".join(
-        sheet.paint(shown, cell) if counts[shown] and shown in {"fail", "warn", "error"} else cell
+        layout.paint(shown, cell) if counts[shown] and shown in {"fail", "warn", "error"} else cell
         for shown, cell in cells
     )
     *lines, last = wrapped(name, room, "    ", "  ")
@@ -153,67 +153,76 @@ def _line(name: str, summary: Summary, room: int, sheet: Sheet) -> Iterator[str]
 # What the view of `apply` tells of each object: its results, its changes, what they refer to.
 
 
-class Blocks:
+class ObjectBlocks:
     """What is to be told of each object, as it comes."""
 
-    __slots__ = ("_again", "_known", "_rows_of", "_seen", "_sheet", "_title", "_told", "_untold")
+    __slots__ = (
+        "_again",
+        "_hidden",
+        "_known",
+        "_layout",
+        "_render_row",
+        "_rows_of",
+        "_seen",
+        "_title",
+    )
 
-    def __init__(self, run: Run, sheet: Sheet) -> None:
-        self._sheet = sheet
-        self._untold = sheet.look.hidden
-        self._rows_of = compile_rows(audit_warn=run.audit_warn, untold=self._untold)
-        self._told = compile_rows_told(run, sheet)
-        self._seen = Seen()
-        self._title = once_a_rule(row_title)
-        self._again: dict[Kind, Item] = {}
+    def __init__(self, run: Run, layout: TextLayout) -> None:
+        self._layout = layout
+        self._hidden = layout.options.hidden
+        self._rows_of = compile_rows(audit_warn=run.audit_warn, hidden=self._hidden)
+        self._render_row = compile_row_renderer(run, layout)
+        self._seen = SeenResults()
+        self._title = cached_by_rule(row_title)
+        self._again: dict[ResultKey, GroupedResult] = {}
         """What is told of results that are like others; as many as there are wordings."""
         # Many objects share a result. Where its status depends on more none is known, and where
         # passes are told of each object there is always more to tell.
-        is_alone = self._untold and not run.audit_warn
-        self._known: dict[_Words, Kind] | None = {} if is_alone else None
+        is_alone = self._hidden and not run.audit_warn
+        self._known: dict[_Words, ResultKey] | None = {} if is_alone else None
 
-    def told_before(self, response: EngineResponse) -> list[Kind] | None:
+    def known_keys(self, response: EngineResponse) -> list[ResultKey] | None:
         """Return the kinds of what would be told, where the same was told of other objects.
 
         None where there may be something else to tell, or nothing.
         """
         if not self._known or response.repeated:
             return None
-        kinds: list[Kind] = []
+        kinds: list[ResultKey] = []
         name, namespace = _names(response.trigger)
         for answer in response.evaluated:
             if answer.changed or answer.silent:
                 return None
             for result in answer.results:
                 known = self._known.get(_words_of(result))
-                if known is not None and not _says(_text(result), name, namespace):
+                if known is not None and not _mentions(_text(result), name, namespace):
                     kinds.append(known)
-                elif result.status._value_ not in self._untold or not is_plain(result):
+                elif result.status._value_ not in self._hidden or not is_plain(result):
                     return None
         return kinds or None
 
-    def of(self, response: EngineResponse) -> tuple[Block, list[Need]]:
+    def of(self, response: EngineResponse) -> tuple[ObjectBlock, list[PendingReference]]:
         """Return what is to be told of an object, and the references that wait for others."""
         rows = [*self._rows_of(response), *silent_rows(response)]
         changes = [*_changes_of_object(response)]
-        needs = needs_of(response) if changes else []
+        needs = pending_references(response) if changes else []
         names = _names(response.trigger)
         items = [self._row(row, response, names) for row in rows]
         items += [self._change(one, alone=bool(needs)) for one in changes]
-        again = _repeated(response, self._sheet)
-        items += [Item(Kind(""), Said("", "", text=text)) for text in again]
+        again = _repeated(response, self._layout)
+        items += [GroupedResult(ResultKey(""), RenderedResult("", "", text=text)) for text in again]
         if not items:
             return _NOTHING, []
         document = response.document
         place = str(document.locate(())) if document else ""
         created = sum(one.word == "new" for one in changes)
         edited = len(changes) - created
-        return Block(title(response.trigger), place, items, edited, created), needs
+        return ObjectBlock(title(response.trigger), place, items, edited, created), needs
 
-    def _row(self, row: Row, response: EngineResponse, names: tuple[str, str]) -> Item:
-        look = self._sheet.look
-        if look.show is Show.ALL or (look.detailed and row.status in QUIET):
-            return Item(Kind(""), self._told(row, response, whole=True))
+    def _row(self, row: Row, response: EngineResponse, names: tuple[str, str]) -> GroupedResult:
+        options = self._layout.options
+        if options.show is Show.ALL or (options.detailed and row.status in QUIET):
+            return GroupedResult(ResultKey(""), self._render_row(row, response, whole=True))
         kind = self._kind(row, names)
         again = self._again.get(kind)
         if again is not None:
@@ -221,34 +230,38 @@ class Blocks:
             return again
         whole = self._seen.is_new(kind)
         if whole:
-            self._again[kind] = Item(kind, self._told(row, response, whole=False), is_whole=False)
-        return Item(kind, self._told(row, response, whole=whole), whole)
+            self._again[kind] = GroupedResult(
+                kind, self._render_row(row, response, whole=False), is_whole=False
+            )
+        return GroupedResult(kind, self._render_row(row, response, whole=whole), whole)
 
-    def _kind(self, row: Row, names: tuple[str, str]) -> Kind:
+    def _kind(self, row: Row, names: tuple[str, str]) -> ResultKey:
         rule = (row.status, row.policy.kind, self._title(row))
-        return kind_of_result(rule, _texts(row.result), names)
+        return key_of_result(rule, _texts(row.result), names)
 
-    def _know(self, result: RuleResult, kind: Kind, names: tuple[str, str]) -> None:
+    def _know(self, result: RuleResult, kind: ResultKey, names: tuple[str, str]) -> None:
         """Remember the kind of a result that says nothing of the object that has it."""
         if self._known is None or result.generated or result.targets:
             return
-        if _says(_text(result), *names):
+        if _mentions(_text(result), *names):
             return
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         self._known[_words_of(result)] = kind
 
-    def _change(self, change: "Changed", *, alone: bool) -> Item:
-        kind = Kind("")
+    def _change(self, change: "RenderedChange", *, alone: bool) -> GroupedResult:
+        kind = ResultKey("")
         differing = change.differing
-        if not (alone or self._sheet.look.diff or self._sheet.look.show is Show.ALL):
+        if not (alone or self._layout.options.diff or self._layout.options.show is Show.ALL):
             lines = "\n".join(f"{mark}{line}" for mark, line in differing)
-            kind = kind_of(f"{change.word} {change.by}", lines)
+            kind = result_key(f"{change.word} {change.by}", lines)
         whole = self._seen.is_new(kind)
-        return Item(kind, told_change(change, differing, self._sheet, whole=whole), whole)
+        return GroupedResult(
+            kind, change_result(change, differing, self._layout, whole=whole), whole
+        )
 
 
-_NOTHING = Block("", "", ())
+_NOTHING = ObjectBlock("", "", ())
 _MOST_KNOWN: Final = 4096
 
 
@@ -269,7 +282,7 @@ def _texts(result: RuleResult) -> tuple[str, str]:
     return result.own or result.message, result.note
 
 
-def _says(text: str, name: str, namespace: str) -> bool:
+def _mentions(text: str, name: str, namespace: str) -> bool:
     """Return whether a text has the name of an object in it, or its namespace."""
     return bool((name and name in text) or (namespace and namespace in text))
 
@@ -279,7 +292,7 @@ def is_plain(result: RuleResult) -> bool:
     return not (result.note or result.generated or result.targets)
 
 
-def _changes_of_object(response: EngineResponse) -> Iterable["Changed"]:
+def _changes_of_object(response: EngineResponse) -> Iterable["RenderedChange"]:
     if not has_changes(response):
         return ()
     return changes_of(response)
@@ -291,22 +304,24 @@ def _names(obj: Json) -> tuple[str, str]:
     return key.name, key.namespace
 
 
-def _repeated(response: EngineResponse, sheet: Sheet) -> Iterable[str]:
+def _repeated(response: EngineResponse, layout: TextLayout) -> Iterable[str]:
     if not response.repeated:
         return ()
-    return repeat_blocks(response, sheet.paint)
+    return repeat_blocks(response, layout.paint)
 
 
-def need_text(need: Need, met: str | None, sheet: Sheet, *, owner: bool = False) -> str:
+def reference_text(
+    need: PendingReference, met: str | None, layout: TextLayout, *, owner: bool = False
+) -> str:
     """Return the lines about an injected reference."""
-    word, what = need_subject(need, met)
+    word, what = reference_subject(need, met)
     of = f"{title(need.resource)}: " if owner else ""
-    said = met or (OPTIONAL if need.reference.optional else UNMET)
-    lines = [*wrapped(f"{of}{what}: {said}", sheet.width, first="  needs ")]
+    rendered = met or (OPTIONAL if need.reference.optional else UNRESOLVED)
+    lines = [*wrapped(f"{of}{what}: {rendered}", layout.width, first="  needs ")]
     if need.hint and not met:
-        lines += wrapped(need.hint, sheet.width)
-    told = "".join(f"{line}\n" for line in lines)
-    return told.replace("needs", sheet.paint(word, "needs"), 1)
+        lines += wrapped(need.hint, layout.width)
+    text = "".join(f"{line}\n" for line in lines)
+    return text.replace("needs", layout.paint(word, "needs"), 1)
 
 
 # Changed and created objects in the view of `apply`: what is new in them, not the whole.
@@ -319,7 +334,7 @@ _OWN_LABELS: Final = ("app.kubernetes.io/managed-by", "generate.kyverno.io/")
 """How labels begin that Kyverno adds to what it generates."""
 
 
-class Changed(NamedTuple):
+class RenderedChange(NamedTuple):
     """One change, before it is told."""
 
     word: str
@@ -353,14 +368,14 @@ class Changed(NamedTuple):
         return marked_yaml(self.before, self.after)
 
 
-def changes_of(response: EngineResponse) -> Iterator[Changed]:
+def changes_of(response: EngineResponse) -> Iterator[RenderedChange]:
     """Yield what was changed and created for a resource: first the resource itself."""
     before = response.trigger
     for answer in mutations(response):
         passed = [one.rule for one in answer.results if one.status is RuleStatus.PASS]
-        titles = dict.fromkeys(behind(answer.policy.key, one.name) for one in passed)
+        titles = dict.fromkeys(rule_title(answer.policy.key, one.name) for one in passed)
         name = ", ".join(titles) or answer.policy.key
-        yield Changed("edit", name, "", before, answer.object)
+        yield RenderedChange("edit", name, "", before, answer.object)
         before = answer.object
     for change in patched_targets(response):
         old = change.object if change.before is None else change.before
@@ -369,37 +384,39 @@ def changes_of(response: EngineResponse) -> Iterator[Changed]:
         yield _of_other("new", change, None, _content(change.object))
 
 
-def _of_other(word: str, change: Change, before: Json, after: Json) -> Changed:
+def _of_other(word: str, change: ChangedObject, before: Json, after: Json) -> RenderedChange:
     author = " / ".join(filter(None, (change.policy.key, change.rule)))
-    return Changed(word, short_title(change.object), author, before, after)
+    return RenderedChange(word, short_title(change.object), author, before, after)
 
 
-def told_change(change: Changed, differing: list[Marked], sheet: Sheet, *, whole: bool) -> Said:
+def change_result(
+    change: RenderedChange, differing: list[Marked], layout: TextLayout, *, whole: bool
+) -> RenderedResult:
     """Return a change in words: who did it, and the lines that are new or gone.
 
     If it is not to be told as a whole, only what names it is there.
     """
-    said = Said(change.word, change.name, _size(differing))
+    rendered = RenderedResult(change.word, change.name, _size(differing))
     if not whole:
-        return said
+        return rendered
     by = f"by {change.author}" if change.author else ""
-    text = "".join(f"{line}\n" for line in wrapped(by, sheet.width)) if by else ""
-    if not sheet.look.objects:
-        return said._replace(text=text)
-    shown = [*(hunks(change.lines) if sheet.look.diff else _with_parents(change.lines))]
-    return said._replace(text=text, places="".join(_lines(shown, sheet)))
+    text = "".join(f"{line}\n" for line in wrapped(by, layout.width)) if by else ""
+    if not layout.options.objects:
+        return rendered._replace(text=text)
+    shown = [*(hunks(change.lines) if layout.options.diff else _with_parents(change.lines))]
+    return rendered._replace(text=text, places="".join(_lines(shown, layout)))
 
 
-def _lines(lines: list[Marked], sheet: Sheet) -> Iterator[str]:
-    room = len(lines) if sheet.look.diff or len(lines) <= _MOST_LINES + _REST else _MOST_LINES
+def _lines(lines: list[Marked], layout: TextLayout) -> Iterator[str]:
+    room = len(lines) if layout.options.diff or len(lines) <= _MOST_LINES + _REST else _MOST_LINES
     for mark, line in lines[:room]:
         text = "..." if mark == "@" else f"{mark} {line}"
-        shown = clipped(f"{INDENT}{text}", sheet.width)
-        yield f"{sheet.paint(MARK_LOOKS[mark], shown) if mark in MARK_LOOKS else shown}\n"
+        shown = truncated(f"{INDENT}{text}", layout.width)
+        yield f"{layout.paint(MARK_STYLES[mark], shown) if mark in MARK_STYLES else shown}\n"
     left = len(lines) - room
     if left:
-        said = f"… {counted(left, 'more line')} (--diff, --show objects)"
-        yield f"{INDENT}{sheet.paint('dim', said)}\n"
+        rendered = f"… {counted(left, 'more line')} (--diff, --show objects)"
+        yield f"{INDENT}{layout.paint('dim', rendered)}\n"
 
 
 def _size(lines: list[Marked]) -> str:
@@ -453,40 +470,42 @@ def _content(obj: Mapping[str, Json]) -> Json:
 # The objects of a run as the view of `apply` tells them, and what sums them up.
 
 
-class Told:
+class ObjectRenderer:
     """What is told of a run, response by response."""
 
-    __slots__ = ("_blocks", "_fold", "_ledger", "_order", "_part", "_run", "_sheet")
+    __slots__ = ("_blocks", "_fold", "_layout", "_order", "_part", "_references", "_run")
 
-    def __init__(self, run: Run, look: Look, ledger: Ledger) -> None:
+    def __init__(self, run: Run, options: RenderOptions, references: ReferenceIndex) -> None:
         self._run = run
-        self._sheet = sheet_of(look)
-        self._ledger = ledger
-        self._fold = Fold(self._sheet)
-        self._part = PartFold()
-        self._order = NeedOrder(ledger, self._need)
-        self._blocks = Blocks(run, self._sheet)
+        self._layout = layout_of(options)
+        self._references = references
+        self._fold = ResultGroups(self._layout)
+        self._part = ChunkGroups()
+        self._order = DeferredOutput(references, self._need)
+        self._blocks = ObjectBlocks(run, self._layout)
 
     def row(self, response: EngineResponse) -> str:
         """Return what is told now; what stands behind an open reference waits."""
-        again = self._blocks.told_before(response)
+        again = self._blocks.known_keys(response)
         if again and self._fold.counts(again):
             return ""
         block, needs = self._blocks.of(response)
         if not block.items:
             return ""
         text = self._fold.add(block)
-        pieces: tuple[Piece, ...] = (text.removesuffix("\n"), *needs, "\n") if needs else (text,)
+        pieces: tuple[OutputPiece, ...] = (
+            (text.removesuffix("\n"), *needs, "\n") if needs else (text,)
+        )
         return "".join(one for piece in pieces if piece for one in self._order.add(piece))
 
     def line(self, response: EngineResponse) -> str:
-        """Return what a part tells of a response; raises Unparted where other objects matter."""
-        again = self._blocks.told_before(response)
+        """Return a response of a part as a line; raises NotStreamable if others matter."""
+        again = self._blocks.known_keys(response)
         if again and self._part.counts(again):
             return ""
         block, needs = self._blocks.of(response)
         if needs:
-            raise Unparted
+            raise NotStreamable
         return to_line(block) if block.items else ""
 
     def counted(self) -> str:
@@ -501,23 +520,23 @@ class Told:
         """Yield what has waited to the end."""
         yield from self._order.rest()
         if self._order.late:
-            yield self._sheet.paint("title", "Injected references that stood open above") + "\n"
+            yield self._layout.paint("title", "Injected references that stood open above") + "\n"
             for one in self._order.late:
-                yield self._need(one, self._ledger.met_by(one), owner=True)
+                yield self._need(one, self._references.met_by(one), owner=True)
             yield "\n"
 
     def summary(self) -> Iterator[str]:
         """Yield what was only counted, the rules that found fault, and how much was changed."""
         yield from self._fold.lines()
-        yield from by_rule_lines(self._run, self._sheet)
+        yield from by_rule_lines(self._run, self._layout)
         yield from self._fold.sizes()
 
     def folded(self) -> Iterator[str]:
         """Yield what was only counted, because it is alike."""
         yield from self._fold.lines()
 
-    def _need(self, need: Need, met: str | None, *, owner: bool = False) -> str:
-        return need_text(need, met, self._sheet, owner=owner)
+    def _need(self, need: PendingReference, met: str | None, *, owner: bool = False) -> str:
+        return reference_text(need, met, self._layout, owner=owner)
 
 
 # The view of `apply` for people: what failed and why, what changed, which rules are broken.
@@ -526,29 +545,29 @@ class Told:
 # there is something to tell.
 
 
-def begin_text(run: Run, look: Look) -> Writing:
+def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the view: objects of which there is something to tell, then what sums them up."""
-    other = _other_view(run, look)
+    other = _other_view(run, options)
     if other is not None:
         return other
-    paint = painter(colours=look.colours)
-    ledger, collisions, deletions = Ledger(), Collisions(), deletions_of(run)
-    made: list[Told] = []  # when there is something to tell
+    paint = painter(colours=options.colours)
+    references, collisions, deletions = ReferenceIndex(), Collisions(), deletions_of(run)
+    made: list[ObjectRenderer] = []  # when there is something to tell
 
-    def told() -> "Told":
+    def renderer() -> "ObjectRenderer":
         if not made:
-            made.append(Told(run, look, ledger))
+            made.append(ObjectRenderer(run, options, references))
         return made[0]
 
     def row(response: EngineResponse) -> str:
-        ledger.add(response)
+        references.add(response)
         collisions.add(response)
         if deletions:
             deletions.add(response)
-        return "" if _is_silent(response, look) else told().row(response)
+        return "" if _is_silent(response, options) else renderer().row(response)
 
     def part_row(response: EngineResponse) -> str:
-        return "" if _is_silent(response, look) else told().line(response)
+        return "" if _is_silent(response, options) else renderer().line(response)
 
     def tail(_: Lists) -> Iterator[str]:
         if made:
@@ -558,33 +577,33 @@ def begin_text(run: Run, look: Look) -> Writing:
         if made:
             yield from made[0].summary()
 
-    return Writing(
+    return StreamingDocument(
         head=lambda: (f"{paint('title', header(run))}\n\n",),
         row=part_row if run.is_part else row,
         tail=tail,
-        joined=lambda pieces: told().joined(pieces),
+        joined=lambda pieces: renderer().joined(pieces),
         counted=lambda: made[0].counted() if made else "",
     )
 
 
-def _other_view(run: Run, look: Look) -> Writing | None:
+def _other_view(run: Run, options: RenderOptions) -> StreamingDocument | None:
     """Return the view that options ask for in place of this one."""
-    if look.quiet or look.statistics:
-        return _begin_short(run, look)
-    if look.show is Show.OBJECTS:
-        return _begin_whole(run, look)
+    if options.quiet or options.statistics:
+        return _begin_short(run, options)
+    if options.show is Show.OBJECTS:
+        return _begin_whole(run, options)
     return None
 
 
-def _is_silent(response: EngineResponse, look: Look) -> bool:
+def _is_silent(response: EngineResponse, options: RenderOptions) -> bool:
     """Return whether there is nothing to tell of an object: its rules pass, or do not apply."""
-    return not (look.detailed or response.repeated) and not any(
-        answer.changed or answer.silent or any(map(_tells, answer.results))
+    return not (options.detailed or response.repeated) and not any(
+        answer.changed or answer.silent or any(map(_is_reported, answer.results))
         for answer in response.evaluated
     )
 
 
-def _tells(result: RuleResult) -> bool:
+def _is_reported(result: RuleResult) -> bool:
     is_quiet = result.status is RuleStatus.PASS or result.status is RuleStatus.SKIP
     return not is_quiet or bool(result.note or result.generated or result.targets)
 
@@ -595,28 +614,28 @@ def _tells(result: RuleResult) -> bool:
 _FAULTS = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
 
-def _begin_short(run: Run, look: Look) -> Writing:
+def _begin_short(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the view of failures alone, or that of counts alone."""
-    told = Told(run, look, Ledger())
+    renderer = ObjectRenderer(run, options, ReferenceIndex())
 
     def tail(_: Lists) -> Iterator[str]:
-        if look.statistics:
-            yield from every_rule_lines(run, sheet_of(look))
+        if options.statistics:
+            yield from every_rule_lines(run, layout_of(options))
         else:
-            yield from told.folded()
+            yield from renderer.folded()
 
     def failures(response: EngineResponse) -> EngineResponse:
         """Return a response with nothing in it but failures."""
         return response._replace(answers=tuple(_failed(response)), repeated=())
 
-    if look.statistics:
-        return Writing(lambda: (), lambda _: "", tail, joined=lambda _: iter(()))
-    return Writing(
+    if options.statistics:
+        return StreamingDocument(lambda: (), lambda _: "", tail, joined=lambda _: iter(()))
+    return StreamingDocument(
         head=lambda: (),
-        row=lambda response: (told.line if run.is_part else told.row)(failures(response)),
+        row=lambda response: (renderer.line if run.is_part else renderer.row)(failures(response)),
         tail=tail,
-        joined=told.joined,
-        counted=told.counted,
+        joined=renderer.joined,
+        counted=renderer.counted,
     )
 
 
@@ -630,15 +649,15 @@ def _failed(response: EngineResponse) -> Iterator[PolicyResponse]:
 # The view with whole objects: what changed, what was generated, what failed; then the counts.
 
 
-def _begin_whole(run: Run, look: Look) -> Writing:
+def _begin_whole(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the view; the last line counts."""
-    paint = painter(colours=look.colours)
-    ledger, collisions, deletions = Ledger(), Collisions(), deletions_of(run)
-    pieces_of = _compile_pieces(run, look)
-    order = NeedOrder(ledger, lambda need, met: need_line(need, met, paint))
+    paint = painter(colours=options.colours)
+    references, collisions, deletions = ReferenceIndex(), Collisions(), deletions_of(run)
+    pieces_of = _compile_pieces(run, options)
+    order = DeferredOutput(references, lambda need, met: reference_line(need, met, paint))
 
     def row(response: EngineResponse) -> str:
-        ledger.add(response)
+        references.add(response)
         collisions.add(response)
         if deletions:
             deletions.add(response)
@@ -648,13 +667,15 @@ def _begin_whole(run: Run, look: Look) -> Writing:
         yield from order.rest()
         if order.late:
             yield paint("title", "Injected references that stood open above") + "\n"
-            yield from (need_line(one, ledger.met_by(one), paint, owner=True) for one in order.late)
+            yield from (
+                reference_line(one, references.met_by(one), paint, owner=True) for one in order.late
+            )
             yield "\n"
         yield from deletions.lines(run.schedules, paint) if deletions else ()
         yield from collision_lines(collisions, paint)
         yield f"{counts_line(run)}\n"
 
-    return Writing(
+    return StreamingDocument(
         head=lambda: (f"{paint('title', header(run))}\n\n",),
         row=_compile_alone(pieces_of) if run.is_part else row,
         tail=tail,
@@ -662,29 +683,31 @@ def _begin_whole(run: Run, look: Look) -> Writing:
 
 
 def _compile_alone(
-    pieces_of: Callable[[EngineResponse], Iterator[Piece]],
+    pieces_of: Callable[[EngineResponse], Iterator[OutputPiece]],
 ) -> Callable[[EngineResponse], str]:
-    """Return what writes a response that has nothing to do with others; it raises Unparted."""
+    """Return what writes a response that has nothing to do with others; it raises NotStreamable."""
 
     def row(response: EngineResponse) -> str:
         found = [*pieces_of(response)]
         texts = [piece for piece in found if isinstance(piece, str)]
         if len(texts) < len(found):
-            raise Unparted
+            raise NotStreamable
         return "".join(texts)
 
     return row
 
 
-def _compile_pieces(run: Run, look: Look) -> Callable[[EngineResponse], Iterator[Piece]]:
+def _compile_pieces(
+    run: Run, options: RenderOptions
+) -> Callable[[EngineResponse], Iterator[OutputPiece]]:
     """Return what yields the text of a response, with the needs of its object in their place."""
-    paint = painter(colours=look.colours)
-    rows_of = compile_rows(audit_warn=run.audit_warn, untold=look.hidden)
-    block = verdict_block(paint, compile_field_places(run, look))
+    paint = painter(colours=options.colours)
+    rows_of = compile_rows(audit_warn=run.audit_warn, hidden=options.hidden)
+    block = verdict_block(paint, compile_field_places(run, options))
 
-    def pieces(response: EngineResponse) -> Iterator[Piece]:
+    def pieces(response: EngineResponse) -> Iterator[OutputPiece]:
         verdicts = block(response, rows_of(response))
-        changes = list(_change_pieces(response, paint, look))
+        changes = list(_change_pieces(response, paint, options))
         if verdicts or changes:
             yield resource_block(response, paint)
             yield from changes
@@ -693,11 +716,13 @@ def _compile_pieces(run: Run, look: Look) -> Callable[[EngineResponse], Iterator
     return pieces
 
 
-def _change_pieces(response: EngineResponse, paint: Paint, look: Look) -> Iterator[Piece]:
-    mutated, others = object_blocks(response, paint, look)
+def _change_pieces(
+    response: EngineResponse, paint: Paint, options: RenderOptions
+) -> Iterator[OutputPiece]:
+    mutated, others = object_blocks(response, paint, options)
     if mutated:
         yield mutated
-        yield from needs_of(response)
+        yield from pending_references(response)
         yield "\n"
     yield from others
     if response.repeated:

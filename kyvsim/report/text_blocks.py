@@ -7,14 +7,14 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.result import EngineResponse, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.source import Location
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
-from kyvsim.report.related_objects import Deletions, Need
+from kyvsim.report.related_objects import PendingReference, PlannedDeletions
 from kyvsim.report.results import (
-    Change,
+    ChangedObject,
     Row,
+    cached_by_rule,
     generated,
     identity,
     mutations,
-    once_a_rule,
     passed_rules,
     patched_targets,
     short_title,
@@ -22,12 +22,20 @@ from kyvsim.report.results import (
     title,
 )
 from kyvsim.report.run import Run
-from kyvsim.report.style import MARK_LOOKS, Look, Paint, counted, indented, safe_line, safe_text
+from kyvsim.report.style import (
+    MARK_STYLES,
+    Paint,
+    RenderOptions,
+    counted,
+    indented,
+    safe_line,
+    safe_text,
+)
 
 # The parts of the text view that speak: a resource's heading, its verdicts, its references.
 
 OPTIONAL = "nothing here creates it, but it is optional"
-UNMET = "warning: nothing here creates it"
+UNRESOLVED = "warning: nothing here creates it"
 """What is said of an injected reference that leads nowhere."""
 _INDENT = " " * 9
 
@@ -62,7 +70,7 @@ def verdict_block(
     `at` returns the place in the manifest that is shown with a row, None for none.
     """
 
-    @once_a_rule
+    @cached_by_rule
     def heading(row: Row) -> str:
         rule = row.result.rule
         place = str(row.policy.document.locate(rule.path))
@@ -96,28 +104,31 @@ def verdict_lines(said: Iterable[str], at: Location | None, paint: Paint) -> str
     return f"{lines}{_INDENT}{paint('place', f'at {place}')}\n" if place else lines
 
 
-def need_line(need: Need, met: str | None, paint: Paint, *, owner: bool = False) -> str:
+def reference_line(
+    need: PendingReference, met: str | None, paint: Paint, *, owner: bool = False
+) -> str:
     """Return the line about one injected reference: what meets it, or a warning."""
-    look, what = need_subject(need, met)
+    style, what = reference_subject(need, met)
     of = f"{title(need.resource)}: " if owner else ""
-    if look != "warn":
-        return f"  {paint(look, 'needs')}  {safe_line(f'{of}{what}: {met or OPTIONAL}')}\n"
+    if style != "warn":
+        return f"  {paint(style, 'needs')}  {safe_line(f'{of}{what}: {met or OPTIONAL}')}\n"
     hint = f"\n         {safe_line(need.hint)}" if need.hint else ""
-    return f"  {paint(look, 'needs')}  {safe_line(f'{of}{what}')}: {paint(look, UNMET)}{hint}\n"
+    warning = paint(style, UNRESOLVED)
+    return f"  {paint(style, 'needs')}  {safe_line(f'{of}{what}')}: {warning}{hint}\n"
 
 
-def need_subject(need: Need, met: str | None) -> tuple[str, str]:
+def reference_subject(need: PendingReference, met: str | None) -> tuple[str, str]:
     """Return the look of an injected reference, `warn` where it leads nowhere, and what it is."""
     kind, namespace, name = need.reference.target
     what = f"{kind} {namespace}/{name} ({', '.join(need.reference.places)})"
     return "pass" if met else "dim" if need.reference.optional else "warn", what
 
 
-def deletions_of(run: Run) -> "Deletions | None":
+def deletions_of(run: Run) -> "PlannedDeletions | None":
     """Return what gathers what policies would delete, if there are any that do."""
     if not run.schedules:
         return None
-    return Deletions()
+    return PlannedDeletions()
 
 
 # The parts of the text view that show objects: mutated ones with marks, generated ones whole.
@@ -126,25 +137,29 @@ def deletions_of(run: Run) -> "Deletions | None":
 _GUTTER = MappingProxyType({" ": "      ", "+": "    + ", "-": "    - ", "@": "      ..."})
 
 
-def object_blocks(response: EngineResponse, paint: Paint, look: Look) -> tuple[str, list[str]]:
+def object_blocks(
+    response: EngineResponse, paint: Paint, options: RenderOptions
+) -> tuple[str, list[str]]:
     """Return the text of the mutated object ("" if none) and the texts of all other objects."""
     mutated = mutations(response)
-    text = _mutated(response.trigger, mutated, paint, look) if mutated else ""
-    others = [_patched(change, paint, look) for change in patched_targets(response)]
-    others += [_generated(change, paint, look) for change in generated(response)]
+    text = _mutated(response.trigger, mutated, paint, options) if mutated else ""
+    others = [_patched(change, paint, options) for change in patched_targets(response)]
+    others += [_generated(change, paint, options) for change in generated(response)]
     return text, others
 
 
-def _mutated(trigger: Json, answers: list[PolicyResponse], paint: Paint, look: Look) -> str:
-    """Return the object as all policies left it, or with `look.diff` what each of them changed."""
-    if not look.diff or not look.objects:
+def _mutated(
+    trigger: Json, answers: list[PolicyResponse], paint: Paint, options: RenderOptions
+) -> str:
+    """Return the object after all policies, or with `options.diff` the changes of each."""
+    if not options.diff or not options.objects:
         head = _head("mutated", "; ".join(map(author_of, answers)), paint)
-        return head + _comparison(trigger, answers[-1].object, paint, look)
+        return head + _comparison(trigger, answers[-1].object, paint, options)
     texts = []
     before = trigger
     for answer in answers:
         texts.append(_head("mutated", author_of(answer), paint))
-        texts.append(_comparison(before, answer.object, paint, look))
+        texts.append(_comparison(before, answer.object, paint, options))
         before = answer.object
     return "".join(texts)
 
@@ -156,15 +171,15 @@ def author_of(answer: PolicyResponse) -> str:
     return f"policy {answer.policy.key}{named}"
 
 
-def _patched(change: Change, paint: Paint, look: Look) -> str:
+def _patched(change: ChangedObject, paint: Paint, options: RenderOptions) -> str:
     head = _head(f"patched {short_title(change.object)}", change.author, paint)
     before = change.object if change.before is None else change.before
-    return f"{head}{_comparison(before, change.object, paint, look)}\n"
+    return f"{head}{_comparison(before, change.object, paint, options)}\n"
 
 
-def _generated(change: Change, paint: Paint, look: Look) -> str:
+def _generated(change: ChangedObject, paint: Paint, options: RenderOptions) -> str:
     head = _head(f"generated {short_title(change.object)}", change.author, paint)
-    if not look.objects:
+    if not options.objects:
         return f"{head}\n"
     lines = ((" ", line) for line in yaml_lines(change.object))
     return f"{head}{''.join(guttered(lines, paint))}\n"
@@ -174,18 +189,18 @@ def _head(what: str, author: str, paint: Paint) -> str:
     return f"  {paint('pass', safe_line(what))} by {safe_line(author)}\n"
 
 
-def _comparison(before: Json, after: Json, paint: Paint, look: Look) -> str:
-    if not look.objects:
+def _comparison(before: Json, after: Json, paint: Paint, options: RenderOptions) -> str:
+    if not options.objects:
         return ""
     lines = marked_yaml(before, after)
-    return "".join(guttered(hunks(lines) if look.diff else lines, paint))
+    return "".join(guttered(hunks(lines) if options.diff else lines, paint))
 
 
 def guttered(lines: Iterable[Marked], paint: Paint) -> Iterator[str]:
     """Yield marked lines as text, each with its mark in the margin."""
     for mark, line in lines:
         text = f"{_GUTTER[mark]}{line if line.isprintable() else safe_text(line)}"
-        yield f"{text if mark == ' ' else paint(MARK_LOOKS[mark], text)}\n"
+        yield f"{text if mark == ' ' else paint(MARK_STYLES[mark], text)}\n"
 
 
 # What changes an object again, or fails, when its mutate rules run a second time.

@@ -386,7 +386,7 @@ class PairDifference(StrEnum):
     ONLY_SECOND = "only in B"
 
 
-class Pair(NamedTuple):
+class AlignedEvents(NamedTuple):
     """An event of each run that are the same step, or one that only one of them has."""
 
     first: TimelineEvent | None
@@ -404,17 +404,17 @@ class Pair(NamedTuple):
         return PairDifference.ALIKE if same else PairDifference.DIFFERS
 
 
-def pairs_of(simulation: Simulation, other: Simulation, *, every: bool) -> Iterator[Pair]:
+def pairs_of(simulation: Simulation, other: Simulation, *, every: bool) -> Iterator[AlignedEvents]:
     """Yield the events of two runs, in an order that is that of both."""
     first = list(shown_events(simulation, every=every))
     second = list(shown_events(other, every=every))
     marks = [_step(one) for one in first], [_step(one) for one in second]
     for tag, start, end, from_, to in SequenceMatcher(None, *marks, autojunk=False).get_opcodes():
         if tag == "equal":
-            yield from map(Pair, first[start:end], second[from_:to])
+            yield from map(AlignedEvents, first[start:end], second[from_:to])
         else:
-            yield from (Pair(one, None) for one in first[start:end])
-            yield from (Pair(None, one) for one in second[from_:to])
+            yield from (AlignedEvents(one, None) for one in first[start:end])
+            yield from (AlignedEvents(None, one) for one in second[from_:to])
 
 
 def _step(event: TimelineEvent) -> Hashable:

@@ -22,7 +22,7 @@ from kyvsim.report.timeline_chart import (
     pairs_of,
 )
 from kyvsim.report.timeline_rows import (
-    TimelineLook,
+    TimelineOptions,
     differences,
     event_title,
     hazard_subject,
@@ -32,7 +32,7 @@ from kyvsim.report.timeline_rows import (
     time_text,
     title_of,
 )
-from kyvsim.report.timeline_text import ToldInquiry, ending_word, left_out, told_inquiries
+from kyvsim.report.timeline_text import RenderedInquiry, ending_word, left_out, rendered_inquiries
 
 # What templates of pages of simulations ask for: words, colours, where lanes stand.
 
@@ -115,14 +115,14 @@ def _run(letter: str, side: str, simulation: Simulation) -> _Run:
 # A simulation as one page for a browser: an axis of time, lanes, what goes wrong, versions.
 
 
-def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
+def render(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield the page in pieces; bookkeeping is in it, shown where its switch is on.
 
     A simulation that is compared with another one is shown beside it.
     """
     if simulation.compared:
-        return comparison_page(simulation, simulation.compared, every=look.every)
-    values = values_of(simulation, look)
+        return comparison_page(simulation, simulation.compared, every=options.every)
+    values = values_of(simulation, options)
     return page(
         "timeline.html",
         style=("timeline.css", columns(len(values["lanes"].names))),
@@ -131,19 +131,21 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     )
 
 
-def values_of(simulation: Simulation, look: TimelineLook) -> dict[str, Any]:
+def values_of(simulation: Simulation, options: TimelineOptions) -> dict[str, Any]:
     """Return what templates show of a simulation."""
     lanes = lanes_of(simulation)
     return {
         "simulation": simulation,
         "summary": summary_parts(simulation),
-        "every": look.every,
+        "every": options.every,
         "lanes": lanes,
         "chart": chart_of(lanes, simulation.seconds),
         "texts": TEXTS,
         "objects": _versions(simulation),
-        "inquiries": tuple(_told(one) for one in told_inquiries(simulation, every=look.every)),
-        "more": left_out(simulation, every=look.every),
+        "inquiries": tuple(
+            _inquiry(one) for one in rendered_inquiries(simulation, every=options.every)
+        ),
+        "more": left_out(simulation, every=options.every),
         "orders": orders_text(simulation.interleavings) if simulation.interleavings else "",
         "differences": differences,
         "difference": difference,
@@ -161,7 +163,7 @@ class _Inquiry(NamedTuple):
     rules: tuple[ExplainedRule, ...]
 
 
-def _told(one: ToldInquiry) -> _Inquiry:
+def _inquiry(one: RenderedInquiry) -> _Inquiry:
     rules = (*one.applied, *one.others)
     told = (explained_rule(rule, one.found)._replace(word=ending_word(rule)) for rule in rules)
     return _Inquiry(one.heading, one.notes, tuple(told))

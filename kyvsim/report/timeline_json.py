@@ -15,13 +15,13 @@ from kyvsim.model.source import Location
 from kyvsim.report.explain import rule_json
 from kyvsim.report.object_text import to_json
 from kyvsim.report.timeline_chart import pairs_of
-from kyvsim.report.timeline_rows import TimelineLook, differences, summary_counts
-from kyvsim.report.timeline_text import ToldInquiry, ending_word, told_inquiries
+from kyvsim.report.timeline_rows import TimelineOptions, differences, summary_counts
+from kyvsim.report.timeline_text import RenderedInquiry, ending_word, rendered_inquiries
 
 
-def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
+def render(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield the document, an event or object at a time; bookkeeping is in it in any case."""
-    del look
+    del options
     yield '{"events": ['
     yield from _joined(_event(one) for one in simulation.events)
     yield '], "objects": ['
@@ -33,7 +33,7 @@ def render(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
     yield "]"
     if simulation.explained:
         yield f', "explained": {to_json(simulation.explained)}, "inquiries": ['
-        yield from _joined(_inquiry(one) for one in told_inquiries(simulation, every=True))
+        yield from _joined(_inquiry(one) for one in rendered_inquiries(simulation, every=True))
         yield "]"
     if simulation.interleavings:
         yield f', "interleavings": {to_json(_orders(simulation.interleavings))}'
@@ -98,13 +98,13 @@ def _event(event: TimelineEvent) -> Json:
         "number": event.number,
         "cause": event.cause,
         "policies": list(event.policies),
-        "obstacles": [_obstacle(one) for one in event.obstacles],
+        "obstacles": [_refusal(one) for one in event.obstacles],
         "givenUp": event.given_up,
         "errors": [{"rule": one.rule, "message": one.message} for one in event.unevaluated],
     }
 
 
-def _inquiry(told: ToldInquiry) -> Json:
+def _inquiry(told: RenderedInquiry) -> Json:
     """Return one time that policies were to be asked about an object, with the trees of rules."""
     one = told.inquiry
     return {
@@ -121,7 +121,7 @@ def _inquiry(told: ToldInquiry) -> Json:
     }
 
 
-def _obstacle(obstacle: Obstacle) -> Json:
+def _refusal(obstacle: Obstacle) -> Json:
     return {
         "reason": obstacle.reason.value,
         "message": obstacle.message,

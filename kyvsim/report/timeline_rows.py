@@ -18,7 +18,7 @@ _WORK = "UpdateRequest"
 _FAILED = frozenset({"denied", "failed"})
 
 
-class Work(NamedTuple):
+class UpdateRequestEvents(NamedTuple):
     """The events about UpdateRequests and their attempts, as views tell them."""
 
     shown: frozenset[int]
@@ -28,7 +28,7 @@ class Work(NamedTuple):
     """Events that say less, since others have said it, by number."""
 
 
-def telling_work(simulation: Simulation) -> Work:
+def update_request_events(simulation: Simulation) -> UpdateRequestEvents:
     """Return what is to be told of UpdateRequests.
 
     Of attempts that fail the first and the last one are enough, and of their writes the first.
@@ -46,14 +46,14 @@ def telling_work(simulation: Simulation) -> Work:
     for some in attempts.values():
         if some[-1].outcome == "done" and not some[-1].obstacles:
             continue
-        told = _told(some, writes, shorter)
+        told = _shown_attempts(some, writes, shorter)
         shown |= told
         failed = (one for attempt in some for one in writes.get(attempt.number, ()))
         hidden |= {one.number for one in failed if one.outcome in _FAILED} - told
-    return Work(frozenset(shown), frozenset(hidden), shorter)
+    return UpdateRequestEvents(frozenset(shown), frozenset(hidden), shorter)
 
 
-def _told(
+def _shown_attempts(
     attempts: Sequence[TimelineEvent],
     writes: Mapping[int, Sequence[TimelineEvent]],
     shorter: dict[int, TimelineEvent],
@@ -103,7 +103,7 @@ _MOST_OBJECTS = 3
 _OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
 
 
-class TimelineLook(NamedTuple):
+class TimelineOptions(NamedTuple):
     """What a view of a simulation shows, where there is a choice."""
 
     colours: bool = False
@@ -118,7 +118,7 @@ def shown_events(simulation: Simulation, *, every: bool) -> Iterator[TimelineEve
     if every:
         yield from simulation.events
         return
-    work = telling_work(simulation)
+    work = update_request_events(simulation)
     for event in simulation.events:
         ready = _as_readiness(event)
         if ready is not None:
@@ -265,7 +265,7 @@ _FOLLOWING = frozenset({"ClusterPolicyReport", "PolicyReport"})
 """Kinds that only tell of others."""
 
 
-class Difference(NamedTuple):
+class EndDifference(NamedTuple):
     """One thing that is otherwise, in a word and what it concerns."""
 
     word: str
@@ -273,35 +273,35 @@ class Difference(NamedTuple):
     text: str
 
 
-def differences(usual: Simulation, other: Simulation) -> Iterator[Difference]:
+def differences(usual: Simulation, other: Simulation) -> Iterator[EndDifference]:
     """Yield what is otherwise at the end of `other`: objects, expectations, hazards."""
     yield from _of_objects(usual, other)
     for expected, found in zip(usual.expectations, other.expectations, strict=False):
         if expected.text == found.text and expected.met != found.met:
-            yield Difference("met" if found.met else "not met", found.text)
+            yield EndDifference("met" if found.met else "not met", found.text)
     before = dict.fromkeys(one.code for one in usual.hazards)
     after = dict.fromkeys(one.code for one in other.hazards)
     for one in other.hazards:
         if one.code not in before:
-            yield Difference("hazard", f"{one.code}: {one.message}")
+            yield EndDifference("hazard", f"{one.code}: {one.message}")
     for code in before:
         if code not in after:
-            yield Difference("no hazard", code)
+            yield EndDifference("no hazard", code)
 
 
-def _of_objects(usual: Simulation, other: Simulation) -> Iterator[Difference]:
+def _of_objects(usual: Simulation, other: Simulation) -> Iterator[EndDifference]:
     before, after = _by_key(usual), _by_key(other)
     for key in before:
         if key not in after:
-            yield Difference("missing", title_of(key))
+            yield EndDifference("missing", title_of(key))
     for key in after:
         if key not in before:
-            yield Difference("further", title_of(key))
+            yield EndDifference("further", title_of(key))
     for key, old in before.items():
         fields = [*_fields(old, after[key], "")] if key in after else []
         if fields:
             more = f" and {len(fields) - _MOST_FIELDS} more" if len(fields) > _MOST_FIELDS else ""
-            yield Difference(
+            yield EndDifference(
                 "differs", f"{title_of(key)}: {'; '.join(fields[:_MOST_FIELDS])}{more}"
             )
 

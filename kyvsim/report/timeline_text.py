@@ -23,11 +23,11 @@ from kyvsim.report.explain import LOOKS, wrapped
 from kyvsim.report.explain_words import answer_word, decision, rule_name, verdict_word
 from kyvsim.report.object_text import yaml_lines
 from kyvsim.report.results import title
-from kyvsim.report.style import MARK_LOOKS, Paint, counted, painter, safe_line, safe_text
+from kyvsim.report.style import MARK_STYLES, Paint, counted, painter, safe_line, safe_text
 from kyvsim.report.timeline_chart import PairDifference, pairs_of
 from kyvsim.report.timeline_rows import (
-    Difference,
-    TimelineLook,
+    EndDifference,
+    TimelineOptions,
     cause_of,
     differences,
     errors_of,
@@ -47,7 +47,7 @@ MET = "met"
 """A rule is for an object, and its controller takes up what it wants."""
 
 
-class ToldInquiry(NamedTuple):
+class RenderedInquiry(NamedTuple):
     """One time that policies were to be asked, as views tell it."""
 
     inquiry: Inquiry
@@ -64,7 +64,7 @@ class ToldInquiry(NamedTuple):
         return self.inquiry.explained
 
 
-def told_inquiries(simulation: Simulation, *, every: bool) -> Iterator[ToldInquiry]:
+def rendered_inquiries(simulation: Simulation, *, every: bool) -> Iterator[RenderedInquiry]:
     """Yield the inquiries that people want to see: creations, shown events, answers that are new.
 
     A controller that asks of its own accord, such as a scan, mostly hears the same again.
@@ -73,7 +73,7 @@ def told_inquiries(simulation: Simulation, *, every: bool) -> Iterator[ToldInqui
     objects = {object_key(one.explained.response.trigger) for one in simulation.inquiries}
     known: set[object] = set()
     for one in simulation.inquiries:
-        told = _told(one, named=len(objects) > 1)
+        told = _rendered(one, named=len(objects) > 1)
         if one.occasion:
             meant = one.event in shown or told.applied or one.occasion == "CREATE"
         else:
@@ -85,8 +85,8 @@ def told_inquiries(simulation: Simulation, *, every: bool) -> Iterator[ToldInqui
 
 
 def left_out(simulation: Simulation, *, every: bool) -> int:
-    """Return how many inquiries `told_inquiries` leaves out."""
-    return len(simulation.inquiries) - sum(1 for _ in told_inquiries(simulation, every=every))
+    """Return how many inquiries `rendered_inquiries` leaves out."""
+    return len(simulation.inquiries) - sum(1 for _ in rendered_inquiries(simulation, every=every))
 
 
 def ending_word(rule: RuleExplanation) -> str:
@@ -110,20 +110,20 @@ def _is_passed_by(rule: RuleExplanation) -> bool:
     return any(one.kind is StepKind.UNASKED for one in rule.steps)
 
 
-def _answers(told: ToldInquiry) -> object:
+def _answers(told: RenderedInquiry) -> object:
     rules = (*told.applied, *told.others)
     said = ((rule_name(one), ending_word(one), decision(one, told.found).text) for one in rules)
     return told.inquiry.actor, object_key(told.found.response.trigger), tuple(said)
 
 
-def _told(one: Inquiry, *, named: bool) -> ToldInquiry:
+def _rendered(one: Inquiry, *, named: bool) -> RenderedInquiry:
     rules = one.explained.rules
     notes = [f"no policy was asked: {one.unheard}"] if one.unheard else []
     if not rules and not one.unheard:
         notes.append("no policy acted yet" if one.waiting else "there was no policy")
     if one.waiting:
         notes.append(f"there, and not acting yet: {', '.join(one.waiting)}")
-    return ToldInquiry(
+    return RenderedInquiry(
         one,
         "  ".join(filter(None, (_heading(one), title(one.explained.response.trigger) * named))),
         tuple(rule for rule in rules if rule.applied or _is_passed_by(rule)),
@@ -146,17 +146,17 @@ def _heading(one: Inquiry) -> str:
 _WORD = 11
 
 
-def inquiry_pieces(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
+def inquiry_pieces(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield each time that policies were to be asked about the object, with their answers."""
-    paint = painter(colours=look.colours)
+    paint = painter(colours=options.colours)
     yield f"\n{paint('title', f'why, of {safe_line(simulation.explained)}')}\n"
-    for told in told_inquiries(simulation, every=look.every):
+    for told in rendered_inquiries(simulation, every=options.every):
         yield f"\n  {safe_line(told.heading)}\n"
         for note in told.notes:
-            yield from wrapped(note, " " * 4, look.width)
+            yield from wrapped(note, " " * 4, options.width)
         for rule in (*told.applied, *told.others):
-            yield from _rule(rule, told, paint, look.width)
-    hidden = left_out(simulation, every=look.every)
+            yield from _rule(rule, told, paint, options.width)
+    hidden = left_out(simulation, every=options.every)
     if hidden:
         more = f"{counted(hidden, 'time')} more without an answer that is new (--all)"
         yield f"\n  {paint('dim', more)}\n"
@@ -164,7 +164,7 @@ def inquiry_pieces(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
         yield "  no policy was to be asked about it\n"
 
 
-def _rule(rule: RuleExplanation, told: ToldInquiry, paint: Paint, width: int) -> Iterator[str]:
+def _rule(rule: RuleExplanation, told: RenderedInquiry, paint: Paint, width: int) -> Iterator[str]:
     word = ending_word(rule)
     yield f"    {paint(LOOKS.get(word, word), f'{word:<{_WORD}}')}  {safe_line(rule_name(rule))}\n"
     indent = " " * (4 + _WORD + 2)
@@ -198,36 +198,36 @@ _UNDER = " " * 10
 _ERROR = "error  "
 
 
-def render_text(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
+def render_text(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield the view; the last line counts."""
-    paint = painter(colours=look.colours)
+    paint = painter(colours=options.colours)
     name = paint("title", safe_line(simulation.name))
     how = f"(install {safe_line(simulation.installation)}, model {simulation.model})"
     yield f"{name} {paint('dim', how)}\n"
-    for line in _wrapped(simulation.description, look.width):
+    for line in _wrapped(simulation.description, options.width):
         yield f"{line}\n"
     yield "\n"
-    yield from _timeline(simulation, look, paint)
+    yield from _timeline(simulation, options, paint)
     if simulation.expectations:
         yield "\nexpectations\n"
     for expectation in simulation.expectations:
-        yield from _expectation(expectation, look, paint)
+        yield from _expectation(expectation, options, paint)
     if simulation.hazards:
         yield "\nhazards\n"
     for hazard in simulation.hazards:
-        yield from _hazard(hazard, look, paint)
+        yield from _hazard(hazard, options, paint)
     if simulation.explained:
-        yield from inquiry_pieces(simulation, look)
+        yield from inquiry_pieces(simulation, options)
     if simulation.interleavings:
-        yield from _orders(simulation.interleavings, look)
+        yield from _orders(simulation.interleavings, options)
     if simulation.compared:
-        yield from _comparison(simulation, simulation.compared, look)
+        yield from _comparison(simulation, simulation.compared, options)
     yield f"\n{summary_text(simulation)}\n"
 
 
-def _orders(found: Interleavings, look: TimelineLook) -> Iterator[str]:
+def _orders(found: Interleavings, options: TimelineOptions) -> Iterator[str]:
     """Yield what other orders of steps lead to, each ending with its shortest timeline."""
-    paint = painter(colours=look.colours)
+    paint = painter(colours=options.colours)
     yield f"\n{orders_text(found)}\n"
     usual, *others = found.endings
     for ending in others:
@@ -235,32 +235,34 @@ def _orders(found: Interleavings, look: TimelineLook) -> Iterator[str]:
         orders = counted(ending.runs, "order")
         yield f"\n{paint('title', f'otherwise in {orders}')}, the nearest with {changes} of order\n"
         for one in differences(usual.simulation, ending.simulation):
-            yield from _difference(one, look)
+            yield from _difference(one, options)
         yield "\n"
-        yield from _timeline(ending.simulation, look, paint)
+        yield from _timeline(ending.simulation, options, paint)
 
 
-def _comparison(simulation: Simulation, other: Simulation, look: TimelineLook) -> Iterator[str]:
+def _comparison(
+    simulation: Simulation, other: Simulation, options: TimelineOptions
+) -> Iterator[str]:
     """Yield how another run ends otherwise, and which of its events are not those of this one."""
-    paint = painter(colours=look.colours)
+    paint = painter(colours=options.colours)
     yield f"\n{paint('title', f'compared with {safe_line(other.name)}')}\n"
     found = [*differences(simulation, other)]
-    for one in found or [Difference("alike", "both runs end alike")]:
-        yield from _difference(one, look)
-    rows = [*_changed_rows(simulation, other, look)]
+    for one in found or [EndDifference("alike", "both runs end alike")]:
+        yield from _difference(one, options)
+    rows = [*_changed_rows(simulation, other, options)]
     widths = [max((len(row[1][column]) for row in rows), default=0) for column in range(4)]
     yield "\n" if rows else ""
     for mark, cells, outcome in rows:
         aligned = [cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]
         line = "  ".join(filter(None, (*aligned, *cells[4:], outcome))).rstrip()
-        yield f"  {paint(MARK_LOOKS[mark], f'{mark} {line}')}\n"
+        yield f"  {paint(MARK_STYLES[mark], f'{mark} {line}')}\n"
 
 
 def _changed_rows(
-    simulation: Simulation, other: Simulation, look: TimelineLook
+    simulation: Simulation, other: Simulation, options: TimelineOptions
 ) -> Iterator[tuple[str, tuple[str, ...], str]]:
     """Yield the events that are not the same in both runs: a mark, cells, an outcome."""
-    pairs = pairs_of(simulation, other, every=look.every)
+    pairs = pairs_of(simulation, other, every=options.every)
     changed = (one for one in pairs if one.difference is not PairDifference.ALIKE)
     for mark, event in (one for pair in changed for one in zip("-+", pair, strict=True)):
         if event:
@@ -268,14 +270,14 @@ def _changed_rows(
             yield mark, _cells(event), outcome
 
 
-def _difference(one: Difference, look: TimelineLook) -> Iterator[str]:
-    first, *more = _wrapped(f"{one.word:<9} {one.text}", look.width - len(_UNDER)) or [""]
+def _difference(one: EndDifference, options: TimelineOptions) -> Iterator[str]:
+    first, *more = _wrapped(f"{one.word:<9} {one.text}", options.width - len(_UNDER)) or [""]
     yield f"  {first}\n"
     yield from (f"{_UNDER}  {line}\n" for line in more)
 
 
-def _timeline(simulation: Simulation, look: TimelineLook, paint: Paint) -> Iterator[str]:
-    events = list(shown_events(simulation, every=look.every))
+def _timeline(simulation: Simulation, options: TimelineOptions, paint: Paint) -> Iterator[str]:
+    events = list(shown_events(simulation, every=options.every))
     shown = {one.number for one in events}
     rows = [_cells(event) for event in events]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(4)]
@@ -285,11 +287,11 @@ def _timeline(simulation: Simulation, look: TimelineLook, paint: Paint) -> Itera
             align(text, width) for align, text, width in zip(aligned, row, widths, strict=False)
         ]
         cells.append(row[-1].ljust(_TITLE))
-        yield _row(event, cells, _reason(event, cause_of(event, shown, simulation)), look)
-        for line in _wrapped(event.told, look.width - len(_UNDER)):
+        yield _row(event, cells, _reason(event, cause_of(event, shown, simulation)), options)
+        for line in _wrapped(event.told, options.width - len(_UNDER)):
             yield f"{_UNDER}{paint('dim', line)}\n"
         for error in errors_of(event):
-            first, *more = _wrapped(error, look.width - len(_UNDER) - len(_ERROR)) or [""]
+            first, *more = _wrapped(error, options.width - len(_UNDER) - len(_ERROR)) or [""]
             yield f"{_UNDER}{paint('error', _ERROR.rstrip())}  {first}\n"
             yield from (f"{_UNDER}{' ' * len(_ERROR)}{line}\n" for line in more)
 
@@ -306,9 +308,9 @@ def _reason(event: TimelineEvent, cause: int | None) -> str:
     return " ".join(parts)
 
 
-def _row(event: TimelineEvent, cells: Sequence[str], reason: str, look: TimelineLook) -> str:
+def _row(event: TimelineEvent, cells: Sequence[str], reason: str, options: TimelineOptions) -> str:
     """Return the line of an event; the reason goes below where there is no room for it."""
-    paint = painter(colours=look.colours)
+    paint = painter(colours=options.colours)
     looks = _OUTCOMES.get(event.outcome)
     outcome = "" if event.outcome == "done" else safe_line(event.outcome)
     plain = "  ".join(filter(None, (*cells, outcome)))
@@ -317,25 +319,25 @@ def _row(event: TimelineEvent, cells: Sequence[str], reason: str, look: Timeline
     if not reason:
         return f"{row}\n"
     told = paint("dim", reason)
-    if len(plain) + 2 + len(reason) <= look.width:
+    if len(plain) + 2 + len(reason) <= options.width:
         return f"{row}{' ' * (len(plain) - len(plain.rstrip()) + 2)}{told}\n"
     return f"{row}\n{_UNDER}{told}\n"
 
 
-def _expectation(one: Expectation, look: TimelineLook, paint: Paint) -> Iterator[str]:
+def _expectation(one: Expectation, options: TimelineOptions, paint: Paint) -> Iterator[str]:
     word = paint("pass", "met    ") if one.met else paint("fail", "NOT MET")
     place = f" {paint('dim', f'({safe_line(str(one.location))})')}" if one.location else ""
     when = f" {paint('dim', f'at {time_text(one.time)}')}" if one.met else ""
     yield f"  {word}  {safe_line(one.text)}{when}{place}\n"
-    for line in _wrapped(one.reason, look.width - len(_UNDER)):
+    for line in _wrapped(one.reason, options.width - len(_UNDER)):
         yield f"{_UNDER} {line}\n"
 
 
-def _hazard(hazard: Hazard, look: TimelineLook, paint: Paint) -> Iterator[str]:
+def _hazard(hazard: Hazard, options: TimelineOptions, paint: Paint) -> Iterator[str]:
     level = paint(_LEVELS[hazard.level], f"{hazard.level:<7}")
     subject = safe_line(", ".join(hazard_subject(hazard)))
     yield f"  {level}  {hazard.code}  {subject}".rstrip() + "\n"
-    for line in _wrapped(hazard.message, look.width - len(_UNDER)):
+    for line in _wrapped(hazard.message, options.width - len(_UNDER)):
         yield f"{_UNDER} {line}\n"
     if hazard.location:
         yield f"{_UNDER} {paint('place', f'at {safe_line(str(hazard.location))}')}\n"
@@ -370,9 +372,9 @@ _END = re.compile(r"\bend\b", re.IGNORECASE)
 _BAD = frozenset({"denied", "failed"})
 
 
-def render_mermaid(simulation: Simulation, look: TimelineLook) -> Iterator[str]:
+def render_mermaid(simulation: Simulation, options: TimelineOptions) -> Iterator[str]:
     """Yield the diagram; each actor is a participant, and so is each kind that is acted on."""
-    events = list(shown_events(simulation, every=look.every))
+    events = list(shown_events(simulation, every=options.every))
     yield "sequenceDiagram\n"
     yield f"  title {_escaped(simulation.name)} ({simulation.model})\n"
     actors = dict.fromkeys(event.actor for event in events)

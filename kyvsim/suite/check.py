@@ -11,9 +11,9 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, RowOutcome
 from kyvsim.suite.compare import (
-    Bench,
-    Left,
-    Verdict,
+    ResultObject,
+    RowContext,
+    RowVerdict,
     generated_name,
     means_rule,
     outcome,
@@ -23,14 +23,14 @@ from kyvsim.suite.compare import (
 )
 from kyvsim.suite.lenient import select_rows
 from kyvsim.suite.row_targets import (
-    Known,
-    Meant,
-    known_of,
-    nothing_meant,
-    policies_meant,
-    resources_meant,
+    RowIndex,
+    TargetPolicy,
+    missing_target,
+    row_index,
+    target_policies,
+    target_resources,
 )
-from kyvsim.suite.run import Answers, SuiteInputs
+from kyvsim.suite.run import ResourceAnswers, SuiteInputs
 
 # Why a rule said nothing of a resource, and what kind of skip a result is.
 
@@ -55,7 +55,7 @@ _CONDITIONS = frozenset({"skip", "match conditions aren't met"})
 """The same of match conditions, as the whole message."""
 
 
-def why_silent(policy: Policy, rules: Iterable[CompiledRule], answers: Answers) -> str:
+def why_silent(policy: Policy, rules: Iterable[CompiledRule], answers: ResourceAnswers) -> str:
     """Return why rules of a policy have no result for a resource.
 
     One that matches had nothing to look at (a loop over no elements, a deletion); one that would
@@ -97,40 +97,42 @@ _SILENCE = MappingProxyType(
 )
 
 
-class _Answer(NamedTuple):
+class _RowAnswer(NamedTuple):
     """A result that a row means, and the response that holds it."""
 
     response: PolicyResponse
     result: RuleResult
 
 
-def judge_row(row: ExpectedRow, known: Known, bench: Bench) -> Iterator[RowOutcome]:
+def judge_row(row: ExpectedRow, known: RowIndex, bench: RowContext) -> Iterator[RowOutcome]:
     """Yield what came of a row, once for each rule and resource that it means."""
-    meant = policies_meant(row, known)
+    meant = target_policies(row, known)
     if not meant:
-        verdict = nothing_meant(row, known, {**bench.unread, **bench.refused})
+        verdict = missing_target(row, known, {**bench.unread, **bench.refused})
         yield outcome(row, row.rule, ", ".join(row.resources or ()), verdict)
         return
     if row.operation and _only_delete(meant):
         text = "what deletes is not asked of an operation"
-        yield outcome(row, row.rule, ", ".join(row.resources or ()), Verdict(False, _UNRUN, text))
+        yield outcome(
+            row, row.rule, ", ".join(row.resources or ()), RowVerdict(False, _UNRUN, text)
+        )
         return
-    keys, unknown = resources_meant(row, known)
+    keys, unknown = target_resources(row, known)
     found = [one for key in keys for one in _on_resource(row, key, meant, bench)]
     found += [outcome(row, row.rule, name, verdict) for name, verdict in unknown]
     yield from found
     if not found:
         text = f"it ran on none of {len(keys)} resources" if keys else "there are no resources"
-        yield outcome(row, row.rule, "", Verdict(False, _UNRUN, text))
+        yield outcome(row, row.rule, "", RowVerdict(False, _UNRUN, text))
     yield from _files_without_object(row, keys, meant, bench)
 
 
-def _only_delete(meant: Iterable[Meant]) -> bool:
+def _only_delete(meant: Iterable[TargetPolicy]) -> bool:
     return all(rule.stage.phase is Phase.DELETE for one in meant for rule in one.rules)
 
 
 def _on_resource(
-    row: ExpectedRow, key: ObjectKey, meant: Sequence[Meant], bench: Bench
+    row: ExpectedRow, key: ObjectKey, meant: Sequence[TargetPolicy], bench: RowContext
 ) -> list[RowOutcome]:
     """Return the outcomes for one resource; none where the row names no resources and means others.
 
@@ -138,7 +140,9 @@ def _on_resource(
     """
     answers = bench.observed.triggers[row.operation].get(key)
     outcomes = [
-        _told(_outcome(row, name or shown_key(key), answer.result, verdict), answers, answer, bench)
+        _with_reasons(
+            _outcome(row, name or shown_key(key), answer.result, verdict), answers, answer, bench
+        )
         for answer in _answers(row, answers, meant)
         for name, verdict in _verdicts(row, answer, bench)
     ]
@@ -146,54 +150,60 @@ def _on_resource(
     for target in bench.observed.targets.get(key, ()):
         policy, result = target.response.policy, target.result
         if policy in policies and means_rule(row, policy, result.rule.name):
-            verdict = weigh(row, Left(policy, result, target.object), bench.files)
+            verdict = weigh(row, ResultObject(policy, result, target.object), bench.files)
             outcomes.append(_outcome(row, shown_key(key), result, verdict))
     if outcomes:
         return outcomes
     texts = _unchecked(answers, meant)
     if texts:
-        unheard = Verdict(False, _UNRUN, f"not checked: {'; '.join(texts)}")
+        unheard = RowVerdict(False, _UNRUN, f"not checked: {'; '.join(texts)}")
         return [outcome(row, row.rule, shown_key(key), unheard)]
     kind = _silence(answers, meant)
     if row.result == _SKIP:
-        shown = outcome(row, row.rule, shown_key(key), Verdict(True, "Ok", _SILENCE[kind]))
+        shown = outcome(row, row.rule, shown_key(key), RowVerdict(True, "Ok", _SILENCE[kind]))
         return [shown._replace(skip=kind)]
     if row.resources is None and not row.specs:
         return []
-    silent = Verdict(False, _UNRUN, _SILENCE[kind])
+    silent = RowVerdict(False, _UNRUN, _SILENCE[kind])
     return [outcome(row, row.rule, shown_key(key), silent)]
 
 
 def _answers(
-    row: ExpectedRow, answers: Answers | None, meant: Sequence[Meant]
-) -> Iterator[_Answer]:
+    row: ExpectedRow, answers: ResourceAnswers | None, meant: Sequence[TargetPolicy]
+) -> Iterator[_RowAnswer]:
     if answers is None:
         return
     for policy in (one.compiled.policy for one in meant):
         for response in answers.responses.get(policy.name, ()):
             if response.policy is policy:
                 named = (one for one in response.results if means_rule(row, policy, one.rule.name))
-                yield from (_Answer(response, result) for result in named)
+                yield from (_RowAnswer(response, result) for result in named)
 
 
-def _told(found: RowOutcome, answers: Answers | None, answer: _Answer, bench: Bench) -> RowOutcome:
+def _with_reasons(
+    found: RowOutcome, answers: ResourceAnswers | None, answer: _RowAnswer, bench: RowContext
+) -> RowOutcome:
     """Return an outcome with how the rule came to its result, where that is not as expected."""
     if answers is None or not found.failed:
         return found
     return found._replace(reasons=bench.reasons(answers, *answer))
 
 
-def _outcome(row: ExpectedRow, resource: str, result: RuleResult, verdict: Verdict) -> RowOutcome:
+def _outcome(
+    row: ExpectedRow, resource: str, result: RuleResult, verdict: RowVerdict
+) -> RowOutcome:
     found = outcome(row, result.rule.name, resource, verdict)
     skipped = verdict.passed and result.status is RuleStatus.SKIP
     return found._replace(skip=kind_of_skip(result)) if skipped else found
 
 
-def _verdicts(row: ExpectedRow, answer: _Answer, bench: Bench) -> Iterator[tuple[str, Verdict]]:
+def _verdicts(
+    row: ExpectedRow, answer: _RowAnswer, bench: RowContext
+) -> Iterator[tuple[str, RowVerdict]]:
     """Yield the verdict on each object that a result left; by name where that is generated."""
     (response, result), policy = answer, answer.response.policy
     for obj in result.generated:
-        yield generated_name(obj), weigh(row, Left(policy, result, obj), bench.files)
+        yield generated_name(obj), weigh(row, ResultObject(policy, result, obj), bench.files)
     if result.generated:
         return
     if result.phase is Phase.GENERATE:
@@ -204,12 +214,12 @@ def _verdicts(row: ExpectedRow, answer: _Answer, bench: Bench) -> Iterator[tuple
         return
     # A rule on existing objects leaves its trigger as it is: what it made of its targets counts.
     objects = [target.object for target in result.targets] if row.patched else []
-    left = [Left(policy, result, obj) for obj in objects or [response.object]]
+    left = [ResultObject(policy, result, obj) for obj in objects or [response.object]]
     verdicts = [weigh(row, one, bench.files) for one in left]
     yield "", _first_of(row, verdicts, answer)
 
 
-def _first_of(row: ExpectedRow, verdicts: Sequence[Verdict], answer: _Answer) -> Verdict:
+def _first_of(row: ExpectedRow, verdicts: Sequence[RowVerdict], answer: _RowAnswer) -> RowVerdict:
     """Return the first verdict that is no pass, of those on objects that the file has."""
     compared = [one for one in verdicts if not one.missing]
     goldens = tuple(golden for one in compared or verdicts for golden in one.goldens)
@@ -222,22 +232,24 @@ def _first_of(row: ExpectedRow, verdicts: Sequence[Verdict], answer: _Answer) ->
     return weigh_status(row, answer.response.policy, answer.result)
 
 
-def _nothing_generated(row: ExpectedRow, answer: _Answer) -> Verdict:
+def _nothing_generated(row: ExpectedRow, answer: _RowAnswer) -> RowVerdict:
     verdict = weigh_status(row, answer.response.policy, answer.result)
     passed = answer.result.status is RuleStatus.PASS
     if row.generated and verdict.passed and passed:
-        return Verdict(False, "Nothing generated", answer.result.note or "no object was generated")
+        return RowVerdict(
+            False, "Nothing generated", answer.result.note or "no object was generated"
+        )
     return verdict
 
 
-def _silence(answers: Answers | None, meant: Sequence[Meant]) -> str:
+def _silence(answers: ResourceAnswers | None, meant: Sequence[TargetPolicy]) -> str:
     if answers is None:
         return NO_MATCH
     kinds = [why_silent(one.compiled.policy, one.rules, answers) for one in meant]
     return next((kind for kind in (NOTHING_TO_CHECK, EXCLUDED) if kind in kinds), NO_MATCH)
 
 
-def _unchecked(answers: Answers | None, meant: Sequence[Meant]) -> tuple[str, ...]:
+def _unchecked(answers: ResourceAnswers | None, meant: Sequence[TargetPolicy]) -> tuple[str, ...]:
     """Return what policies could not look at, although they say nothing of it."""
     if answers is None:
         return ()
@@ -246,7 +258,7 @@ def _unchecked(answers: Answers | None, meant: Sequence[Meant]) -> tuple[str, ..
 
 
 def _files_without_object(
-    row: ExpectedRow, keys: Sequence[ObjectKey], meant: Sequence[Meant], bench: Bench
+    row: ExpectedRow, keys: Sequence[ObjectKey], meant: Sequence[TargetPolicy], bench: RowContext
 ) -> Iterator[RowOutcome]:
     """Yield a failure for each of several expected files of which nothing was generated."""
     if len(row.generated) < 2 or row.result != RuleStatus.PASS.value:
@@ -262,17 +274,17 @@ def _files_without_object(
         expected = bench.files[file]
         if not isinstance(expected, str) and made.isdisjoint(map(object_key, expected)):
             text = f"nothing in `{file}` was generated"
-            yield outcome(row, row.rule, "", Verdict(False, "Nothing generated", text))
+            yield outcome(row, row.rule, "", RowVerdict(False, "Nothing generated", text))
 
 
 # The rows of one manifest, checked in one of the two readings.
 
 
 def check_rows(
-    rows: tuple[ExpectedRow, ...], inputs: SuiteInputs, bench: Bench, *, lenient: bool
+    rows: tuple[ExpectedRow, ...], inputs: SuiteInputs, bench: RowContext, *, lenient: bool
 ) -> Iterator[tuple[ExpectedRow, RowOutcome]]:
     """Yield each expected row with each of its outcomes, in order."""
-    known = known_of(inputs)
+    known = row_index(inputs)
     for row in rows:
         found = select_rows(row, bench) if lenient else judge_row(row, known, bench)
         for one in found:

@@ -8,7 +8,7 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus, ToldReason
 from kyvsim.model.suite import Difference, ExpectedRow, Golden, RowOutcome
-from kyvsim.suite.run import Answers, Observed
+from kyvsim.suite.run import Observed, ResourceAnswers
 
 # Objects beside the files that say how they should be.
 #
@@ -20,7 +20,7 @@ Files: TypeAlias = Mapping[str, tuple[Json, ...] | str]
 """The objects in each file that rows name, or why it cannot be read."""
 
 
-class Comparison(NamedTuple):
+class FileComparison(NamedTuple):
     """How an object compares with a file."""
 
     equal: bool
@@ -33,28 +33,28 @@ class Comparison(NamedTuple):
     """The file that has the object, or is the only one that could; "" where that is open."""
 
 
-def compare(actual: Json, file: str, files: Files) -> Comparison:
+def compare(actual: Json, file: str, files: Files) -> FileComparison:
     """Return whether the object of that name in `file` is as `actual`.
 
     Labels of generated objects, nulls, empty mappings and empty lists make no difference.
     """
     documents = files[file]
     if isinstance(documents, str):
-        return Comparison(False, documents, file=file)
+        return FileComparison(False, documents, file=file)
     key = object_key(actual)
     expected = next((one for one in documents if object_key(one) == key), None)
     if expected is None:
         problem = f"resource with name {key.name} not found in manifest"
-        return Comparison(False, problem, True, file=file)
+        return FileComparison(False, problem, True, file=file)
     wanted, found = comparable(expected), comparable(actual)
     if deep_equal(with_floats(wanted), with_floats(found)):
-        return Comparison(True, file=file)
-    return Comparison(False, difference=Difference(file, wanted, found), file=file)
+        return FileComparison(True, file=file)
+    return FileComparison(False, difference=Difference(file, wanted, found), file=file)
 
 
-def compare_any(actual: Json, names: Sequence[str], files: Files) -> Comparison:
+def compare_any(actual: Json, names: Sequence[str], files: Files) -> FileComparison:
     """Return the first comparison that is equal, else the last that found the object, or any."""
-    found = Comparison(False)
+    found = FileComparison(False)
     for file in names:
         one = compare(actual, file, files)
         if one.equal:
@@ -94,7 +94,7 @@ _AUTOGEN = "autogen-"
 _PREFIXES = (_AUTOGEN, "autogen-cronjob-")
 
 
-class Left(NamedTuple):
+class ResultObject(NamedTuple):
     """What one result of a rule left behind."""
 
     policy: Policy
@@ -102,7 +102,7 @@ class Left(NamedTuple):
     object: Json
 
 
-class Verdict(NamedTuple):
+class RowVerdict(NamedTuple):
     """Whether a result is as expected, and what to say of it."""
 
     passed: bool
@@ -133,7 +133,7 @@ def is_derived(name: str) -> bool:
     return name.startswith(_AUTOGEN)
 
 
-def weigh(row: ExpectedRow, left: Left, files: Files) -> Verdict:
+def weigh(row: ExpectedRow, left: ResultObject, files: Files) -> RowVerdict:
     """Return how a result, and the object it left, stand to what the row expects."""
     status = weigh_status(row, left.policy, left.result)
     compared = [
@@ -147,13 +147,13 @@ def weigh(row: ExpectedRow, left: Left, files: Files) -> Verdict:
     return unequal._replace(goldens=goldens)
 
 
-def weigh_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> Verdict:
+def weigh_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> RowVerdict:
     """Return how a result's status stands to the one that the row expects."""
     status = status_of(policy, result)
     if status != row.result:
         told = "\n".join(filter(None, (result.message, result.note)))
-        return Verdict(False, f"Want {row.result}, got {status}", told)
-    return Verdict(True, "Ok", result.message)
+        return RowVerdict(False, f"Want {row.result}, got {status}", told)
+    return RowVerdict(True, "Ok", result.message)
 
 
 def status_of(policy: Policy, result: RuleResult) -> str:
@@ -163,10 +163,10 @@ def status_of(policy: Policy, result: RuleResult) -> str:
     return result.status.value
 
 
-def _unequal(found: Comparison, message: str) -> Verdict:
+def _unequal(found: FileComparison, message: str) -> RowVerdict:
     if found.problem:
-        return Verdict(False, "Resource error", found.problem, missing=found.missing)
-    return Verdict(False, "Resource diff", message, found.difference)
+        return RowVerdict(False, "Resource error", found.problem, missing=found.missing)
+    return RowVerdict(False, "Resource diff", message, found.difference)
 
 
 # What files of expected objects should hold: each object once, and no two opinions of it.
@@ -174,7 +174,7 @@ def _unequal(found: Comparison, message: str) -> Verdict:
 _MANAGED_BY = ("app.kubernetes.io/managed-by", "kyverno")
 
 
-class Wanted(NamedTuple):
+class ExpectedFile(NamedTuple):
     """What one file should hold."""
 
     objects: Mapping[ObjectKey, Json]
@@ -183,7 +183,7 @@ class Wanted(NamedTuple):
     """Objects that rows would have in different states; they are not among the others."""
 
 
-def wanted_by_file(goldens: Iterable[Golden]) -> dict[str, Wanted]:
+def expected_by_file(goldens: Iterable[Golden]) -> dict[str, ExpectedFile]:
     """Return what each file should hold, in the order in which rows name the files."""
     objects: dict[str, dict[ObjectKey, Json]] = {}
     disputed: dict[str, list[ObjectKey]] = {}
@@ -195,14 +195,16 @@ def wanted_by_file(goldens: Iterable[Golden]) -> dict[str, Wanted]:
         if not same(known.setdefault(key, obj), obj):
             disputed.setdefault(file, []).append(key)
     return {
-        file: _wanted(known, tuple(dict.fromkeys(disputed.get(file, ()))))
+        file: _expected_file(known, tuple(dict.fromkeys(disputed.get(file, ()))))
         for file, known in objects.items()
     }
 
 
-def _wanted(known: Mapping[ObjectKey, Json], disputed: tuple[ObjectKey, ...]) -> Wanted:
+def _expected_file(
+    known: Mapping[ObjectKey, Json], disputed: tuple[ObjectKey, ...]
+) -> ExpectedFile:
     kept = {key: unmarked(obj) for key, obj in known.items() if key not in disputed}
-    return Wanted(kept, disputed)
+    return ExpectedFile(kept, disputed)
 
 
 def same(left: Json, right: Json) -> bool:
@@ -226,14 +228,18 @@ def unmarked(obj: Json) -> Json:
 
 # What both readings of rows share.
 
-TellReasons: TypeAlias = Callable[[Answers, PolicyResponse, RuleResult], tuple[ToldReason, ...]]
+FindReasons: TypeAlias = Callable[
+    [ResourceAnswers, PolicyResponse, RuleResult], tuple[ToldReason, ...]
+]
 
 
-def _untold(_answers: Answers, _response: PolicyResponse, _result: RuleResult) -> tuple[()]:
+def _no_reasons(
+    _answers: ResourceAnswers, _response: PolicyResponse, _result: RuleResult
+) -> tuple[()]:
     return ()
 
 
-class Bench(NamedTuple):
+class RowContext(NamedTuple):
     """What rows are checked against."""
 
     observed: Observed
@@ -242,7 +248,7 @@ class Bench(NamedTuple):
     """Names of invalid policies, and what is wrong with each."""
     unread: Mapping[str, str]
     """Names of policies that could not be read, and why; only the strict reading tells of them."""
-    reasons: TellReasons = _untold
+    reasons: FindReasons = _no_reasons
     """Tells how a rule came to a result; only the strict reading asks."""
 
 
@@ -258,7 +264,7 @@ def generated_name(obj: Json) -> str:
     return f"/{text_field(metadata(obj), 'name')}"
 
 
-def outcome(row: ExpectedRow, rule: str, resource: str, verdict: Verdict) -> RowOutcome:
+def outcome(row: ExpectedRow, rule: str, resource: str, verdict: RowVerdict) -> RowOutcome:
     """Return the outcome that a verdict makes of a row."""
     return RowOutcome(
         policy=row.policy,

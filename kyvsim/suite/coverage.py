@@ -18,8 +18,8 @@ from kyvsim.model.tracing import (
 )
 from kyvsim.suite.compare import names_rule
 from kyvsim.suite.lenient import candidates
-from kyvsim.suite.row_targets import Known, known_of, resources_meant
-from kyvsim.suite.run import Begin, SuiteInputs
+from kyvsim.suite.row_targets import RowIndex, row_index, target_resources
+from kyvsim.suite.run import OnRun, SuiteInputs
 
 _Key: TypeAlias = tuple[str, int, Path, PointKind]
 _RuleName: TypeAlias = tuple[str, str]
@@ -34,7 +34,7 @@ class _Record(NamedTuple):
     times: list[int]
 
 
-class Tally:
+class PointCounter:
     """Counts how often each outcome of each point came up."""
 
     def __init__(self) -> None:
@@ -61,12 +61,12 @@ class Tally:
         return tuple(_point(kind, *one) for (*_, kind), one in self._records.items())
 
 
-class Recorder:
+class CoverageRecorder:
     """Counts what the rows of one manifest reach: their rules, on their resources."""
 
     def __init__(self, rows: Sequence[ExpectedRow]) -> None:
         self._rows = rows
-        self._tally = Tally()
+        self._tally = PointCounter()
         self._rows_of: dict[str, list[int]] = {}
         for number, row in enumerate(rows):
             self._rows_of.setdefault(row.policy, []).append(number)
@@ -97,12 +97,12 @@ class Recorder:
         if rule in self._counted:
             times[outcome] += 1
 
-    def runs_of(self, inputs: SuiteInputs, *, lenient: bool) -> Begin:
+    def runs_of(self, inputs: SuiteInputs, *, lenient: bool) -> OnRun:
         """Return what is told of each run; there the rules count of which a row expects something.
 
         `lenient` says how rows name resources.
         """
-        known = known_of(inputs)
+        known = row_index(inputs)
         targets = frozenset(map(object_key, inputs.targets))
         meant: dict[tuple[ObjectKey, str], list[int]] = {}
         for number, row in enumerate(self._rows):
@@ -121,10 +121,10 @@ class Recorder:
 
 
 def _resources_of(
-    row: ExpectedRow, known: Known, targets: frozenset[ObjectKey], *, lenient: bool
+    row: ExpectedRow, known: RowIndex, targets: frozenset[ObjectKey], *, lenient: bool
 ) -> Collection[ObjectKey]:
     """Return the resources that a row's rule runs on; a target is patched by a run on any other."""
-    keys = candidates(row, known.resources) if lenient else resources_meant(row, known)[0]
+    keys = candidates(row, known.resources) if lenient else target_resources(row, known)[0]
     return frozenset(keys if targets.isdisjoint(keys) else known.resources)
 
 

@@ -6,10 +6,10 @@ from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow, ResourceSpec, RowOutcome
 from kyvsim.suite.compare import (
-    Bench,
     Files,
-    Left,
-    Verdict,
+    ResultObject,
+    RowContext,
+    RowVerdict,
     generated_name,
     means_rule,
     outcome,
@@ -17,7 +17,7 @@ from kyvsim.suite.compare import (
     weigh,
     weigh_status,
 )
-from kyvsim.suite.run import Answers, leads_to_payload
+from kyvsim.suite.run import ResourceAnswers, leads_to_payload
 
 # The reference program's reading of rows (`--lenient`), row for row.
 #
@@ -29,7 +29,7 @@ from kyvsim.suite.run import Answers, leads_to_payload
 _GENERATE = Phase.GENERATE
 
 
-def select_rows(row: ExpectedRow, bench: Bench) -> Iterator[RowOutcome]:
+def select_rows(row: ExpectedRow, bench: RowContext) -> Iterator[RowOutcome]:
     """Yield what came of a row, once for each rule and resource that it means."""
     triggers = bench.observed.triggers[row.operation]
     for key in candidates(row, (*bench.observed.targets, *triggers)):
@@ -65,7 +65,7 @@ def _is_specified(key: ObjectKey, spec: ResourceSpec) -> bool:
 
 
 def _of_trigger(
-    row: ExpectedRow, key: ObjectKey, answers: Answers | None, files: Files
+    row: ExpectedRow, key: ObjectKey, answers: ResourceAnswers | None, files: Files
 ) -> tuple[list[RowOutcome], bool]:
     """Return the rows for a resource, and whether one was dropped for want of a counterpart."""
     rows: list[RowOutcome] = []
@@ -86,7 +86,7 @@ def _of_trigger(
 
 def _weighed(
     row: ExpectedRow, response: PolicyResponse, files: Files
-) -> Iterator[tuple[RuleResult, str, Verdict | None]]:
+) -> Iterator[tuple[RuleResult, str, RowVerdict | None]]:
     """Yield the results that a row means with name and verdict; None for one that is dropped."""
     for result in response.results:
         if not means_rule(row, response.policy, result.rule.name):
@@ -98,17 +98,17 @@ def _weighed(
 
 def _verdicts(
     row: ExpectedRow, response: PolicyResponse, result: RuleResult, files: Files
-) -> Iterator[tuple[str, Verdict]]:
+) -> Iterator[tuple[str, RowVerdict]]:
     """Yield the verdict on each object that a result left; by name where that is generated."""
     policy = response.policy
     # Where one rule of the policy can't make its objects, those of the others are lost as well.
     generated = () if _hindered(response) else result.generated
     if result.phase is not _GENERATE:
-        yield "", weigh(row, Left(policy, result, left_object(response)), files)
+        yield "", weigh(row, ResultObject(policy, result, left_object(response)), files)
     elif not generated:
         yield "", weigh_status(row, policy, result)
     for obj in generated:
-        yield generated_name(obj), weigh(row, Left(policy, result, obj), files)
+        yield generated_name(obj), weigh(row, ResultObject(policy, result, obj), files)
 
 
 def _hindered(response: PolicyResponse) -> bool:
@@ -131,14 +131,16 @@ def left_object(response: PolicyResponse) -> Json:
     return {} if failed else response.object
 
 
-def _of_target(row: ExpectedRow, key: ObjectKey, bench: Bench) -> list[RowOutcome]:
+def _of_target(row: ExpectedRow, key: ObjectKey, bench: RowContext) -> list[RowOutcome]:
     """Return the rows for a target; whose policy and rule it was makes no difference."""
     return [
         outcome(
             row,
             found.result.rule.name,
             shown_key(key),
-            weigh(row, Left(found.response.policy, found.result, found.object), bench.files),
+            weigh(
+                row, ResultObject(found.response.policy, found.result, found.object), bench.files
+            ),
         )
         for found in bench.observed.targets.get(key, ())
     ]
@@ -155,7 +157,7 @@ def _excluded(row: ExpectedRow, key: ObjectKey) -> RowOutcome:
     )
 
 
-def _unseen(row: ExpectedRow, key: ObjectKey, bench: Bench) -> RowOutcome:
+def _unseen(row: ExpectedRow, key: ObjectKey, bench: RowContext) -> RowOutcome:
     invalid = bench.refused.get(row.policy.rpartition("/")[2])
     shown = RowOutcome(
         policy=row.policy,

@@ -10,20 +10,20 @@ from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.policy import Policy
 from kyvsim.model.suite import ExpectedRow, ResourceSpec
-from kyvsim.suite.compare import Verdict, is_derived, means_rule
+from kyvsim.suite.compare import RowVerdict, is_derived, means_rule
 from kyvsim.suite.run import SuiteInputs, leads_to_payload, object_keys
 
 # Which policies, rules and resources a row means, and what to say where they do not exist.
 
 
-class Meant(NamedTuple):
+class TargetPolicy(NamedTuple):
     """A policy that a row means, and those of its rules that the row means."""
 
     compiled: CompiledPolicy
     rules: tuple[CompiledRule, ...]
 
 
-class Known(NamedTuple):
+class RowIndex(NamedTuple):
     """What the rows of a manifest can mean, by its names: each row asks for a few."""
 
     policies: PolicySet
@@ -38,7 +38,7 @@ class Known(NamedTuple):
     """The places of what stands for payloads, which paths lead to as well."""
 
 
-def known_of(inputs: SuiteInputs) -> Known:
+def row_index(inputs: SuiteInputs) -> RowIndex:
     """Return what rows can mean of what a manifest names."""
     called: dict[str, list[CompiledPolicy]] = {}
     for one in inputs.policies.policies:
@@ -52,7 +52,7 @@ def known_of(inputs: SuiteInputs) -> Known:
     payloads = tuple(place for place, key in enumerate(keys) if not key.kind)
     kinds = frozenset(key.kind for key in keys)
     rules = {one.policy: _rules(one, kinds) for one in inputs.policies.policies}
-    return Known(
+    return RowIndex(
         policies=inputs.policies,
         called=called,
         resources=keys,
@@ -62,13 +62,13 @@ def known_of(inputs: SuiteInputs) -> Known:
     )
 
 
-def policies_meant(row: ExpectedRow, known: Known) -> tuple[Meant, ...]:
+def target_policies(row: ExpectedRow, known: RowIndex) -> tuple[TargetPolicy, ...]:
     """Return the policies that have the row's name and its rule."""
-    found = [Meant(one, _meant(one, row, known)) for one in known.called.get(row.policy, ())]
+    found = [TargetPolicy(one, _meant(one, row, known)) for one in known.called.get(row.policy, ())]
     return tuple([one for one in found if one.rules])
 
 
-def _meant(one: CompiledPolicy, row: ExpectedRow, known: Known) -> tuple[CompiledRule, ...]:
+def _meant(one: CompiledPolicy, row: ExpectedRow, known: RowIndex) -> tuple[CompiledRule, ...]:
     rules = known.rules[one.policy] if not is_derived(row.rule) else _every(one)
     return tuple([rule for rule in rules if means_rule(row, one.policy, rule.rule.name)])
 
@@ -85,26 +85,26 @@ def _every(compiled: CompiledPolicy) -> Sequence[CompiledRule]:
     return tuple({(rule.rule, rule.stage): rule for rule in compiled.every}.values())
 
 
-def nothing_meant(row: ExpectedRow, known: Known, refused: Mapping[str, str]) -> Verdict:
+def missing_target(row: ExpectedRow, known: RowIndex, refused: Mapping[str, str]) -> RowVerdict:
     """Return why no policy has the row's name and rule."""
     named = known.called.get(row.policy)
     if named:
         rules = [rule.rule.name for one in named for rule in one.rules]
         text = f"policy `{row.policy}` has no rule `{row.rule}`{likely(row.rule, rules)}"
-        return Verdict(False, "Rule not found", text)
+        return RowVerdict(False, "Rule not found", text)
     name = row.policy.rpartition("/")[2]
     invalid = refused.get(name)
     if invalid is not None:
-        return Verdict(False, "Invalid policy", invalid)
+        return RowVerdict(False, "Invalid policy", invalid)
     keys = [one.policy.key for one in known.policies.policies]
     hint = likely(row.policy, keys) or likely(name, keys)
     hint = hint or (f": there are {listed(keys)}" if keys else "")
-    return Verdict(False, "Policy not found", f"there is no policy `{row.policy}`{hint}")
+    return RowVerdict(False, "Policy not found", f"there is no policy `{row.policy}`{hint}")
 
 
-def resources_meant(
-    row: ExpectedRow, known: Known
-) -> tuple[tuple[ObjectKey, ...], list[tuple[str, Verdict]]]:
+def target_resources(
+    row: ExpectedRow, known: RowIndex
+) -> tuple[tuple[ObjectKey, ...], list[tuple[str, RowVerdict]]]:
     """Return the resources that a row names, all where it names none, and what nobody is called.
 
     Of several resources with one name those of the row's kind are meant, if there are any.
@@ -113,7 +113,7 @@ def resources_meant(
     if row.resources is None and not row.specs:
         return every, []
     found: list[ObjectKey] = []
-    unknown: list[tuple[str, Verdict]] = []
+    unknown: list[tuple[str, RowVerdict]] = []
     for name in row.resources or ():
         keys = _bearers(name, known)
         found += [key for key in keys if key.kind == row.kind] or keys
@@ -131,15 +131,15 @@ def resources_meant(
     return tuple(dict.fromkeys(found)), unknown
 
 
-def _bearers(name: str, known: Known) -> list[ObjectKey]:
+def _bearers(name: str, known: RowIndex) -> list[ObjectKey]:
     """Return the resources that a name is for, in their order."""
     led = (place for place in known.payloads if leads_to_payload(name, known.resources[place]))
     places = sorted({*chain(known.named.get(name, ()), led)})
     return [known.resources[place] for place in places]
 
 
-def _absent(text: str) -> Verdict:
-    return Verdict(False, "Resource not found", text)
+def _absent(text: str) -> RowVerdict:
+    return RowVerdict(False, "Resource not found", text)
 
 
 def _fits(key: ObjectKey, spec: ResourceSpec) -> bool:
@@ -151,11 +151,11 @@ def _fits(key: ObjectKey, spec: ResourceSpec) -> bool:
 # Source of the rules: upstream cmd/cli/kubectl-kyverno/test/filter
 
 
-class SelectorError(ValueError):
+class RowSelectorError(ValueError):
     """Text that is no selector."""
 
 
-class Selector(NamedTuple):
+class RowSelector(NamedTuple):
     """Patterns that all must fit; a row that leaves a field empty fits every pattern."""
 
     policies: tuple[str, ...] = ()
@@ -185,14 +185,14 @@ class Selector(NamedTuple):
         return row._replace(resources=chosen)
 
 
-def parse_selector(text: str) -> Selector:
+def parse_selector(text: str) -> RowSelector:
     """Return the selector that a text means; raise SelectorError where it is none."""
     found: dict[str, list[str]] = {"policy": [], "rule": [], "resource": []}
     for part in text.split(",") if text else ():
         name, _, value = (piece.strip() for piece in part.partition("="))
         if "=" not in part or "=" in value:
-            raise SelectorError(f"{part}: not of the form name=pattern")
+            raise RowSelectorError(f"{part}: not of the form name=pattern")
         if name not in found:
-            raise SelectorError(f"{part}: it can only be policy, rule or resource")
+            raise RowSelectorError(f"{part}: it can only be policy, rule or resource")
         found[name].append(value)
-    return Selector(*(tuple(patterns) for patterns in found.values()))
+    return RowSelector(*(tuple(patterns) for patterns in found.values()))

@@ -24,7 +24,7 @@ from kyvsim.model.values import Values
 _BY_DEFAULT = ""
 """The operation of rows that name none."""
 
-Begin: TypeAlias = Callable[[ObjectKey, str], None]
+OnRun: TypeAlias = Callable[[ObjectKey, str], None]
 """Is told of each run before it starts: the resource, and the operation that rows name."""
 
 
@@ -48,7 +48,7 @@ class SuiteInputs(NamedTuple):
     """What policies in CEL can ask for besides."""
 
 
-class _Turn(NamedTuple):
+class _ExpectedAnswer(NamedTuple):
     """One answer of a policy to a request, as the reference program counts them."""
 
     policy: Policy
@@ -59,7 +59,7 @@ class _Turn(NamedTuple):
     """Whether it is there without a result."""
 
 
-class Answers(NamedTuple):
+class ResourceAnswers(NamedTuple):
     """What the policies said about one resource."""
 
     request: AdmissionRequest
@@ -81,7 +81,7 @@ class TargetAnswer(NamedTuple):
 class Observed(NamedTuple):
     """Everything that the policies of a test said."""
 
-    triggers: Mapping[str, Mapping[ObjectKey, Answers]]
+    triggers: Mapping[str, Mapping[ObjectKey, ResourceAnswers]]
     """By operation and resource."""
     targets: Mapping[ObjectKey, tuple[TargetAnswer, ...]]
 
@@ -135,17 +135,17 @@ def _objects(inputs: SuiteInputs) -> tuple[Json, ...]:
 def observe(
     inputs: SuiteInputs,
     operations: Iterable[str],
-    begin: Begin | None = None,
+    begin: OnRun | None = None,
 ) -> Observed:
     """Return what the policies say of each resource, once by default and for each operation."""
     runs = tuple(dict.fromkeys((_BY_DEFAULT, *sorted(set(operations)))))
     cluster = GivenObjects(_objects(inputs))
-    turns = tuple(_turns(inputs.policies))
+    turns = tuple(_expected_answers(inputs.policies))
     # What deletes is asked on a schedule, and no operation makes a difference to it.
     admitting = tuple(one for one in turns if one.stage.phase is not Phase.DELETE)
     context = GivenObjects(inputs.context.resources) if inputs.context.resources else None
     about = World(cluster, targets=inputs.targets, context=context, images=inputs.context.images)
-    triggers: dict[str, dict[ObjectKey, Answers]] = {operation: {} for operation in runs}
+    triggers: dict[str, dict[ObjectKey, ResourceAnswers]] = {operation: {} for operation in runs}
     said: list[EngineResponse] = []
     for document in inputs.resources:
         obj = document.data
@@ -162,7 +162,7 @@ def observe(
             said.append(response)
             asked = turns if operation == _BY_DEFAULT else admitting
             every = response.responses  # made when it is asked for, so once
-            answers = Answers(request, world, _by_policy(every, asked), _unchecked(every))
+            answers = ResourceAnswers(request, world, _by_policy(every, asked), _unchecked(every))
             triggers[operation][object_key(obj)] = answers
     for payload in inputs.payloads:
         if begin:
@@ -183,13 +183,13 @@ def leads_to_payload(path: str, key: ObjectKey) -> bool:
     return normpath(path) in {normpath(key.name), join(key.namespace, key.name)}
 
 
-def _judged(payload: Payload, inputs: SuiteInputs, world: World) -> Answers:
+def _judged(payload: Payload, inputs: SuiteInputs, world: World) -> ResourceAnswers:
     response = evaluate_payload(inputs.policies, payload, world)
     found: dict[str, tuple[PolicyResponse, ...]] = {}
     for one in response.responses:
         found[one.policy.name] = (*found.get(one.policy.name, ()), one)
     request = AdmissionRequest(Operation.CREATE, {"kind": "Payload"}, is_payload=True)
-    return Answers(request, world, found)
+    return ResourceAnswers(request, world, found)
 
 
 def _sources_of(trigger: Json, inputs: SuiteInputs) -> Callable[[str], ClusterView]:
@@ -204,20 +204,20 @@ def _with_operation(values: Values | None, operation: str) -> Values | None:
     return given._replace(overrides={**given.overrides, "request.operation": operation})
 
 
-def _turns(policies: PolicySet) -> Iterator[_Turn]:
+def _expected_answers(policies: PolicySet) -> Iterator[_ExpectedAnswer]:
     """Yield the answers that policies give to a request, in their order."""
     for stage, one in product(STAGES, policies.policies):
         rules = [rule for rule in one.written if rule.stage is stage]
         if any(rule.stands_alone for rule in rules):
             for rule in rules:
-                yield _Turn(one.policy, stage, rule.rule.variant, rule.answers_always)
+                yield _ExpectedAnswer(one.policy, stage, rule.rule.variant, rule.answers_always)
         elif rules:
             always = any(rule.answers_always for rule in rules)
-            yield _Turn(one.policy, stage, None, always)
+            yield _ExpectedAnswer(one.policy, stage, None, always)
 
 
 def _by_policy(
-    responses: Iterable[PolicyResponse], turns: tuple[_Turn, ...]
+    responses: Iterable[PolicyResponse], turns: tuple[_ExpectedAnswer, ...]
 ) -> dict[str, tuple[PolicyResponse, ...]]:
     given = {(one.policy, one.phase): one for one in responses}
     found: dict[str, tuple[PolicyResponse, ...]] = {}
@@ -246,7 +246,7 @@ def _unchecked(responses: Iterable[PolicyResponse]) -> dict[str, tuple[str, ...]
 
 
 def _left_together(
-    given: Mapping[tuple[Policy, Phase], PolicyResponse], turns: Iterable[_Turn]
+    given: Mapping[tuple[Policy, Phase], PolicyResponse], turns: Iterable[_ExpectedAnswer]
 ) -> Json:
     """Return the object as all MutatingPolicies together leave it: each row is about that one."""
     chain = [

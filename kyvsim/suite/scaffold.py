@@ -11,8 +11,8 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.suite import ExpectedRow
 from kyvsim.suite.check import judge_row
-from kyvsim.suite.compare import Bench, Files, status_of, unmarked
-from kyvsim.suite.row_targets import Known, known_of
+from kyvsim.suite.compare import Files, RowContext, status_of, unmarked
+from kyvsim.suite.row_targets import RowIndex, row_index
 from kyvsim.suite.run import Observed, SuiteInputs
 
 _AUTOGEN = ("autogen-cronjob-", "autogen-")
@@ -31,7 +31,7 @@ class Scaffold(NamedTuple):
     """How many rows `kyvsim test` counts: an entry has one for each of its resources."""
 
 
-class _Now(NamedTuple):
+class _CurrentRow(NamedTuple):
     """A result of now as a row for one resource, and the objects that its file needs."""
 
     row: ExpectedRow
@@ -47,14 +47,14 @@ def scaffold(
 ) -> Scaffold:
     """Return rows for what policies said; `reread` gives files as a test reads them."""
     every = tuple(_results(observed))
-    bench = Bench(observed, reread(_files(every)), {}, {})
-    known = known_of(inputs)
-    kept: list[_Now] = []
+    bench = RowContext(observed, reread(_files(every)), {}, {})
+    known = row_index(inputs)
+    kept: list[_CurrentRow] = []
     remarks: list[str] = []
     for one in every:
         if one.key.name and _passes(one.row, known, bench):
             kept.append(one)
-            remarks += _doubts(one)
+            remarks += _warnings(one)
         else:
             remarks.append(f"{_title(one)}: left out, since a row cannot say {one.row.result}")
     heard = {one.row.policy for one in every}
@@ -66,7 +66,7 @@ def scaffold(
     return Scaffold(rows, _files(kept), tuple(dict.fromkeys(remarks)), count)
 
 
-def _doubts(one: _Now) -> Iterator[str]:
+def _warnings(one: _CurrentRow) -> Iterator[str]:
     """Yield what may not be what a person means to expect."""
     result = one.result
     if result.status is RuleStatus.ERROR:
@@ -77,11 +77,11 @@ def _doubts(one: _Now) -> Iterator[str]:
         yield f"{_title(one)}: the row has no expected object: {reason}"
 
 
-def _passes(row: ExpectedRow, known: Known, bench: Bench) -> bool:
+def _passes(row: ExpectedRow, known: RowIndex, bench: RowContext) -> bool:
     return all(one.result == "Pass" for one in judge_row(row, known, bench))
 
 
-def _results(observed: Observed) -> Iterator[_Now]:
+def _results(observed: Observed) -> Iterator[_CurrentRow]:
     triggers = observed.triggers[""]
     names = Counter(key.name for key in triggers)
     for key, answers in triggers.items():
@@ -92,7 +92,7 @@ def _results(observed: Observed) -> Iterator[_Now]:
                 yield _now(key, name, response, result)
 
 
-def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult) -> _Now:
+def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult) -> _CurrentRow:
     policy = response.policy
     patched = result.phase is Phase.MUTATE and result.status is RuleStatus.PASS
     objects: tuple[Json, ...] = tuple(map(unmarked, result.generated))
@@ -113,7 +113,7 @@ def _now(key: ObjectKey, name: str, response: PolicyResponse, result: RuleResult
         fails_on_missing=False,
         path=(),
     )
-    return _Now(row, key, result, objects)
+    return _CurrentRow(row, key, result, objects)
 
 
 def _written_rule(name: str, written: set[str]) -> str:
@@ -122,7 +122,7 @@ def _written_rule(name: str, written: set[str]) -> str:
     return name if name in written else next((one for one in bases if one in written), name)
 
 
-def _files(found: Iterable[_Now]) -> dict[str, tuple[Json, ...]]:
+def _files(found: Iterable[_CurrentRow]) -> dict[str, tuple[Json, ...]]:
     """Return the objects of each file, each once; of two states of one the first counts."""
     files: dict[str, dict[ObjectKey, Json]] = {}
     for one in found:
@@ -133,7 +133,7 @@ def _files(found: Iterable[_Now]) -> dict[str, tuple[Json, ...]]:
     return {file: tuple(known.values()) for file, known in files.items()}
 
 
-def _grouped(found: Iterable[_Now]) -> tuple[ExpectedRow, ...]:
+def _grouped(found: Iterable[_CurrentRow]) -> tuple[ExpectedRow, ...]:
     """Return one row for all resources of which the same is expected, policy by policy."""
     groups: dict[ExpectedRow, dict[str, None]] = {}
     for one in found:
@@ -144,7 +144,7 @@ def _grouped(found: Iterable[_Now]) -> tuple[ExpectedRow, ...]:
     return tuple(sorted(rows, key=lambda row: order[row.policy]))
 
 
-def _title(one: _Now) -> str:
+def _title(one: _CurrentRow) -> str:
     key = one.key
     resource = "/".join(filter(None, (key.namespace, key.kind, key.name or "?")))
     return f"{one.row.policy} / {one.row.rule} on {resource}"

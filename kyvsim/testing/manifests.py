@@ -47,15 +47,15 @@ class ManifestFile(pytest.File):
     def errors_of(self, diagnostics: Iterable[Diagnostic]) -> str:
         """Return what makes input unusable, a line for each error."""
         errors = (one for one in diagnostics if one.severity is Severity.ERROR)
-        return "\n".join(map(self._told, errors))
+        return "\n".join(map(self._reported, errors))
 
     def warn_of(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Give a warning of pytest for each remark that is no error."""
         for one in diagnostics:
             if one.severity is not Severity.ERROR:
-                self.warn(pytest.PytestWarning(self._told(one)))
+                self.warn(pytest.PytestWarning(self._reported(one)))
 
-    def _told(self, one: Diagnostic) -> str:
+    def _reported(self, one: Diagnostic) -> str:
         place = one.location
         return log_safe(str(one._replace(location=self.near(place)) if place else one))
 

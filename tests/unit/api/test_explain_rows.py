@@ -65,7 +65,7 @@ def failures(*policies, resource=POD, **more):
     given = ApplyInputs((Source("policy.yaml", text),), (Source("pod.yaml", resource),), **more)
     run = open_application(given)
     assert not run.diagnostics
-    rows_of = compile_rows(audit_warn=False, untold=frozenset({"pass", "skip"}))
+    rows_of = compile_rows(audit_warn=False, hidden=frozenset({"pass", "skip"}))
     for response in run.responses:
         for row in rows_of(response):
             yield row, run.explain(response, row) or None
@@ -297,7 +297,7 @@ def test_only_rules_that_may_not_have_applied_are_asked_whether_they_do(monkeypa
         text = policy(rule)
         given = ApplyInputs((Source("policy.yaml", text),), (Source("pod.yaml", POD),))
         run = open_application(given)
-        rows_of = compile_rows(audit_warn=False, untold=frozenset({"pass", "skip"}))
+        rows_of = compile_rows(audit_warn=False, hidden=frozenset({"pass", "skip"}))
         for response in run.responses:
             for row in rows_of(response):
                 assert run.explain(response, row)

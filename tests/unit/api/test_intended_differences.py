@@ -10,7 +10,7 @@ import pytest
 from kyvsim.api import ApplyInputs, open_application
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.run import render
-from kyvsim.report.style import Look
+from kyvsim.report.style import RenderOptions
 
 KINDS = {"any": [{"resources": {"kinds": ["Service"]}}]}
 SERVICE = {
@@ -40,7 +40,9 @@ def run(tmp_path):
                 exceptions=write("exceptions", exceptions) if exceptions else (),
             )
         )
-        return application, json.loads("".join(render(FORMATS["json"].write, application, Look())))
+        return application, json.loads(
+            "".join(render(FORMATS["json"].write, application, RenderOptions()))
+        )
 
     return apply
 

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.api.apply_parts import ToldPart
 from kyvsim.api.part_text import PartText
-from kyvsim.report.run import Course
+from kyvsim.report.run import ResultCounts
 
 
 def partial(resources):
@@ -14,7 +14,7 @@ def partial(resources):
         resources=resources,
         examples=(("v1", "Pod", ""),),
         files=("a.yaml",),
-        course=Course(),
+        result_counts=ResultCounts(),
         lists=((0, "a"),),
         refused=(),
     )

@@ -8,7 +8,7 @@ from kyvsim.api import suite as api
 from kyvsim.model.result import ToldReason
 from kyvsim.model.source import Location
 from kyvsim.report import suite_formats
-from kyvsim.report.suite_text import Sight
+from kyvsim.report.suite_text import SuiteOptions
 from kyvsim.suite.row_targets import parse_selector
 
 FIXTURES = Path(__file__).parents[3] / "fixtures/tests"
@@ -84,7 +84,7 @@ def test_a_failed_row_of_a_rule_that_passed_tells_where_the_rule_stands(copied):
 
 
 def text_of(outcome):
-    return "".join(suite_formats.render_json(outcome, Sight()))
+    return "".join(suite_formats.render_json(outcome, SuiteOptions()))
 
 
 @pytest.mark.parametrize("jobs", [2, 3])

@@ -7,7 +7,7 @@ import pytest
 from kyvsim.api.suite import Reading, SuiteRun
 from kyvsim.api.suite_mutants import try_mutants
 from kyvsim.model.evidence import Difference
-from kyvsim.suite.row_targets import Selector
+from kyvsim.suite.row_targets import RowSelector
 
 MATCH = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 BARE = {"pod-policies.kyverno.io/autogen-controllers": "none"}
@@ -174,6 +174,6 @@ def test_selected_rows_notice_alone(tmp_path, lenient):
     pods = [pod("bad", hostNetwork=True), pod("plain")]
     rows = [row("bad", "fail"), row("plain", "pass")]
     suite = write(tmp_path, [HOSTS], pods, rows)
-    chosen = Selector(rules=("other",))
+    chosen = RowSelector(rules=("other",))
     assert tried(suite, lenient=lenient).noticed == 2
     assert tried(suite, lenient=lenient, selector=chosen).score.total == 0

@@ -3,7 +3,7 @@ import pytest
 from kyvsim.api import suite as api
 from kyvsim.api.suite_update import UpdateError, plan_updates, updated
 from kyvsim.kubernetes.objects import object_key
-from kyvsim.suite.compare import Wanted
+from kyvsim.suite.compare import ExpectedFile
 
 MANIFEST = """
 apiVersion: cli.kyverno.io/v1alpha1
@@ -50,7 +50,7 @@ def config(name, **fields):
 
 
 def wanted(*objects):
-    return Wanted({object_key(obj): obj for obj in objects}, ())
+    return ExpectedFile({object_key(obj): obj for obj in objects}, ())
 
 
 @pytest.fixture

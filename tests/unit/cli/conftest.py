@@ -6,7 +6,7 @@ from kyvsim.cli import apply, main
 from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.source import Document, Location
-from kyvsim.report.run import Course, Run
+from kyvsim.report.run import ResultCounts, Run
 
 
 def make_response(status, name="web", created=(), changed=False):
@@ -42,8 +42,8 @@ def engine(monkeypatch, calls):
     def answer(*responses, diagnostics=()):
         def opened(inputs, stdin):
             calls.append((inputs, stdin))
-            course = Course(audit_warn=inputs.audit_warn)
-            watched = course.watching(responses)
+            result_counts = ResultCounts(audit_warn=inputs.audit_warn)
+            watched = result_counts.watching(responses)
             return Run(
                 policies=(),
                 resource_count=len(responses),
@@ -51,7 +51,7 @@ def engine(monkeypatch, calls):
                 exception_count=0,
                 diagnostics=tuple(diagnostics),
                 responses=watched,
-                course=course,
+                result_counts=result_counts,
                 audit_warn=inputs.audit_warn,
             )
 

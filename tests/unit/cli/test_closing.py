@@ -6,7 +6,7 @@ from kyvsim.cli import closing
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Ending, Fact
 from kyvsim.model.source import Location
-from kyvsim.report.style import Look
+from kyvsim.report.style import RenderOptions
 
 ENDING = Ending(
     (
@@ -46,12 +46,12 @@ def test_a_terminal_has_lines_that_fit(capfdbinary):
 
 @pytest.mark.usefixtures("terminal")
 def test_the_time_is_told_on_a_terminal(capfdbinary):
-    closing.close(ENDING, on_stdout=True, closing=closing.ClosingLook(Look(), begun=0.0))
+    closing.close(ENDING, on_stdout=True, closing=closing.ClosingLook(RenderOptions(), begun=0.0))
     assert " s · exit status 0\n" in capfdbinary.readouterr().out.decode()
 
 
 def test_no_time_is_told_in_a_pipe(capfdbinary):
-    closing.close(ENDING, on_stdout=True, closing=closing.ClosingLook(Look(), begun=0.0))
+    closing.close(ENDING, on_stdout=True, closing=closing.ClosingLook(RenderOptions(), begun=0.0))
     assert " s · " not in capfdbinary.readouterr().out.decode()
 
 

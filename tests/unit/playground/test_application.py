@@ -18,7 +18,7 @@ pytest.importorskip("uvicorn", reason="the extra `playground` is not installed")
 
 from kyvsim.playground import serving
 from kyvsim.playground.application import Limits
-from kyvsim.playground.pages import Shown
+from kyvsim.playground.pages import PageUpdate
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "kyvsim/playground/examples"
@@ -244,7 +244,7 @@ class Answering:
     def ask(self, asked):
         self.begun.set()
         self.let.wait(20)
-        return Shown("", asked.view)
+        return PageUpdate("", asked.view)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from kyvsim.model.result import (
     RuleStatus,
 )
 from kyvsim.model.source import Document, Location
-from kyvsim.report.run import Course, Run
+from kyvsim.report.run import ResultCounts, Run
 
 
 def make_document(data, file):
@@ -59,8 +59,14 @@ def make():
         @staticmethod
         def run(responses, **fields):
             basics = {"resource_count": 1, "rule_count": 1, "exception_count": 0}
-            known = {"policies": (), "diagnostics": (), "course": Course(), **basics, **fields}
-            return Run(responses=known["course"].watching(responses), **known)
+            known = {
+                "policies": (),
+                "diagnostics": (),
+                "result_counts": ResultCounts(),
+                **basics,
+                **fields,
+            }
+            return Run(responses=known["result_counts"].watching(responses), **known)
 
         @staticmethod
         def result(policy, phase, status, message="", **fields):

@@ -1,16 +1,16 @@
-from kyvsim.report.run import Course
-from kyvsim.report.style import Look, sheet_of
+from kyvsim.report.run import ResultCounts
+from kyvsim.report.style import RenderOptions, layout_of
 from kyvsim.report.text import by_rule_lines
 
 PLACE = ("spec", "rules", 0)
 
 
 def table(make, *counts, policies=()):
-    course = Course()
+    result_counts = ResultCounts()
     for rule, status, number in counts:
-        course.count(rule, status, number)
-    run = make.run([], course=course, policies=policies)
-    return "".join(by_rule_lines(run, sheet_of(Look())))
+        result_counts.count(rule, status, number)
+    run = make.run([], result_counts=result_counts, policies=policies)
+    return "".join(by_rule_lines(run, layout_of(RenderOptions())))
 
 
 def test_rules_that_found_fault_stand_above_all(make):

@@ -12,7 +12,7 @@ from kyvsim.model.simulation import TimelineEvent
 from kyvsim.model.source import Location
 from kyvsim.report.chainsaw import chainsaw_ending
 from kyvsim.report.formats import CHAINSAW_FORMATS as FORMATS
-from kyvsim.report.suite_text import Sight
+from kyvsim.report.suite_text import SuiteOptions
 
 PLACE = Location("t/chainsaw-test.yaml", 8, 5)
 EVENT = TimelineEvent(0, 0.05, "user", "create", ObjectKey("v1", "Pod", "n", "p"), "done")
@@ -29,7 +29,7 @@ REPORT = ChainsawReport(
 @pytest.fixture
 def shown():
     """Return what renders the report in a format."""
-    return lambda name, **sight: "".join(FORMATS[name].write(REPORT, Sight(**sight)))
+    return lambda name, **sight: "".join(FORMATS[name].write(REPORT, SuiteOptions(**sight)))
 
 
 def test_text_shows_results_reasons_and_counts(shown):
@@ -81,7 +81,7 @@ def test_junit_counts_unsupported_tests_as_skipped(shown):
 @pytest.mark.parametrize("outcomes", [(), (ChainsawOutcome("odd", "o.yaml", "unsupported", "x"),)])
 def test_a_run_in_which_nothing_was_decided_is_green_in_no_format(outcomes):
     report = ChainsawReport(outcomes, ())
-    texts = {name: "".join(one.write(report, Sight())) for name, one in FORMATS.items()}
+    texts = {name: "".join(one.write(report, SuiteOptions())) for name, one in FORMATS.items()}
     ending = json.loads(texts["json"])["ending"]
     assert (ending["verdict"], ending["exitStatus"]) == ("INCOMPLETE", 2)
     assert chainsaw_ending(report).status == 2

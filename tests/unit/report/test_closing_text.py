@@ -2,7 +2,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Ending, Fact, Verdict
 from kyvsim.model.source import Location
 from kyvsim.report.ending import closing_lines, error_fact, weighing
-from kyvsim.report.style import Look, sheet_of
+from kyvsim.report.style import RenderOptions, layout_of
 
 REMARK = Diagnostic(
     "KV012",
@@ -14,8 +14,8 @@ FAILED = weighing("failed", 2, "2 of 3 results failed")
 
 
 def closing(*facts, width=80, seconds=None):
-    look = Look(width=width)
-    return "".join(closing_lines(Ending(facts), sheet_of(look), seconds))
+    look = RenderOptions(width=width)
+    return "".join(closing_lines(Ending(facts), layout_of(look), seconds))
 
 
 def test_errors_about_input_are_only_counted():

@@ -12,7 +12,7 @@ from kyvsim.model.simulation import (
 )
 from kyvsim.report.ending import ending_line
 from kyvsim.report.timeline_rows import (
-    Difference,
+    EndDifference,
     SimulationTerms,
     differences,
     orders_text,
@@ -80,9 +80,9 @@ def test_generated_names_are_alike_whatever_chance_gave():
 def test_expectations_and_hazards_are_compared():
     found = differences(ended(hazards=["KH001"]), ended(met=False, hazards=["KH005"]))
     assert list(found) == [
-        Difference("not met", "it comes"),
-        Difference("hazard", "KH005: why"),
-        Difference("no hazard", "KH001"),
+        EndDifference("not met", "it comes"),
+        EndDifference("hazard", "KH005: why"),
+        EndDifference("no hazard", "KH001"),
     ]
 
 

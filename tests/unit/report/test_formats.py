@@ -10,18 +10,18 @@ from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatu
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.results import Summary
 from kyvsim.report.run import render
-from kyvsim.report.style import Look, Show
+from kyvsim.report.style import RenderOptions, Show
 
 ALL = Summary(2, 1, 1, 1, 1)
 
 
 def shown(name, run, **look):
-    return "".join(render(FORMATS[name].write, run, Look(**look)))
+    return "".join(render(FORMATS[name].write, run, RenderOptions(**look)))
 
 
 def document(run):
     found = json.loads(shown("json", run))
-    assert run.course.summary() == ALL
+    assert run.result_counts.summary() == ALL
     return found
 
 
@@ -77,7 +77,7 @@ def test_whole_numbers_have_no_fraction(menagerie):
 def test_the_policy_report_is_one_report_for_clusters_and_one_for_each_namespaced_policy(menagerie):
     run = menagerie()
     cluster, own = yaml.safe_load_all(shown("policy-report", run))
-    assert run.course.summary() == ALL
+    assert run.result_counts.summary() == ALL
     assert cluster["apiVersion"] == "wgpolicyk8s.io/v1alpha2"
     assert (cluster["kind"], cluster["metadata"]) == ("ClusterPolicyReport", {"name": "merged"})
     assert cluster["summary"] == {"pass": 2, "fail": 1, "warn": 1, "error": 0, "skip": 1}
@@ -215,4 +215,6 @@ def test_every_format_tells_what_was_not_checked(gaps):
     lines = shown("text", runs[3], show=Show.OBJECTS)
     assert lines.count("         not checked: element 0\n") == 2
     assert "  none   checks / image" in lines
-    assert [(one.course.unchecked, one.course.summary().passed) for one in runs] == [(2, 1)] * 4
+    assert [(one.result_counts.unchecked, one.result_counts.summary().passed) for one in runs] == [
+        (2, 1)
+    ] * 4

@@ -2,7 +2,7 @@
 
 from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.report.run import Course
+from kyvsim.report.run import ResultCounts
 from kyvsim.report.style import painter
 from kyvsim.report.text_blocks import repeat_blocks, repeat_entries
 
@@ -42,9 +42,9 @@ def test_each_policy_is_told_with_its_own_change():
 
 
 def test_changes_are_counted_while_responses_pass_by():
-    course = Course()
-    assert list(course.watching([STABLE, GROWS])) == [STABLE, GROWS]
-    assert course.unstable == 2
+    result_counts = ResultCounts()
+    assert list(result_counts.watching([STABLE, GROWS])) == [STABLE, GROWS]
+    assert result_counts.unstable == 2
 
 
 def test_a_rule_that_fails_the_second_time_is_told_with_its_message():

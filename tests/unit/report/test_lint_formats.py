@@ -6,7 +6,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.report.finding import Findings
 from kyvsim.report.formats import LINT_FORMATS as FORMATS
-from kyvsim.report.style import Look
+from kyvsim.report.style import RenderOptions
 
 ERROR = Diagnostic("KV012", Severity.ERROR, "unknown `x`,\n50% \x1b", Location("a,b:c.yaml", 3, 5))
 WARNING = Diagnostic("KV201", Severity.WARNING, "old: ü", Location("/p/q r.yaml", 2, 1))
@@ -16,7 +16,7 @@ ALL = Findings((ERROR, WARNING, INFO, NOWHERE), 2)
 
 
 def shown(name, findings=ALL):
-    return "".join(FORMATS[name].write(findings, Look()))
+    return "".join(FORMATS[name].write(findings, RenderOptions()))
 
 
 def test_text():
@@ -42,9 +42,9 @@ def test_text():
 def test_text_is_wrapped_on_terminals_and_its_places_are_whole():
     place = Location("policies/" + "deep/" * 20 + "a.yaml", 3, 5)
     finding = ERROR._replace(message="word " * 30, location=place)
-    wide = "".join(FORMATS["text"].write(Findings((finding,), 1), Look()))
+    wide = "".join(FORMATS["text"].write(Findings((finding,), 1), RenderOptions()))
     assert len(wide.splitlines()[0]) > 200
-    told = "".join(FORMATS["text"].write(Findings((finding,), 1), Look(on_terminal=True)))
+    told = "".join(FORMATS["text"].write(Findings((finding,), 1), RenderOptions(on_terminal=True)))
     first, *lines = told.splitlines()
     assert first == f"{place}:"
     assert all(len(line) <= 80 for line in lines if str(place) not in line)

@@ -1,13 +1,13 @@
-from kyvsim.report.page import Counted, table_of
+from kyvsim.report.page import TableEntry, table_of
 
 STATUSES = ("fail", "warn", "pass")
 RESULTS = [
-    Counted("b", "fail"),
-    Counted("a", "warn"),
-    Counted("a", "fail", ""),
-    Counted("a", "fail"),
-    Counted("c", "skip"),
-    Counted("a", "fail", "high"),
+    TableEntry("b", "fail"),
+    TableEntry("a", "warn"),
+    TableEntry("a", "fail", ""),
+    TableEntry("a", "fail"),
+    TableEntry("c", "skip"),
+    TableEntry("a", "fail", "high"),
 ]
 
 

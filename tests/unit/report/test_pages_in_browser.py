@@ -12,8 +12,8 @@ from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation
 from kyvsim.model.source import Location
 from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report import suite_formats, timeline_html
-from kyvsim.report.suite_text import Sight
-from kyvsim.report.timeline_rows import TimelineLook
+from kyvsim.report.suite_text import SuiteOptions
+from kyvsim.report.timeline_rows import TimelineOptions
 
 ROOT = Path(__file__).parents[3]
 PAGES = {
@@ -159,12 +159,12 @@ def hostile_pages():
             (expectation,),
             description=attack,
         )
-        yield timeline_html.render(run, TimelineLook())
-        yield timeline_html.render(run._replace(compared=run), TimelineLook())
+        yield timeline_html.render(run, TimelineOptions())
+        yield timeline_html.render(run._replace(compared=run), TimelineOptions())
         row = RowOutcome(attack, attack, attack, "Fail", attack, attack, location=place)
         difference = Difference(attack, {attack: attack}, {attack: 1})
         manifest = ManifestOutcome(attack, (row._replace(difference=difference),), ())
-        yield suite_formats.render_html(SuiteOutcome((manifest,), ()), Sight())
+        yield suite_formats.render_html(SuiteOutcome((manifest,), ()), SuiteOptions())
 
 
 def test_no_text_of_a_user_acts_anywhere(browser, tmp_path):

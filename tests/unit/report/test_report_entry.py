@@ -17,7 +17,7 @@ from kyvsim.model.result import (
 )
 from kyvsim.report.policy_report import begin_json
 from kyvsim.report.run import render
-from kyvsim.report.style import Look
+from kyvsim.report.style import RenderOptions
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_properties_tell_annotations_exceptions_and_process(make):
     response = EngineResponse(
         make.pod("a"), make.pod("a"), (PolicyResponse(policy, Phase.VALIDATE, {}, (result,)),)
     )
-    text = "".join(render(begin_json, make.run([response]), Look()))
+    text = "".join(render(begin_json, make.run([response]), RenderOptions()))
     (entry,) = json.loads(text)["results"]
     assert list(entry["properties"].items()) == list(expected.items())
 
@@ -78,6 +78,8 @@ def test_reports_leave_out_what_is_empty(make):
     response = EngineResponse(
         make.pod("a"), make.pod("a"), (PolicyResponse(policy, Phase.VALIDATE, {}, (result,)),)
     )
-    (entry,) = json.loads("".join(render(begin_json, make.run([response]), Look())))["results"]
+    (entry,) = json.loads("".join(render(begin_json, make.run([response]), RenderOptions())))[
+        "results"
+    ]
     assert {"message", "rule"}.isdisjoint(entry)
     assert {"policy", "properties", "resources", "result", "scored", "source"} <= entry.keys()

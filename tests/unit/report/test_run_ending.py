@@ -4,7 +4,7 @@ from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
 from kyvsim.report.ending import counts_line, ending_json, ending_line, figures, run_ending
 from kyvsim.report.results import Summary
-from kyvsim.report.run import Course, Terms
+from kyvsim.report.run import ExitTerms, ResultCounts
 
 BAD = Diagnostic("KV001", Severity.ERROR, "bad", Location("a.yaml", 3, 5))
 WORSE = Diagnostic("KV006", Severity.ERROR, "worse " * 40, Location("b.yaml", 1, 1))
@@ -18,13 +18,15 @@ def ending(make):
     """A function that ends a run of counts."""
 
     def end(summary, diagnostics=(), unmatched=0, unstable=0, unchecked=0, **fields):
-        course = Course()
-        course.unmatched, course.unstable = unmatched, unstable
-        run = make.run((), diagnostics=diagnostics, resource_count=5, course=course, **fields)
-        course.unchecked = unchecked
+        result_counts = ResultCounts()
+        result_counts.unmatched, result_counts.unstable = unmatched, unstable
+        run = make.run(
+            (), diagnostics=diagnostics, resource_count=5, result_counts=result_counts, **fields
+        )
+        result_counts.unchecked = unchecked
         for status, number in summary.as_dict().items():
             for _ in range(number):
-                course.count(("ClusterPolicy", "p", "r", ()), status)
+                result_counts.count(("ClusterPolicy", "p", "r", ()), status)
         return run_ending(run)
 
     return end
@@ -33,15 +35,15 @@ def ending(make):
 @pytest.mark.parametrize(
     ("summary", "diagnostics", "terms", "expected"),
     [
-        (Summary(), (), Terms(), 0),
-        (Summary(failed=1), (BAD,), Terms(), 2),
-        (Summary(failed=1), (ODD,), Terms(), 1),
-        (Summary(errors=1, warned=1), (), Terms(7), 1),
-        (Summary(passed=1, warned=1), (), Terms(7), 7),
-        (Summary(skipped=1), (), Terms(7, warn_no_pass=True), 7),
-        (Summary(passed=1), (), Terms(7, warn_no_pass=True), 0),
-        (Summary(warned=1), (BAD,), Terms(7, warn_no_pass=True), 2),
-        (Summary(passed=1), (ODD,), Terms(), 0),
+        (Summary(), (), ExitTerms(), 0),
+        (Summary(failed=1), (BAD,), ExitTerms(), 2),
+        (Summary(failed=1), (ODD,), ExitTerms(), 1),
+        (Summary(errors=1, warned=1), (), ExitTerms(7), 1),
+        (Summary(passed=1, warned=1), (), ExitTerms(7), 7),
+        (Summary(skipped=1), (), ExitTerms(7, warn_no_pass=True), 7),
+        (Summary(passed=1), (), ExitTerms(7, warn_no_pass=True), 0),
+        (Summary(warned=1), (BAD,), ExitTerms(7, warn_no_pass=True), 2),
+        (Summary(passed=1), (ODD,), ExitTerms(), 0),
     ],
 )
 def test_the_status_and_the_line_are_one_record(ending, summary, diagnostics, terms, expected):
@@ -92,7 +94,7 @@ def test_the_status_and_the_line_are_one_record(ending, summary, diagnostics, te
         ),
         (
             (Summary(passed=1, warned=2),),
-            {"terms": Terms(7)},
+            {"terms": ExitTerms(7)},
             "WARNED: 2 results only warned · 1 passed · 5 resources",
         ),
     ],
@@ -111,7 +113,7 @@ def test_that_no_mutation_changes_an_object_again_is_said_where_it_was_asked(end
 
 def test_unstable_mutations_are_counted_where_they_are_looked_for(make):
     run = make.run((), checks_idempotence=True)
-    run.course.unstable = 2
+    run.result_counts.unstable = 2
     assert figures(run)["notIdempotent"] == 2
     assert counts_line(run).endswith("skip: 0, not idempotent: 2")
     assert "not idempotent" not in counts_line(make.run(()))

@@ -15,8 +15,8 @@ import yaml
 
 from kyvsim.model.source import Document, Location
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.run import Told, compile_tell, render, written
-from kyvsim.report.style import Look
+from kyvsim.report.run import RenderedRun, compile_chunk_renderer, render, written
+from kyvsim.report.style import RenderOptions
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -29,7 +29,7 @@ def golden(name):
 
 
 def shown(name, run, **look):
-    return "".join(render(FORMATS[name].write, run, Look(**look)))
+    return "".join(render(FORMATS[name].write, run, RenderOptions(**look)))
 
 
 def check(document, schema):
@@ -198,18 +198,18 @@ def test_parts_are_put_together(menagerie, make, name):
     web, calm = menagerie().responses
     # Without what has to do with other parts: references, and objects that two of them create.
     web = web._replace(object=web.trigger, answers=web.answers[1:3])
-    look = Look(detailed=True)
+    look = RenderOptions(detailed=True)
     begin = FORMATS[name].write
     whole = run(web, calm, calm, web)
     again, texts, lists = run(), [], {}
     for some in ((web, calm), (calm, web)):
         part = run(*some)._replace(is_part=True)
-        telling = compile_tell([begin(part, look)])(part.responses)
+        telling = compile_chunk_renderer([begin(part, look)])(part.responses)
         texts += [piece for _, piece in telling.pieces]
         for key, entries in telling.lists[0].items():
             lists.setdefault(key, []).extend(entries)
-        again.course.add(part.course)
-    told = Told([texts], [{key: entries for key, entries in lists.items() if entries}])
-    again = again._replace(told=told)
+        again.result_counts.add(part.result_counts)
+    told = RenderedRun([texts], [{key: entries for key, entries in lists.items() if entries}])
+    again = again._replace(rendered=told)
     pieces = written(again, [begin(again, look)])
     assert "".join(piece for _, piece in pieces) == "".join(render(begin, whole, look))

@@ -11,7 +11,7 @@ from kyvsim.model.suite import Difference, Hole, ManifestOutcome, Mutants, RowOu
 from kyvsim.report.formats import ANNOTATIONS
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS
 from kyvsim.report.log_commands import log_safe
-from kyvsim.report.suite_text import Sight
+from kyvsim.report.suite_text import SuiteOptions
 
 PLACE = Location("a/kyverno-test.yaml", 7, 5)
 ODD = 'a\x00b\x1b[31m <&"> | ]]> \u202e \U0001f600'
@@ -41,7 +41,7 @@ OUTCOME = SuiteOutcome(
 
 
 def text_of(name, outcome=OUTCOME, **sight):
-    return "".join(FORMATS[name].write(outcome, Sight(**sight)))
+    return "".join(FORMATS[name].write(outcome, SuiteOptions(**sight)))
 
 
 def test_json_and_yaml_hold_the_same():

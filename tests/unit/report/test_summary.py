@@ -11,7 +11,7 @@ from kyvsim.model.result import (
     RuleStatus,
 )
 from kyvsim.report.results import Summary, compile_rows, is_audit, summary_of
-from kyvsim.report.run import Course
+from kyvsim.report.run import ResultCounts
 
 POD = {"kind": "Pod", "metadata": {"name": "p", "namespace": "shop-eu"}}
 
@@ -145,20 +145,20 @@ def test_rows_of_mutating_policies_name_the_object_that_was_given_to_the_first(m
 
 
 def test_untold_results_are_left_out(make):
-    rows_of = compile_rows(audit_warn=False, untold=frozenset({"fail"}))
+    rows_of = compile_rows(audit_warn=False, hidden=frozenset({"fail"}))
     assert list(rows_of(EngineResponse(POD, POD, (answer(make),)))) == []
 
 
-@pytest.mark.parametrize(("untold", "shown"), [(frozenset(), 2), (frozenset({"pass"}), 0)])
-def test_passes_that_objects_share_count_and_show_as_others_do(make, untold, shown):
+@pytest.mark.parametrize(("hidden", "shown"), [(frozenset(), 2), (frozenset({"pass"}), 0)])
+def test_passes_that_objects_share_count_and_show_as_others_do(make, hidden, shown):
     policy = make.policy("p", "r")
     results = (make.result(policy, Phase.VALIDATE, RuleStatus.PASS),)
     passing = PassingPolicies((PolicyPasses(policy, results),) * 2, Phase.VALIDATE, POD)
     response = EngineResponse(POD, POD, (passing,))
-    course = Course()
-    assert list(course.watching([response])) == [response]
-    assert (course.summary(), course.unmatched) == (Summary(2, 0, 0, 0, 0), 0)
-    assert len(list(compile_rows(audit_warn=True, untold=untold)(response))) == shown
+    result_counts = ResultCounts()
+    assert list(result_counts.watching([response])) == [response]
+    assert (result_counts.summary(), result_counts.unmatched) == (Summary(2, 0, 0, 0, 0), 0)
+    assert len(list(compile_rows(audit_warn=True, hidden=hidden)(response))) == shown
 
 
 @pytest.mark.parametrize("audit_warn", [True, False])
@@ -167,10 +167,13 @@ def test_a_run_counts_what_rows_show(make, audit_warn):
     unscored = answer(make, annotations={"policies.kyverno.io/scored": "false"})
     enforced = answer(make, validationFailureAction="Enforce")
     responses = [EngineResponse(POD, POD, (one,)) for one in (unscored, enforced, answer(make))]
-    rows_of, course = compile_rows(audit_warn=audit_warn), Course(audit_warn=audit_warn)
-    shown = [row.status for one in course.watching(responses) for row in rows_of(one)]
-    assert course.summary() == summary_of(shown)
-    assert course.summary().warned == (2 if audit_warn else 1)
+    rows_of, result_counts = (
+        compile_rows(audit_warn=audit_warn),
+        ResultCounts(audit_warn=audit_warn),
+    )
+    shown = [row.status for one in result_counts.watching(responses) for row in rows_of(one)]
+    assert result_counts.summary() == summary_of(shown)
+    assert result_counts.summary().warned == (2 if audit_warn else 1)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from kyvsim.model.simulation import (
 )
 from kyvsim.model.source import Location
 from kyvsim.report import timeline_html, timeline_json, timeline_text
-from kyvsim.report.timeline_rows import TimelineLook, shown_events, time_text, title_of
+from kyvsim.report.timeline_rows import TimelineOptions, shown_events, time_text, title_of
 
 POD = ObjectKey("v1", "Pod", "shop", "web")
 POLICY = ObjectKey("kyverno.io/v1", "ClusterPolicy", "", "p")
@@ -138,7 +138,7 @@ def test_causes_skip_what_is_hidden():
     work = {"object": WORK, "actor": "admission", "action": "update-request", "cause": 0}
     done = attempt(1, "done", "", cause=1)
     run = Simulation("s", told({}, work, done, {"actor": "background", "cause": 2}), ())
-    text = "".join(timeline_text.render_text(run, TimelineLook()))
+    text = "".join(timeline_text.render_text(run, TimelineOptions()))
     assert "3  0.000s  background  create  Pod shop/web                    (because of 0)" in text
 
 
@@ -156,7 +156,7 @@ def test_objects_without_a_name_are_told_as_such():
 
 
 def test_text_tells_outcome_reason_hazards_and_expectations(simulation):
-    text = "".join(timeline_text.render_text(simulation, TimelineLook(width=80)))
+    text = "".join(timeline_text.render_text(simulation, TimelineOptions(width=80)))
     assert (
         "1  1m01.500s  user        create  Pod shop/web                    denied  by p/r" in text
     )
@@ -170,7 +170,7 @@ def test_text_tells_outcome_reason_hazards_and_expectations(simulation):
 
 
 def test_json_has_the_promised_fields(simulation):
-    data = json.loads("".join(timeline_json.render(simulation, TimelineLook())))
+    data = json.loads("".join(timeline_json.render(simulation, TimelineOptions())))
     assert list(data) == ["events", "objects", "hazards", "expectations", "summary"]
     event = data["events"][1]
     promised = {"time", "actor", "action", "object", "outcome", "message"}
@@ -187,12 +187,12 @@ def test_json_has_the_promised_fields(simulation):
 
 
 def test_json_of_an_empty_run_is_sound():
-    data = json.loads("".join(timeline_json.render(Simulation("s", (), ()), TimelineLook())))
+    data = json.loads("".join(timeline_json.render(Simulation("s", (), ()), TimelineOptions())))
     assert data["events"] == data["objects"] == data["hazards"] == []
 
 
 def test_mermaid_keeps_every_message_on_its_line(simulation):
-    lines = "".join(timeline_text.render_mermaid(simulation, TimelineLook())).splitlines()
+    lines = "".join(timeline_text.render_mermaid(simulation, TimelineOptions())).splitlines()
     assert lines[0] == "sequenceDiagram"
     known = (
         r"  (title|actor|participant) .*",
@@ -206,7 +206,7 @@ def test_mermaid_keeps_every_message_on_its_line(simulation):
 
 
 def test_page_shows_texts_of_users_as_texts(simulation):
-    text = "".join(timeline_html.render(simulation, TimelineLook()))
+    text = "".join(timeline_html.render(simulation, TimelineOptions()))
     assert text.count("<script>") == 1
     assert "&lt;script&gt;alert(&#34;x&#34;)" in text
     assert "<code>code</code>" in text
@@ -214,7 +214,7 @@ def test_page_shows_texts_of_users_as_texts(simulation):
 
 
 def test_page_shows_versions_as_differences(simulation):
-    text = "".join(timeline_html.render(simulation, TimelineLook()))
+    text = "".join(timeline_html.render(simulation, TimelineOptions()))
     assert '<span class="add">+ kind: Pod</span>' in text
     assert '<span class="add">+ spec:</span>' in text
     assert "resourceVersion" not in text
@@ -236,16 +236,16 @@ def erring():
 
 
 def test_views_tell_errors_apart_from_failures(erring):
-    lines = "".join(timeline_text.render_text(erring, TimelineLook())).splitlines()
+    lines = "".join(timeline_text.render_text(erring, TimelineOptions())).splitlines()
     errors = [line.split() for line in lines if line.strip().startswith("error  ")]
     assert [one[1] for one in errors] == ["p/audit:", "p/r", "p/audit:", "p/audit:"]
     assert sum(line.startswith("2") and "scan" in line for line in lines) == 1
-    document = json.loads("".join(timeline_json.render(erring, TimelineLook())))
+    document = json.loads("".join(timeline_json.render(erring, TimelineOptions())))
     told_in_json = [[one["rule"] for one in event["errors"]] for event in document["events"]]
     assert told_in_json == [["p/audit"], ["p/r", "p/audit"], ["p/audit"]]
     assert document["events"][0]["errors"][0]["message"].startswith("no value")
-    page = "".join(timeline_html.render(erring, TimelineLook()))
+    page = "".join(timeline_html.render(erring, TimelineOptions()))
     assert page.count('<span class="tag bad">error</span>') == 4
     assert page.count("<script>") == 1
-    diagram = "".join(timeline_text.render_mermaid(erring, TimelineLook()))
+    diagram = "".join(timeline_text.render_mermaid(erring, TimelineOptions()))
     assert diagram.count("error p/audit") == 3

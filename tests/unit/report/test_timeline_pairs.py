@@ -8,7 +8,7 @@ from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, Simulation, TimelineEvent
 from kyvsim.report import timeline_html, timeline_json, timeline_text
 from kyvsim.report.timeline_chart import pairs_of
-from kyvsim.report.timeline_rows import TimelineLook, differences
+from kyvsim.report.timeline_rows import TimelineOptions, differences
 
 NASTY = '<img src=x onerror="owned()">\x1b[31m\u202e'
 
@@ -87,15 +87,15 @@ def both():
 
 
 def test_all_views_tell_both(both):
-    text = "".join(timeline_text.render_text(both, TimelineLook()))
+    text = "".join(timeline_text.render_text(both, TimelineOptions()))
     *_, gone, new, _, _ = text.splitlines()
     assert gone.startswith("  - 1  0.100s  user  create  Pod shop/gone")
     assert new.startswith("  + 1  0.100s  user  create  Pod shop/<img")
     assert "\x1b" not in text
-    found = json.loads("".join(timeline_json.render(both, TimelineLook())))["compared"]
+    found = json.loads("".join(timeline_json.render(both, TimelineOptions())))["compared"]
     assert [one["difference"] for one in found["pairs"]] == ["alike", "only in A", "only in B"]
     assert found["summary"]["events"] == 2
-    page = "".join(timeline_html.render(both, TimelineLook()))
+    page = "".join(timeline_html.render(both, TimelineOptions()))
     assert 'id="e1"' in page
     assert 'id="f1"' in page
     assert "<img" not in page
@@ -104,5 +104,5 @@ def test_all_views_tell_both(both):
 
 def test_runs_that_are_alike_are_said_to_be():
     same = run(event(0), compared=run(event(0)))
-    assert "both runs end alike" in "".join(timeline_text.render_text(same, TimelineLook()))
-    assert "Both runs end alike" in "".join(timeline_html.render(same, TimelineLook()))
+    assert "both runs end alike" in "".join(timeline_text.render_text(same, TimelineOptions()))
+    assert "Both runs end alike" in "".join(timeline_html.render(same, TimelineOptions()))

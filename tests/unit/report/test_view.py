@@ -3,11 +3,11 @@
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.run import render
-from kyvsim.report.style import Look, Show
+from kyvsim.report.style import RenderOptions, Show
 
 
 def shown(run, **look):
-    return "".join(render(FORMATS["text"].write, run, Look(**look)))
+    return "".join(render(FORMATS["text"].write, run, RenderOptions(**look)))
 
 
 def failing(make, name, message, **fields):

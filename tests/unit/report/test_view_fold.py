@@ -3,21 +3,21 @@ import random
 import pytest
 
 from kyvsim.report.result_groups import (
-    Block,
-    Fold,
-    Item,
-    Kind,
-    PartFold,
-    Said,
-    Seen,
+    ChunkGroups,
+    GroupedResult,
+    ObjectBlock,
+    RenderedResult,
+    ResultGroups,
+    ResultKey,
+    SeenResults,
     from_lines,
     to_line,
 )
-from kyvsim.report.style import Look, sheet_of
+from kyvsim.report.style import RenderOptions, layout_of
 
 
 def fold():
-    return Fold(sheet_of(Look()))
+    return ResultGroups(layout_of(RenderOptions()))
 
 
 def block(name, *kinds, seen=None):
@@ -26,8 +26,8 @@ def block(name, *kinds, seen=None):
     for kind in kinds:
         whole = seen is None or seen.is_new(kind)
         text = f"        {kind.wording}\n" if whole else ""
-        items.append(Item(kind, Said("FAIL", kind.rule, text=text), whole))
-    return Block(name, f"{name}.yaml:1:1", items)
+        items.append(GroupedResult(kind, RenderedResult("FAIL", kind.rule, text=text), whole))
+    return ObjectBlock(name, f"{name}.yaml:1:1", items)
 
 
 def told(blocks):
@@ -35,7 +35,7 @@ def told(blocks):
     return "".join(map(made.add, blocks)), "".join(made.lines())
 
 
-RED, BLUE = Kind("r", "red"), Kind("r", "blue")
+RED, BLUE = ResultKey("r", "red"), ResultKey("r", "blue")
 
 
 def test_the_first_of_a_wording_is_told_and_others_are_counted():
@@ -54,14 +54,14 @@ def test_an_object_that_is_shown_names_all_its_results():
 
 
 def test_what_is_of_no_kind_is_always_told():
-    text, end = told([block("a", Kind("")), block("b", Kind(""))])
+    text, end = told([block("a", ResultKey("")), block("b", ResultKey(""))])
     assert text.count("FAIL") == 2
     assert end == ""
 
 
 def test_few_wordings_and_few_examples_are_kept():
-    blocks = [block(f"o{number}", Kind("r", f"w{number}")) for number in range(300)]
-    blocks += [block(f"p{number}", Kind("r", "w3")) for number in range(300)]
+    blocks = [block(f"o{number}", ResultKey("r", f"w{number}")) for number in range(300)]
+    blocks += [block(f"p{number}", ResultKey("r", "w3")) for number in range(300)]
     text, end = told(blocks)
     assert text.count("FAIL") == 10
     assert "in other words for 290 more objects:" in end
@@ -75,13 +75,13 @@ def test_parts_put_together_tell_what_one_tells(seed):
     """Each part leaves out what it has told itself: the order of wordings is another in each."""
     chance = random.Random(seed)
     names = [
-        (f"o{number}", [Kind(f"r{chance.randrange(2)}", f"w{chance.randrange(16)}")])
+        (f"o{number}", [ResultKey(f"r{chance.randrange(2)}", f"w{chance.randrange(16)}")])
         for number in range(600)
     ]
     whole = told(block(name, *kinds) for name, kinds in names)
     cuts = sorted(chance.sample(range(1, len(names)), 5))
     lines, blocks = [], 0
-    tellers = [(Seen(), PartFold()) for _ in range(2)]  # each tells several parts
+    tellers = [(SeenResults(), ChunkGroups()) for _ in range(2)]  # each tells several parts
     for start, end in zip([0, *cuts], [*cuts, len(names)], strict=True):
         seen, part = chance.choice(tellers)
         for name, kinds in names[start:end]:
@@ -110,7 +110,11 @@ def test_an_object_is_counted_when_there_are_enough_examples():
 
 def test_sizes_say_what_was_changed_and_created():
     made = fold()
-    made.add(Block("a", "", [Item(Kind(""), Said("edit", "p"))], edited=1))
+    made.add(
+        ObjectBlock("a", "", [GroupedResult(ResultKey(""), RenderedResult("edit", "p"))], edited=1)
+    )
     assert "".join(made.sizes()) == "objects: 1 edited (--show objects has it whole)\n"
-    made.add(Block("b", "", [Item(Kind(""), Said("new", "p"))], created=2))
+    made.add(
+        ObjectBlock("b", "", [GroupedResult(ResultKey(""), RenderedResult("new", "p"))], created=2)
+    )
     assert "".join(made.sizes()) == "objects: 1 edited, 2 new (--show objects has them whole)\n"

@@ -1,4 +1,4 @@
-from kyvsim.report.style import apart, clipped, wrapped
+from kyvsim.report.style import justified, truncated, wrapped
 
 
 def test_words_and_places_stay_whole():
@@ -16,11 +16,11 @@ def test_text_is_safe_to_show():
 
 
 def test_texts_stand_at_the_ends_of_a_line_or_below_each_other():
-    assert "".join(apart("left", "right", 20)) == "left           right"
-    assert "".join(apart("left", "right", 10)) == "left\n        right"
-    assert apart("left", "", 10) == ("left", "")
+    assert "".join(justified("left", "right", 20)) == "left           right"
+    assert "".join(justified("left", "right", 10)) == "left\n        right"
+    assert justified("left", "", 10) == ("left", "")
 
 
 def test_lines_of_objects_are_cut_not_wrapped():
-    assert clipped("key: value", 80) == "key: value"
-    assert clipped("key: value", 8) == "key: va…"
+    assert truncated("key: value", 80) == "key: value"
+    assert truncated("key: value", 8) == "key: va…"

@@ -453,7 +453,7 @@ def test_a_policy_without_rows_is_there_to_be_reached(suite):
 
 
 def test_a_manifest_that_the_selector_leaves_out_is_left_out(suite):
-    assert covered(str(suite), selector=api.Selector("other", "*", "*")).files == ()
+    assert covered(str(suite), selector=api.RowSelector("other", "*", "*")).files == ()
 
 
 def test_a_manifest_that_cannot_be_run_reaches_nothing(suite):

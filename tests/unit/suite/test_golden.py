@@ -1,5 +1,5 @@
 from kyvsim.model.suite import Golden
-from kyvsim.suite.compare import same, unmarked, wanted_by_file
+from kyvsim.suite.compare import expected_by_file, same, unmarked
 
 
 def secret(name="a", labels=None, **fields):
@@ -13,7 +13,7 @@ def secret(name="a", labels=None, **fields):
 
 def test_each_object_of_a_file_once():
     one, twin, other = secret(data={"n": 1}), secret(data={"n": 1.0}), secret("b")
-    found = wanted_by_file(
+    found = expected_by_file(
         [Golden("x", one), Golden("x", twin), Golden("y", other), Golden("x", other)]
     )
     assert list(found) == ["x", "y"]
@@ -22,7 +22,7 @@ def test_each_object_of_a_file_once():
 
 
 def test_two_opinions_are_disputed_and_not_written():
-    found = wanted_by_file(
+    found = expected_by_file(
         [Golden("x", secret(data={"n": "1"})), Golden("x", secret()), Golden("x", secret("b"))]
     )
     assert [key.name for key in found["x"].disputed] == ["a"]
@@ -30,7 +30,7 @@ def test_two_opinions_are_disputed_and_not_written():
 
 
 def test_what_has_no_name_is_not_written():
-    assert wanted_by_file([Golden("x", {}), Golden("x", secret(name=""))])["x"].objects == {}
+    assert expected_by_file([Golden("x", {}), Golden("x", secret(name=""))])["x"].objects == {}
 
 
 def test_marks_of_generated_objects_are_left_out():

@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.model.suite import ExpectedRow
-from kyvsim.suite.row_targets import SelectorError, parse_selector
+from kyvsim.suite.row_targets import RowSelectorError, parse_selector
 
 
 def row(policy="tidy", rule="owner", resources=("one", "two")):
@@ -43,5 +43,5 @@ def test_the_resources_that_fit_remain():
 
 @pytest.mark.parametrize("text", ["policy", "kind=Pod", "policy=a=b", "policy=a,,rule=b"])
 def test_what_is_no_selector_is_refused(text):
-    with pytest.raises(SelectorError):
+    with pytest.raises(RowSelectorError):
         parse_selector(text)
