@@ -132,7 +132,13 @@ def _records(file: FileCoverage) -> Iterator[str]:
     yield "TN:"
     yield f"SF:{file.file}"
     yield from _functions([one for one in file.points if one.kind is PointKind.RULE])
-    yield from _branches(file)
+    for block, point in enumerate(file.points):
+        for number, outcome in enumerate(point.outcomes):
+            # A dash says that the block was never run at all.
+            taken = str(outcome.times) if point.hits else "-"
+            yield f"BRDA:{point.location.line},{block},{number},{taken}"
+    yield f"BRF:{file.ratio.total}"
+    yield f"BRH:{file.ratio.reached}"
     yield from _lines(file)
     yield "end_of_record"
 
@@ -149,16 +155,6 @@ def _functions(rules: Sequence[Point]) -> Iterator[str]:
         yield f"FNDA:{rule.hits},{name}"
     yield f"FNF:{len(named)}"
     yield f"FNH:{sum(bool(rule.hits) for rule in rules)}"
-
-
-def _branches(file: FileCoverage) -> Iterator[str]:
-    for block, point in enumerate(file.points):
-        for number, outcome in enumerate(point.outcomes):
-            # A dash says that the block was never run at all.
-            taken = str(outcome.times) if point.hits else "-"
-            yield f"BRDA:{point.location.line},{block},{number},{taken}"
-    yield f"BRF:{file.ratio.total}"
-    yield f"BRH:{file.ratio.reached}"
 
 
 def _lines(file: FileCoverage) -> Iterator[str]:

@@ -70,7 +70,13 @@ def excerpt_lines(excerpt: Excerpt, number: int, width: int) -> Iterator[tuple[s
 def _meant(source: str, start: int) -> str:
     """Return the entry or value that begins at a place."""
     if source[start] in _CLOSING:
-        return _flow(source, start)
+        # A map or list in braces as far as it stands on the line.
+        depth = 0
+        for place, one in enumerate(source[start:], start):
+            depth += (one in _CLOSING) - (one in _CLOSING.values())
+            if depth == 0:
+                return source[start : place + 1]
+        return source[start:].rstrip()
     end = _end_of_word(source, start)
     behind = source[end:].lstrip()
     if not behind.startswith(":") or behind[1:2].strip():
@@ -106,16 +112,6 @@ def _quoted(text: str, start: int) -> int:
     """Return how long the text in quotes is that begins at a place, 0 where none does."""
     found = _QUOTED.match(text, start) if text[start : start + 1] in _QUOTES else None
     return len(found[0]) if found else 0
-
-
-def _flow(source: str, start: int) -> str:
-    """Return a map or list in braces as far as it stands on the line."""
-    depth = 0
-    for place, one in enumerate(source[start:], start):
-        depth += (one in _CLOSING) - (one in _CLOSING.values())
-        if depth == 0:
-            return source[start : place + 1]
-    return source[start:].rstrip()
 
 
 def _shown(text: str) -> str:

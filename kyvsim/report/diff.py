@@ -279,7 +279,10 @@ def _resource_json(found: ResourceDifference) -> Json:
     }
     for effect in Effect:
         some = [one for one in found.objects if one.effect is effect]
-        told[effect.value] = [_object_json(one) for one in some]
+        told[effect.value] = [
+            {"resource": identity_of(one.key), "old": _outcome(one.old), "new": _outcome(one.new)}
+            for one in some
+        ]
     return told
 
 
@@ -306,10 +309,6 @@ def _result_json(side: Said | None) -> Json:
         "ruleLocation": _place(side.rule_place),
         "location": _place(side.failed_place),
     }
-
-
-def _object_json(one: ObjectDifference) -> Json:
-    return {"resource": identity_of(one.key), "old": _outcome(one.old), "new": _outcome(one.new)}
 
 
 def _outcome(side: Outcome | None) -> Json:

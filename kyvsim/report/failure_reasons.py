@@ -141,9 +141,19 @@ def _words(step: Step) -> str:
     if step.answer is RuleStatus.ERROR:
         return step.note
     if step.kind is StepKind.PATTERN:
-        return _compared(step)
+        # What a part of a pattern wanted and found.
+        wanted = f"wanted {value_text(step.wanted.data)}" if step.wanted else step.note
+        if step.found is None:
+            return f"no `{step.name}`; {wanted}" if wanted else f"no `{step.name}`"
+        return f"found {value_text(step.found.data)}; {wanted}"
     if step.kind is StepKind.CONDITION:
-        return _condition(step)
+        key, value = (
+            next((one for one in step.steps if one.name == name), None) for name in _SIDES
+        )
+        compared = f"{step.name}: {_side(key)} {step.text} {_side(value)}"
+        part = deciding_part(step)
+        # What only leads to a field is shown by its place.
+        return f"{compared}; {_part(part)}" if part and part.path is None else compared
     if step.kind is StepKind.CONTROL:
         found = ", ".join(map(_finding, step.steps))
         return f"{step.note or step.name}: {found}" if found else step.note or step.name
@@ -152,22 +162,6 @@ def _words(step: Step) -> str:
     if step.kind is StepKind.IMAGE:
         return step.name
     return "" if step.kind is StepKind.BODY else sentence(step)
-
-
-def _compared(step: Step) -> str:
-    """Return what a part of a pattern wanted and found."""
-    wanted = f"wanted {value_text(step.wanted.data)}" if step.wanted else step.note
-    if step.found is None:
-        return f"no `{step.name}`; {wanted}" if wanted else f"no `{step.name}`"
-    return f"found {value_text(step.found.data)}; {wanted}"
-
-
-def _condition(step: Step) -> str:
-    key, value = (next((one for one in step.steps if one.name == name), None) for name in _SIDES)
-    compared = f"{step.name}: {_side(key)} {step.text} {_side(value)}"
-    part = deciding_part(step)
-    # What only leads to a field is shown by its place.
-    return f"{compared}; {_part(part)}" if part and part.path is None else compared
 
 
 def _part(step: Step) -> str:

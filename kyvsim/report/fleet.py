@@ -223,7 +223,20 @@ def _title(row: ToldRow) -> str:
 def text_of(rows: Iterable[ToldRow], options: RenderOptions) -> str:
     """Return what the view for people says of rows, as parts of a run tell it to the whole."""
     if options.show is Show.OBJECTS:
-        return _whole_text(rows, options)
+        paint = painter(colours=options.colours)
+        pieces = []
+        for shown in _shown_objects(rows, options):
+            pieces.append(resource_heading(_title(shown[0]), str(_place(shown[0])), paint))
+            for row in shown:
+                at = _at(row) if options.detailed and _at(row) != _place(row) else None
+                pieces.append(
+                    verdict_heading(
+                        (row.result, row.policy, row.rule), str(Location(*row.place)), paint
+                    )
+                )
+                pieces.append(verdict_lines((row.message or row.own, row.note), at, paint))
+            pieces.append("\n")
+        return "".join(pieces)
     layout = layout_of(options)
     return "".join(
         to_line(
@@ -253,23 +266,6 @@ def _item(row: ToldRow, layout: TextLayout) -> GroupedResult:
     return GroupedResult(
         alike(row), rendered._replace(places="".join(reason_lines(row.reasons, layout)))
     )
-
-
-def _whole_text(rows: Iterable[ToldRow], options: RenderOptions) -> str:
-    paint = painter(colours=options.colours)
-    pieces = []
-    for shown in _shown_objects(rows, options):
-        pieces.append(resource_heading(_title(shown[0]), str(_place(shown[0])), paint))
-        for row in shown:
-            at = _at(row) if options.detailed and _at(row) != _place(row) else None
-            pieces.append(
-                verdict_heading(
-                    (row.result, row.policy, row.rule), str(Location(*row.place)), paint
-                )
-            )
-            pieces.append(verdict_lines((row.message or row.own, row.note), at, paint))
-        pieces.append("\n")
-    return "".join(pieces)
 
 
 def _place(row: ToldRow) -> Location:

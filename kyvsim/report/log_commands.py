@@ -73,7 +73,9 @@ def log_safe(text: str, media: str = TEXT, *, colours: bool = False) -> str:
         return "\n".join(map(_annotation, text.split("\n")))
     if media.startswith("text/"):
         text = _without_controls(text, colours=colours)
-    return _without_commands(text, media)
+    if not _may_have_command(text):
+        return text
+    return _COMMAND.sub(_escaping(_ESCAPES.get(media, _VISIBLE)), text)
 
 
 def log_safe_pieces(
@@ -118,12 +120,6 @@ class LogFilter:
 
 def _may_have_command(text: str) -> bool:
     return not text.isascii() or any(map(text.__contains__, _HINTS))
-
-
-def _without_commands(text: str, media: str) -> str:
-    if not _may_have_command(text):
-        return text
-    return _COMMAND.sub(_escaping(_ESCAPES.get(media, _VISIBLE)), text)
 
 
 def _escaping(form: str) -> Callable[[re.Match[str]], str]:

@@ -66,13 +66,13 @@ def pending_references(response: EngineResponse) -> list[PendingReference]:
         return []
     idle = list(_failed_generate_rules(response))
     return [
-        PendingReference(response.object, reference, _hint(reference, idle))
+        PendingReference(
+            response.object,
+            reference,
+            "; ".join(text for kind, text in idle if kind == reference.target[0]),
+        )
         for reference, _ in added
     ]
-
-
-def _hint(reference: Reference, idle: list[tuple[str, str]]) -> str:
-    return "; ".join(text for kind, text in idle if kind == reference.target[0])
 
 
 def _failed_generate_rules(response: EngineResponse) -> Iterator[tuple[str, str]]:

@@ -313,11 +313,11 @@ def mutations(response: EngineResponse) -> list[PolicyResponse]:
 
     Images that were only found wanting leave their verdicts in annotations: that is no change.
     """
-    return [answer for answer in response.evaluated if answer.changed and _shows(answer)]
-
-
-def _shows(answer: PolicyResponse) -> bool:
-    return answer.phase is Phase.MUTATE or bool(passed_rules(answer))
+    return [
+        answer
+        for answer in response.evaluated
+        if answer.changed and (answer.phase is Phase.MUTATE or bool(passed_rules(answer)))
+    ]
 
 
 def passed_rules(answer: PolicyResponse) -> list[str]:

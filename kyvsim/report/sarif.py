@@ -31,7 +31,10 @@ def physical_location(place: Location, end: Location | None = None) -> dict[str,
     With `end` the region ends there, exclusive: SARIF counts the end column so.
     """
     place = place.in_repository()
-    found: dict[str, Json] = {"artifactLocation": {"uri": _uri(place.file)}}
+    # A path as a reference; one from the root is a whole `file:` address.
+    path = quote(place.file.replace("\\", "/").removeprefix("./"), errors="surrogateescape")
+    uri = f"file://{path}" if path.startswith("/") else path
+    found: dict[str, Json] = {"artifactLocation": {"uri": uri}}
     if place.line:
         region = {"startLine": place.line}
         if place.column:
@@ -52,12 +55,6 @@ def notification(entry: Diagnostic) -> dict[str, Json]:
     if entry.location:
         found["locations"] = [{"physicalLocation": physical_location(entry.location)}]
     return found
-
-
-def _uri(file: str) -> str:
-    """Return a path as a reference; one from the root is a whole `file:` address."""
-    path = quote(file.replace("\\", "/").removeprefix("./"), errors="surrogateescape")
-    return f"file://{path}" if path.startswith("/") else path
 
 
 # What rules found as SARIF 2.1.0, the format of code scanning services.
@@ -139,11 +136,14 @@ def _compile_result() -> Callable[[Finding], Json]:
         silent = level == "note"
         rule = {"physicalLocation": physical_location(one.rule_location)}
         name = one.shown_title
+        # How a failure stands to the baseline of the run, where it has one.
+        state = one.row.result.baseline
+        baseline_state = {"baselineState": state.value} if state else {}
         return {
             "ruleId": one.shown_check,
             "kind": _KINDS.get(one.result, "review") if silent else "fail",
             "level": "none" if silent else level,
-            **_baseline_state(one),
+            **baseline_state,
             "message": {"text": one.shown_summary},
             "locations": [
                 {
@@ -157,12 +157,6 @@ def _compile_result() -> Callable[[Finding], Json]:
         }
 
     return result
-
-
-def _baseline_state(one: Finding) -> dict[str, Json]:
-    """Return how a failure stands to the baseline of the run, where it has one."""
-    state = one.row.result.baseline
-    return {"baselineState": state.value} if state else {}
 
 
 def _text(value: Json) -> str:

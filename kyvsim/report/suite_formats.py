@@ -249,7 +249,8 @@ def _row_point(number: int, file: str, row: RowOutcome) -> str:
     names = filter(None, (row.policy, row.rule, row.resource))
     point = _point(number, f"{file}: {' / '.join(names)}", passed=not row.failed)
     if row.failed:
-        return point + _failure(row)
+        lines = diff_text(row.difference).splitlines() if row.difference else []
+        return point + _details(reason(row), row.location, row.message, lines)
     if row.result == "Skip":
         return f"{point.rstrip()} # SKIP {safe_line(row.message)}\n"
     return point + (_details(reason(row)) if row.skip else "")
@@ -258,11 +259,6 @@ def _row_point(number: int, file: str, row: RowOutcome) -> str:
 def _point(number: int, name: str, *, passed: bool) -> str:
     shown = safe_line(name).translate(_IN_DESCRIPTION)
     return f"{'ok' if passed else 'not ok'} {number} - {shown}\n"
-
-
-def _failure(row: RowOutcome) -> str:
-    lines = diff_text(row.difference).splitlines() if row.difference else []
-    return _details(reason(row), row.location, row.message, lines)
 
 
 def _details(
@@ -289,20 +285,17 @@ def render_github(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
     """Yield a command for each remark and each failed row; the last line counts, for the log."""
     yield from map(remark, every_diagnostic(outcome))
     for _, row in shown_rows(outcome, sight._replace(fail_only=True)):
-        yield annotation(Severity.ERROR, row.location, reason(row), _annotation_text(row))
+        name = " / ".join(filter(None, (row.policy, row.rule)))
+        lines = [f"{name}  {row.resource}" if row.resource else name, row.message]
+        lines += [diff_text(row.difference)] if row.difference else []
+        text = "\n".join(filter(None, lines))
+        yield annotation(Severity.ERROR, row.location, reason(row), text)
     for hole in outcome.mutants.holes if outcome.mutants else ():
         text = "\n".join(advice_lines(hole))
         yield annotation(Severity.WARNING, hole.location, change_text(hole), text)
     yield f"{summary_line(outcome)}\n"
     if outcome.mutants is not None:
         yield f"{score_line(outcome.mutants)}\n"
-
-
-def _annotation_text(row: RowOutcome) -> str:
-    name = " / ".join(filter(None, (row.policy, row.rule)))
-    lines = [f"{name}  {row.resource}" if row.resource else name, row.message]
-    lines += [diff_text(row.difference)] if row.difference else []
-    return "\n".join(filter(None, lines))
 
 
 # Tests of policies as one page for a browser: how they ended, by rule and manifest, each row.

@@ -45,38 +45,35 @@ def begin_table(run: Run, options: RenderOptions) -> StreamingDocument:
         return ""
 
     def tail(lists: Lists) -> Iterator[str]:
-        yield from _aligned_lines(lists.get(_ROWS, ()), options)
+        # The table of rows, which are read twice, and the notes on them.
+        rows = lists.get(_ROWS, ())
+        columns = _COLUMNS if options.detailed else _COLUMNS[:-1]
+        widths = _widths(columns, rows)
+        paint = painter(colours=options.colours)
+        yield paint("title", _aligned_line(columns, widths)) + "\n"
+        yield "  ".join("-" * width for width in widths) + "\n"
+        form = "  ".join(f"{{:<{width}}}" for width in widths[:_RESULT])
+        width = widths[_RESULT]
+        notes: list[str] = []
+        number = 0
+        for row in rows:
+            *cells, note = row.split(_BETWEEN)
+            if cells:
+                number += 1
+                said = cells[_RESULT - 1]
+                status = said.lower()
+                result = f"{said:<{width}}" if options.detailed else said
+                result = paint(status, result) if status in STYLES else result
+                before, after = form.format(number, *cells[: _RESULT - 1]), cells[_RESULT:]
+                yield "  ".join((before, result, *after)).rstrip() + "\n"
+            if note:
+                notes.append(f"{number}: {note}\n" if cells else f"{note}\n")
+        if notes:
+            yield f"\n{paint('title', 'Notes')}\n"
+            yield from notes
         yield f"\n{counts_line(run)}\n"
 
     return StreamingDocument(head=lambda: (), row=row, tail=tail, lists={_ROWS: rows})
-
-
-def _aligned_lines(rows: Iterable[str], options: RenderOptions) -> Iterator[str]:
-    """Yield the table of rows, which are read twice, and the notes on them."""
-    columns = _COLUMNS if options.detailed else _COLUMNS[:-1]
-    widths = _widths(columns, rows)
-    paint = painter(colours=options.colours)
-    yield paint("title", _aligned_line(columns, widths)) + "\n"
-    yield "  ".join("-" * width for width in widths) + "\n"
-    form = "  ".join(f"{{:<{width}}}" for width in widths[:_RESULT])
-    width = widths[_RESULT]
-    notes: list[str] = []
-    number = 0
-    for row in rows:
-        *cells, note = row.split(_BETWEEN)
-        if cells:
-            number += 1
-            said = cells[_RESULT - 1]
-            status = said.lower()
-            result = f"{said:<{width}}" if options.detailed else said
-            result = paint(status, result) if status in STYLES else result
-            before, after = form.format(number, *cells[: _RESULT - 1]), cells[_RESULT:]
-            yield "  ".join((before, result, *after)).rstrip() + "\n"
-        if note:
-            notes.append(f"{number}: {note}\n" if cells else f"{note}\n")
-    if notes:
-        yield f"\n{paint('title', 'Notes')}\n"
-        yield from notes
 
 
 def _rows(response: EngineResponse, rows: Iterable[Row], *, detailed: bool) -> Iterator[str]:

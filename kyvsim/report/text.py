@@ -434,7 +434,9 @@ def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
     above: list[tuple[int, Marked]] = []
     shown = 0  # so many of `above` are shown already
     for mark, line in lines:
-        depth = _depth(line)
+        # How deep a line stands; an item of a list stands below its key.
+        content = line.lstrip(" ")
+        depth = 2 * (len(line) - len(content)) + content.startswith("- ")
         while above and above[-1][0] >= depth:
             above.pop()
         shown = min(shown, len(above))
@@ -444,12 +446,6 @@ def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
         yield from (one for _, one in above[shown:])
         shown = len(above)
         yield mark, line
-
-
-def _depth(line: str) -> int:
-    """Return how deep a line stands; an item of a list stands below its key."""
-    content = line.lstrip(" ")
-    return 2 * (len(line) - len(content)) + content.startswith("- ")
 
 
 def _content(obj: Mapping[str, Json]) -> Json:

@@ -73,7 +73,20 @@ def rendered_inquiries(simulation: Simulation, *, every: bool) -> Iterator[Rende
     objects = {object_key(one.explained.response.trigger) for one in simulation.inquiries}
     known: set[object] = set()
     for one in simulation.inquiries:
-        told = _rendered(one, named=len(objects) > 1)
+        named = len(objects) > 1
+        rules = one.explained.rules
+        notes = [f"no policy was asked: {one.unheard}"] if one.unheard else []
+        if not rules and not one.unheard:
+            notes.append("no policy acted yet" if one.waiting else "there was no policy")
+        if one.waiting:
+            notes.append(f"there, and not acting yet: {', '.join(one.waiting)}")
+        told = RenderedInquiry(
+            one,
+            "  ".join(filter(None, (_heading(one), title(one.explained.response.trigger) * named))),
+            tuple(rule for rule in rules if rule.applied or _is_passed_by(rule)),
+            tuple(rule for rule in rules if not rule.applied and not _is_passed_by(rule)),
+            tuple(notes),
+        )
         if one.occasion:
             meant = one.event in shown or told.applied or one.occasion == "CREATE"
         else:
@@ -114,22 +127,6 @@ def _answers(told: RenderedInquiry) -> object:
     rules = (*told.applied, *told.others)
     said = ((rule_name(one), ending_word(one), decision(one, told.found).text) for one in rules)
     return told.inquiry.actor, object_key(told.found.response.trigger), tuple(said)
-
-
-def _rendered(one: Inquiry, *, named: bool) -> RenderedInquiry:
-    rules = one.explained.rules
-    notes = [f"no policy was asked: {one.unheard}"] if one.unheard else []
-    if not rules and not one.unheard:
-        notes.append("no policy acted yet" if one.waiting else "there was no policy")
-    if one.waiting:
-        notes.append(f"there, and not acting yet: {', '.join(one.waiting)}")
-    return RenderedInquiry(
-        one,
-        "  ".join(filter(None, (_heading(one), title(one.explained.response.trigger) * named))),
-        tuple(rule for rule in rules if rule.applied or _is_passed_by(rule)),
-        tuple(rule for rule in rules if not rule.applied and not _is_passed_by(rule)),
-        tuple(notes),
-    )
 
 
 def _heading(one: Inquiry) -> str:

@@ -115,7 +115,10 @@ def target_resources(
     found: list[ObjectKey] = []
     unknown: list[tuple[str, RowVerdict]] = []
     for name in row.resources or ():
-        keys = _bearers(name, known)
+        # The resources that a name is for, in their order.
+        led = (place for place in known.payloads if leads_to_payload(name, known.resources[place]))
+        places = sorted({*chain(known.named.get(name, ()), led)})
+        keys = [known.resources[place] for place in places]
         found += [key for key in keys if key.kind == row.kind] or keys
         if not keys:
             names = [
@@ -129,13 +132,6 @@ def target_resources(
             shown = "/".join(filter(None, spec))
             unknown.append((shown, _absent(f"no resource is `{shown}`")))
     return tuple(dict.fromkeys(found)), unknown
-
-
-def _bearers(name: str, known: RowIndex) -> list[ObjectKey]:
-    """Return the resources that a name is for, in their order."""
-    led = (place for place in known.payloads if leads_to_payload(name, known.resources[place]))
-    places = sorted({*chain(known.named.get(name, ()), led)})
-    return [known.resources[place] for place in places]
 
 
 def _absent(text: str) -> RowVerdict:
