@@ -36,7 +36,7 @@ BROAD_EXCEPTS = {
     "kyvsim/engine/evaluate.py": 1,
     "kyvsim/engine/policy.py": 1,
     "kyvsim/migrate/convert.py": 1,
-    "kyvsim/simulator/server/server.py": 1,
+    "kyvsim/simulator/api_server/server.py": 1,
     "kyvsim/cli/main.py": 1,
     "kyvsim/fleet/remote_files.py": 1,
     "kyvsim/playground/evaluator.py": 1,

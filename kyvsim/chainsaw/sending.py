@@ -11,7 +11,7 @@ from kyvsim.chainsaw.objects import in_namespace, require_usable, written_object
 from kyvsim.chainsaw.session import Situation
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.simulation import Reason
-from kyvsim.simulator.server import ApiResponse
+from kyvsim.simulator.api_server import ApiResponse
 
 
 class Sent(NamedTuple):

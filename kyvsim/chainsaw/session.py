@@ -13,10 +13,10 @@ from kyvsim.kubernetes.discovery import lies_in_namespace, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
 from kyvsim.model.ports import SIMULATED, Meter
+from kyvsim.simulator.api_server import Client
+from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.cluster import Cluster
 from kyvsim.simulator.latency import Crowd, Idleness
-from kyvsim.simulator.server import Client
-from kyvsim.simulator.server.client import ADMIN
 
 POLL = 0.05
 """Seconds from an operation's beginning to its first attempt."""

@@ -9,10 +9,11 @@ from kyvsim.kubernetes.discovery import is_builtin, is_namespaced, split_api_ver
 from kyvsim.kubernetes.labels import is_label
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.kubernetes.validation import problems_of
-from kyvsim.model.policy import Hole, Way
+from kyvsim.model.diagnostic import Way
+from kyvsim.model.suite import Hole
 from kyvsim.patch.merge_types import NUMERIC, UNTYPED, FindType, Type, find_type, resolve
 from kyvsim.patch.structured_merge import misfits
-from kyvsim.simulator.server.typed import as_typed
+from kyvsim.simulator.api_server.defaults import as_typed
 
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
 _API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9][a-z0-9]*")

@@ -16,7 +16,7 @@ from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.evidence import Difference, Limit
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_types import FindType
-from kyvsim.simulator.server.defaults import with_defaults
+from kyvsim.simulator.api_server.defaults import with_defaults
 
 UNDERIVED = "ReplicationController"
 """The controller for which nothing is derived from policies in CEL."""

@@ -16,7 +16,7 @@ from kyvsim.kubernetes.objects import Json, metadata, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, read_type, resolve
-from kyvsim.simulator.server.subresources import scale_of
+from kyvsim.simulator.api_server.subresources import scale_of
 
 
 class Part(NamedTuple):

@@ -6,7 +6,7 @@ Schemas are structural ones in Kubernetes' words, of Kyverno, of definitions tha
 (`kinds.py`), and of the files that our commands read (`kyvsim/load/schemas/`). `shape.py`
 completes objects by them, `findings.py` tells what does not fit, `rules.py` what their CEL rules
 object to. The words for it are those of who asks: `kyvsim/load/structure.py` has ours,
-`kyvsim/simulator/server/unfit.py` the API server's.
+`kyvsim/simulator/api_server/validation.py` the API server's.
 
 Facts of more versions belong here as well: a readable file, and one module that reads it on first
 use. Kubernetes' kinds are in `kyvsim/kubernetes/`, and what merges know of its types is in

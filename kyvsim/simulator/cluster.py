@@ -8,7 +8,12 @@ from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.schema.kinds import kyverno_kinds
-from kyvsim.simulator.admission_policies.plugin import AdmissionPolicies, refuse_uncompiled
+from kyvsim.simulator.api_server import ApiServer, Store
+from kyvsim.simulator.api_server.admission_policies import AdmissionPolicies, refuse_uncompiled
+from kyvsim.simulator.api_server.authorizer import refusal, refuse_escalation
+from kyvsim.simulator.api_server.metadata import Identities, with_metadata
+from kyvsim.simulator.api_server.plugins import pod_plugin
+from kyvsim.simulator.api_server.validation import refuse_invalid
 from kyvsim.simulator.cleanup.time_to_live import TimeToLiveWebhook
 from kyvsim.simulator.controllers import CONTROLLERS
 from kyvsim.simulator.inquirer import Inquirer, Surroundings
@@ -32,11 +37,6 @@ from kyvsim.simulator.kyverno.reports import ReportCollector
 from kyvsim.simulator.parts import Parts, Readers, Settings
 from kyvsim.simulator.policy_admission.webhook import PolicyWebhook
 from kyvsim.simulator.recorder import record_requests
-from kyvsim.simulator.server import ApiServer, Store
-from kyvsim.simulator.server.authorizer import refusal, refuse_escalation
-from kyvsim.simulator.server.metadata import Identities, with_metadata
-from kyvsim.simulator.server.plugins import pod_plugin
-from kyvsim.simulator.server.validation import refuse_invalid
 from kyvsim.simulator.time import Scheduler, VirtualClock
 from kyvsim.simulator.time.scheduler import START, Choose, earliest
 from kyvsim.simulator.timeline import Timeline

@@ -10,8 +10,8 @@ from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.scenario import OF_REQUESTS, Demand, Expected
 from kyvsim.model.simulation import Expectation
 from kyvsim.model.source import Location
+from kyvsim.simulator.api_server import Change
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Change
 
 # Whether an object is as a scenario wants it.
 #

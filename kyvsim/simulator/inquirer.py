@@ -13,7 +13,7 @@ from kyvsim.model.explanation import RuleRun, Step, StepKind, TracedRule
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyResponse
 from kyvsim.model.tracing import Tracer
-from kyvsim.simulator.server import ApiRequest, ApiResponse, ApiServer, Store
+from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ApiServer, Store
 from kyvsim.simulator.time import Scheduler
 from kyvsim.simulator.timeline import Timeline
 

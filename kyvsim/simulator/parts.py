@@ -10,9 +10,9 @@ from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.ports import SIMULATED, Budget, Meter
 from kyvsim.model.request import UserInfo
 from kyvsim.model.scenario import CI, Installation
+from kyvsim.simulator.api_server import ApiServer, Client, Purpose, Store
+from kyvsim.simulator.api_server.metadata import Identities
 from kyvsim.simulator.inquirer import Inquirer
-from kyvsim.simulator.server import ApiServer, Client, Purpose, Store
-from kyvsim.simulator.server.metadata import Identities
 from kyvsim.simulator.time import Scheduler, VirtualClock
 from kyvsim.simulator.timeline import Timeline
 

@@ -6,8 +6,8 @@ from types import MappingProxyType
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.simulation import Obstacle, Reason
+from kyvsim.simulator.api_server import ApiRequest, ApiResponse, Purpose
 from kyvsim.simulator.kyverno.admission_notes import Note
-from kyvsim.simulator.server import ApiRequest, ApiResponse, Purpose
 from kyvsim.simulator.timeline import Timeline
 
 _ACTIONS = MappingProxyType(

@@ -9,10 +9,12 @@ from kyvsim.kubernetes.quantities import SECOND, format_duration
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import PolicyResponse
-from kyvsim.model.scenario import HELM, Scenario
+from kyvsim.model.scenario import Scenario
 from kyvsim.model.simulation import Cut, Simulation
-from kyvsim.model.source import Document
+from kyvsim.model.source import HELM, Document
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
+from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.cluster import Cluster, open_cluster
 from kyvsim.simulator.expectations import Expectations
 from kyvsim.simulator.hazards import find_hazards
@@ -23,8 +25,6 @@ from kyvsim.simulator.kyverno.admission_notes import result_counts
 from kyvsim.simulator.kyverno.policies import POLICY_KINDS, is_asked_policy
 from kyvsim.simulator.latency import MOST_STEPS, Crowd, Idleness
 from kyvsim.simulator.parts import Parts, Readers, Settings
-from kyvsim.simulator.server import Store
-from kyvsim.simulator.server.client import ADMIN
 from kyvsim.simulator.time.scheduler import START, Choose, earliest
 from kyvsim.simulator.timeline import OF_EVERY_NAMESPACE
 from kyvsim.simulator.user import UserSteps, placed

@@ -17,16 +17,15 @@ from kyvsim.model.scenario import (
 from kyvsim.model.simulation import Reason
 from kyvsim.patch.json_patch import apply_json_patch, merge_patch
 from kyvsim.patch.nodes import PatchError
+from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse
+from kyvsim.simulator.api_server.errors import invalid
+from kyvsim.simulator.api_server.metadata import with_metadata
+from kyvsim.simulator.api_server.server import ADMIN, Admitted
 from kyvsim.simulator.controllers import RESTARTS
 from kyvsim.simulator.expectations import Expectations, Settled, told
 from kyvsim.simulator.kyverno.installed import Kyverno
 from kyvsim.simulator.latency import WEBHOOK
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import ApiError, ApiRequest, ApiResponse
-from kyvsim.simulator.server.client import ADMIN
-from kyvsim.simulator.server.errors import invalid
-from kyvsim.simulator.server.metadata import with_metadata
-from kyvsim.simulator.server.server import Admitted
 
 _ACTOR = "user"
 _ATTEMPTS = 5

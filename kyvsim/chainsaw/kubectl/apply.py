@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.objects import Json, annotations, metadata, object_key
 from kyvsim.model.request import Operation
 from kyvsim.patch.json_patch import merge_patch
-from kyvsim.simulator.server import ApiRequest
+from kyvsim.simulator.api_server import ApiRequest
 
 _LAST = "kubectl.kubernetes.io/last-applied-configuration"
 

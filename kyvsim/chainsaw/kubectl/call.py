@@ -13,8 +13,8 @@ from kyvsim.chainsaw.unsupported import require_simulated, require_written
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.request import UserInfo
-from kyvsim.simulator.server import ApiError, ApiResponse, Client, Store
-from kyvsim.simulator.server.client import ADMIN
+from kyvsim.simulator.api_server import ApiError, ApiResponse, Client, Store
+from kyvsim.simulator.api_server.server import ADMIN
 
 # kubectl's arguments: words, and flags by their long names.
 #

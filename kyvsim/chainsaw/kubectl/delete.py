@@ -7,7 +7,7 @@ from kyvsim.chainsaw.kubectl.pods import restarted
 from kyvsim.chainsaw.kubectl.selecting import chosen
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.kubernetes.objects import ObjectKey, metadata, object_key
-from kyvsim.simulator.server import errors
+from kyvsim.simulator.api_server import errors
 
 _LONGEST = "10m"
 _PROPAGATION = (("orphan", "Orphan"), ("foreground", "Foreground"))

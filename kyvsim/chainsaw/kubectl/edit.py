@@ -17,8 +17,8 @@ from kyvsim.model.request import Operation
 from kyvsim.patch.json_patch import apply_json_patch, merge_patch
 from kyvsim.patch.nodes import PatchError
 from kyvsim.patch.strategic_merge import apply_strategic_merge
-from kyvsim.simulator.server import ApiRequest, ApiResponse, errors
-from kyvsim.simulator.server.subresources import scale_request
+from kyvsim.simulator.api_server import ApiRequest, ApiResponse, errors
+from kyvsim.simulator.api_server.subresources import scale_request
 
 # `kubectl label` and `kubectl annotate`: one or more marks set, or taken away.
 

@@ -10,7 +10,7 @@ from kyvsim.chainsaw.kubectl.selecting import chosen
 from kyvsim.chainsaw.kubectl.tables import print_table
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.simulator.server import errors
+from kyvsim.simulator.api_server import errors
 from kyvsim.yaml.text import folded_yaml
 
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from kyvsim.kubernetes.discovery import kinds_named, plural, preferred_version, split_api_version
-from kyvsim.simulator.server import Store
+from kyvsim.simulator.api_server import Store
 
 
 class NamedKind(NamedTuple):

@@ -9,12 +9,12 @@ from kyvsim.chainsaw.kubectl.kinds import NamedKind
 from kyvsim.chainsaw.streams import STDOUT, Printed, Result, unknown_output
 from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.request import Operation
+from kyvsim.simulator.api_server import ApiRequest, ApiResponse, errors
+from kyvsim.simulator.api_server.subresources import eviction_request, exec_request
 from kyvsim.simulator.controllers import RESTARTS
 from kyvsim.simulator.kyverno.configuration import NAMESPACE
 from kyvsim.simulator.kyverno.installed import Kyverno
 from kyvsim.simulator.latency import RESTART
-from kyvsim.simulator.server import ApiRequest, ApiResponse, errors
-from kyvsim.simulator.server.subresources import eviction_request, exec_request
 
 # Pods of Kyverno's controllers, of which nothing is simulated but that they are started anew.
 #

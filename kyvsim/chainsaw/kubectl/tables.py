@@ -10,7 +10,7 @@ from kyvsim.chainsaw.ending import UnsupportedError
 from kyvsim.chainsaw.kubectl.jsonpath import find
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
-from kyvsim.simulator.server import Store
+from kyvsim.simulator.api_server import Store
 
 # Times as kubectl shows them: how long ago, in one or two units.
 #

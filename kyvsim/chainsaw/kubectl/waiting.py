@@ -10,7 +10,7 @@ from kyvsim.chainsaw.kubectl.pods import awaited
 from kyvsim.chainsaw.kubectl.selecting import chosen
 from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
-from kyvsim.simulator.server import errors
+from kyvsim.simulator.api_server import errors
 
 _DEFAULT = "30s"
 _LONGEST_PATH = 1_000

@@ -12,7 +12,7 @@ from kyvsim.chainsaw.sending import Sent, answered, create, send_all
 from kyvsim.chainsaw.session import REQUEST, Situation
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.request import Operation as Verb
-from kyvsim.simulator.server import ApiRequest
+from kyvsim.simulator.api_server import ApiRequest
 
 # `create`: an object is created; it must not be there.
 

@@ -16,6 +16,7 @@ from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.policy import Rule
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus
+from kyvsim.simulator.api_server import Review
 from kyvsim.simulator.background.generate_in_cel import generating_work
 from kyvsim.simulator.background.mutate_existing_in_cel import mutating_work
 from kyvsim.simulator.background.policy_events import managed_work
@@ -32,7 +33,6 @@ from kyvsim.simulator.kyverno.configuration import ADMISSION, BACKGROUND
 from kyvsim.simulator.kyverno.installed import Kyverno
 from kyvsim.simulator.kyverno.match_conditions import concerns
 from kyvsim.simulator.latency import UPDATE_REQUEST
-from kyvsim.simulator.server import Review
 
 _ACTOR = "admission-controller"
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
 from kyvsim.model.simulation import TimelineEvent
+from kyvsim.simulator.api_server import Change
 from kyvsim.simulator.background.generate import attempt_generate
 from kyvsim.simulator.background.generate_in_cel import attempt_generate_in_cel
 from kyvsim.simulator.background.mutate_existing import attempt_mutation
@@ -28,7 +29,6 @@ from kyvsim.simulator.kyverno.configuration import BACKGROUND, NAMESPACE
 from kyvsim.simulator.kyverno.installed import Kyverno
 from kyvsim.simulator.kyverno.restart import Process, restart
 from kyvsim.simulator.latency import NOTICE, PICK_UP
-from kyvsim.simulator.server import Change
 
 # The background controller: attempts at UpdateRequests until they succeed or are given up.
 #

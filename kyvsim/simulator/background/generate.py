@@ -22,6 +22,9 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.simulation import Obstacle, Reason
 from kyvsim.patch.json_patch import merge_patch
+from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse, Client, Purpose
+from kyvsim.simulator.api_server.authorizer import denial
+from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.background.ownership import LABEL, policy_labels, selected
 from kyvsim.simulator.background.triggers import TriggerError, live_trigger
 from kyvsim.simulator.background.update_requests import (
@@ -45,14 +48,12 @@ from kyvsim.simulator.kyverno.events import (
 )
 from kyvsim.simulator.kyverno.installed import Kyverno
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import ApiError, ApiRequest, ApiResponse, Client, Purpose
-from kyvsim.simulator.server.authorizer import denial
-from kyvsim.simulator.server.metadata import with_metadata
 
 # Generated objects: written as rules want them, found again, and deleted.
 #
 # Source of the rules: upstream pkg/background/generate (generator.go, data.go, clone.go,
-# cleanup.go, source.go).
+# cleanup.go,
+# source.go).
 
 _SOURCE = f"{LABEL}clone-source"
 

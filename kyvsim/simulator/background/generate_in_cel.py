@@ -17,6 +17,9 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.simulation import Obstacle, Reason
 from kyvsim.patch.json_patch import merge_patch
+from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse, Client, Purpose
+from kyvsim.simulator.api_server.authorizer import denial
+from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.background.ownership import LABEL, MANAGED, trigger_from_labels
 from kyvsim.simulator.background.triggers import TriggerError, live_trigger
 from kyvsim.simulator.background.update_requests import (
@@ -49,9 +52,6 @@ from kyvsim.simulator.kyverno.events import (
 )
 from kyvsim.simulator.kyverno.installed import Kyverno
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import ApiError, ApiRequest, ApiResponse, Client, Purpose
-from kyvsim.simulator.server.authorizer import denial
-from kyvsim.simulator.server.metadata import with_metadata
 
 # The objects that a policy in CEL generates: written one after the other, as it goes.
 #

@@ -12,6 +12,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PatchedTarget, Phase, RuleResult, RuleStatus
 from kyvsim.model.simulation import Obstacle, Reason
+from kyvsim.simulator.api_server import ApiResponse, Purpose, Store
 from kyvsim.simulator.background.triggers import TriggerError, created_trigger, find
 from kyvsim.simulator.background.update_requests import (
     Attempt,
@@ -23,7 +24,6 @@ from kyvsim.simulator.background.update_requests import (
 from kyvsim.simulator.kyverno.configuration import BACKGROUND
 from kyvsim.simulator.kyverno.events import Source, background_failed, background_succeeded
 from kyvsim.simulator.kyverno.installed import Kyverno
-from kyvsim.simulator.server import ApiResponse, Purpose, Store
 
 # The cluster as targets of mutate rules are looked for: kinds count of which nothing is there.
 

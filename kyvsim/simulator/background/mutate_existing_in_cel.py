@@ -25,6 +25,9 @@ from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
 from kyvsim.model.simulation import Obstacle, Reason
 from kyvsim.patch.nodes import same
+from kyvsim.simulator.api_server import Purpose, Store, errors
+from kyvsim.simulator.api_server.authorizer import denial
+from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.background.update_requests import (
     CEL_MUTATE,
     Attempt,
@@ -41,9 +44,6 @@ from kyvsim.simulator.kyverno.configuration import ADMISSION, BACKGROUND, Filter
 from kyvsim.simulator.kyverno.events import Source, of_response
 from kyvsim.simulator.kyverno.installed import Kyverno
 from kyvsim.simulator.kyverno.policies import CEL_KINDS
-from kyvsim.simulator.server import Purpose, Store, errors
-from kyvsim.simulator.server.authorizer import denial
-from kyvsim.simulator.server.metadata import with_metadata
 
 # One attempt at an UpdateRequest for a MutatingPolicy: its targets are found, changed and
 # written.

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import Json, labels
 from kyvsim.model.policy import Policy
-from kyvsim.simulator.server import Store
+from kyvsim.simulator.api_server import Store
 
 LABEL = "generate.kyverno.io/"
 MANAGED: Mapping[str, str] = MappingProxyType({"app.kubernetes.io/managed-by": "kyverno"})

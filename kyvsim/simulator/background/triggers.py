@@ -13,6 +13,8 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import Obstacle, Reason
+from kyvsim.simulator.api_server import Store, errors
+from kyvsim.simulator.api_server.authorizer import denial
 from kyvsim.simulator.background.ownership import LABEL
 from kyvsim.simulator.background.update_requests import (
     GENERATE,
@@ -25,8 +27,6 @@ from kyvsim.simulator.background.update_requests import (
 from kyvsim.simulator.kyverno.configuration import BACKGROUND
 from kyvsim.simulator.kyverno.installed import Kyverno
 from kyvsim.simulator.kyverno.match_conditions import concerns
-from kyvsim.simulator.server import Store, errors
-from kyvsim.simulator.server.authorizer import denial
 
 # The trigger of an UpdateRequest, as it is now in the cluster.
 #

@@ -10,9 +10,9 @@ from kyvsim.kubernetes.labels import compile_selector
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.simulation import Obstacle, Reason
+from kyvsim.simulator.api_server import ApiError, Purpose, Store
 from kyvsim.simulator.kyverno.configuration import NAMESPACE, settings_of
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import ApiError, Purpose, Store
 
 # How one attempt at an UpdateRequest ended.
 
@@ -177,8 +177,8 @@ def _parent(fields: Json, store: Store) -> tuple[str, str, str]:
 # UpdateRequests: what is to be done later, written down for the background controller.
 #
 # Source of the rules: upstream api/kyverno/v2/update_request_types.go,
-# pkg/webhooks/updaterequest, pkg/policy/updaterequest.go, pkg/utils/generator,
-# pkg/background/common/labels.go.
+# pkg/webhooks/updaterequest,
+# pkg/policy/updaterequest.go, pkg/utils/generator, pkg/background/common/labels.go.
 
 KIND = ("kyverno.io/v2", "UpdateRequest")
 GENERATE, MUTATE = "generate", "mutate"

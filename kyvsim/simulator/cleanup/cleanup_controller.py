@@ -23,14 +23,14 @@ from kyvsim.languages.cel import resources_of
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
 from kyvsim.model.simulation import Obstacle, Unevaluated
+from kyvsim.simulator.api_server import Change, Purpose
+from kyvsim.simulator.api_server.authorizer import denial
 from kyvsim.simulator.kyverno.configuration import CLEANUP, Filtered, is_filtered
 from kyvsim.simulator.kyverno.events import cleaned_up
 from kyvsim.simulator.kyverno.installed import Kyverno
 from kyvsim.simulator.kyverno.policies import CEL_KINDS, is_asked_policy, is_cel_policy
 from kyvsim.simulator.kyverno.restart import Process, restart
 from kyvsim.simulator.latency import NOTICE
-from kyvsim.simulator.server import Change, Purpose
-from kyvsim.simulator.server.authorizer import denial
 
 # The cleanup controller: it deletes what cleanup policies match, when their schedules say so.
 #

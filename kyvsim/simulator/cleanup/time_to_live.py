@@ -14,14 +14,14 @@ from kyvsim.kubernetes.objects import (
     text_field,
 )
 from kyvsim.kubernetes.quantities import parse_duration
+from kyvsim.simulator.api_server import Change, Purpose, Review, Store, Verdict
+from kyvsim.simulator.api_server.authorizer import may
+from kyvsim.simulator.api_server.metadata import is_terminating
+from kyvsim.simulator.api_server.request import ALLOWED, written
 from kyvsim.simulator.kyverno.configuration import CLEANUP
 from kyvsim.simulator.kyverno.installed import Kyverno
 from kyvsim.simulator.latency import NOTICE
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Change, Purpose, Review, Store, Verdict
-from kyvsim.simulator.server.authorizer import may
-from kyvsim.simulator.server.metadata import is_terminating
-from kyvsim.simulator.server.request import ALLOWED, written
 
 # How long a label lets an object live.
 #

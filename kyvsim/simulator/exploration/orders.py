@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import lasting, metadata, text_field
 from kyvsim.model.simulation import Ending, Hazard, HazardLevel, Interleavings, Simulation
+from kyvsim.simulator.api_server.metadata import Identities
 from kyvsim.simulator.exploration.run import FOLLOWING, Causality, Choice, Directions, Played, Race
-from kyvsim.simulator.server.metadata import Identities
 
 # How a run ends, as a text that two runs share where a user could tell no difference.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Simulation
-from kyvsim.simulator.server import Change, Store
+from kyvsim.simulator.api_server import Change, Store
 from kyvsim.simulator.time import Task
 
 # What a step read and wrote: two steps that do not meet in it may change places.

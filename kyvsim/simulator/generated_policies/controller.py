@@ -8,17 +8,18 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.classic.native_twin import NativeTwin
 from kyvsim.model.policy import CelException, Policy
+from kyvsim.simulator.api_server import Change
 from kyvsim.simulator.kyverno.configuration import ADMISSION
 from kyvsim.simulator.kyverno.events import left_to_the_server
 from kyvsim.simulator.kyverno.installed import Kyverno
 from kyvsim.simulator.kyverno.native_policies import Plan, plan_of, with_plan
 from kyvsim.simulator.latency import NOTICE
-from kyvsim.simulator.server import Change
 
 # A policy → the admission policy of Kubernetes that does the same, and its binding.
 #
 # Source of the rules: upstream pkg/admissionpolicy/builder.go. Of what validates the failure
-# policy is not copied, of a MutatingPolicy no selector and no exclusion, as there.
+# policy
+# is not copied, of a MutatingPolicy no selector and no exclusion, as there.
 
 _OWNER = "policies.kyverno.io/v1beta1"
 _EXCLUDED = "reports.kyverno.io/disabled"
@@ -120,7 +121,8 @@ def _without_exceptions(validation: Json) -> Json:
 # Keeps the admission policies that are made of Kyverno's.
 #
 # They are made anew when the policy, an exception for it, or they themselves change; with the
-# policy they go by their owner references.
+# policy
+# they go by their owner references.
 #
 # Source of the rules: upstream pkg/controllers/admissionpolicygenerator.
 

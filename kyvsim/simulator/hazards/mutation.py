@@ -16,7 +16,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
 from kyvsim.model.simulation import Hazard, HazardLevel, Reason, TimelineEvent
-from kyvsim.simulator.admission_policies.plugin import changing_policies
+from kyvsim.simulator.api_server.admission_policies import changing_policies
 from kyvsim.simulator.hazards.facts import Facts, rules_of
 from kyvsim.simulator.kyverno.admission import Admission
 from kyvsim.simulator.kyverno.admission_notes import mutating_rules

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, labels, object_key
+from kyvsim.simulator.api_server import Change, Store
 from kyvsim.simulator.kubernetes.users import CLUSTER_ROLE_AGGREGATION
 from kyvsim.simulator.latency import NOTICE
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Change, Store
 
 _ROLE = ("rbac.authorization.k8s.io/v1", "ClusterRole")
 _ACTOR = "clusterrole-aggregation-controller"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, entries, text_field
-from kyvsim.simulator.server import Client
+from kyvsim.simulator.api_server import Client
 
 
 class Condition(NamedTuple):

@@ -5,9 +5,9 @@ Source of the rules: k8s.io/apiextensions-apiserver pkg/controller/status, pkg/c
 
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.model.request import UserInfo
+from kyvsim.simulator.api_server import Change
 from kyvsim.simulator.latency import NOTICE
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Change
 
 _ACTOR = "apiextensions"
 _API_SERVER = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))

@@ -4,6 +4,8 @@ from datetime import datetime
 
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.objects import Json, ObjectKey, annotations, labels, object_key, text_field
+from kyvsim.simulator.api_server import Change
+from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.kubernetes.conditions import (
     Condition,
     conditions,
@@ -21,8 +23,6 @@ from kyvsim.simulator.kubernetes.users import CRON_JOB, JOB, TTL_AFTER_FINISHED
 from kyvsim.simulator.kubernetes.work_queue import WorkQueue, watch_kinds
 from kyvsim.simulator.kubernetes.workloads import is_active, is_ready, pod_of
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Change
-from kyvsim.simulator.server.metadata import is_terminating
 
 # The Job controller: Pods until enough of them have succeeded.
 #

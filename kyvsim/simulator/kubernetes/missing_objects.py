@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.simulator.api_server import Change
 from kyvsim.simulator.kubernetes.work_queue import WorkQueue
-from kyvsim.simulator.server import Change
 
 
 class MissingObjects:

@@ -2,11 +2,11 @@
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.request import UserInfo
+from kyvsim.simulator.api_server import Change
+from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.kubernetes.users import NAMESPACE, ROOT_CA, SERVICE_ACCOUNT
 from kyvsim.simulator.kubernetes.work_queue import WorkQueue, watch_kinds
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Change
-from kyvsim.simulator.server.metadata import is_terminating
 
 # What every Namespace gets: the ServiceAccount `default` and the cluster's root certificate.
 #

@@ -5,11 +5,11 @@ from enum import StrEnum
 
 from kyvsim.kubernetes.discovery import is_builtin, lies_in_namespace, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
+from kyvsim.simulator.api_server import Change, Store
+from kyvsim.simulator.api_server.metadata import FOREGROUND, ORPHAN, is_terminating
 from kyvsim.simulator.kubernetes.users import GARBAGE_COLLECTOR
 from kyvsim.simulator.kubernetes.work_queue import WorkQueue
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Change, Store
-from kyvsim.simulator.server.metadata import FOREGROUND, ORPHAN, is_terminating
 
 # References from objects to those that own them.
 

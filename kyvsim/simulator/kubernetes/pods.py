@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, object_key, text_field
 from kyvsim.model.request import Operation
+from kyvsim.simulator.api_server import ApiRequest, Change, Store
+from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.kubernetes.conditions import Condition, conditions, write_status
 from kyvsim.simulator.kubernetes.missing_objects import MissingObjects
 from kyvsim.simulator.kubernetes.ownership import controller_of, look_at_self
@@ -14,8 +16,6 @@ from kyvsim.simulator.kubernetes.work_queue import WorkQueue, watch_kinds
 from kyvsim.simulator.kubernetes.workloads import is_active
 from kyvsim.simulator.latency import POD_RUN, POD_START
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import ApiRequest, Change, Store
-from kyvsim.simulator.server.metadata import is_terminating
 
 # What a Pod refers to, and what of it is missing.
 #

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.simulator.api_server import Change, Store
 from kyvsim.simulator.latency import LONGEST_RETRY, NOTICE, RETRY
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Change, Store
 
 _MOST_DOUBLINGS = 16
 """After so many failures in a row the time between two attempts is the longest in any case."""

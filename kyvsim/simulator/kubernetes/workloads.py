@@ -14,6 +14,8 @@ from kyvsim.kubernetes.objects import (
     object_key,
     text_field,
 )
+from kyvsim.simulator.api_server import ApiError, Change, Client
+from kyvsim.simulator.api_server.metadata import is_terminating, with_metadata
 from kyvsim.simulator.kubernetes.conditions import (
     Condition,
     conditions,
@@ -30,8 +32,6 @@ from kyvsim.simulator.kubernetes.ownership import (
 from kyvsim.simulator.kubernetes.users import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
 from kyvsim.simulator.kubernetes.work_queue import WorkQueue, watch_kinds
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import ApiError, Change, Client
-from kyvsim.simulator.server.metadata import is_terminating, with_metadata
 
 # From a template to Pods.
 

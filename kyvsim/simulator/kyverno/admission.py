@@ -15,6 +15,8 @@ from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, Stage
+from kyvsim.simulator.api_server import ApiError, Review, Verdict, errors
+from kyvsim.simulator.api_server.request import ALLOWED
 from kyvsim.simulator.kyverno.configuration import (
     ADMISSION,
     Filtered,
@@ -35,8 +37,6 @@ from kyvsim.simulator.kyverno.match_conditions import ConditionError, is_asked, 
 from kyvsim.simulator.kyverno.policies import PolicyCache
 from kyvsim.simulator.kyverno.reviews import admission_request, subject_of, with_roles
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import ApiError, Review, Verdict, errors
-from kyvsim.simulator.server.request import ALLOWED
 
 _OWN_KINDS = frozenset({"UpdateRequest"})
 _MUTATED = frozenset({Operation.CREATE, Operation.UPDATE, Operation.CONNECT})

@@ -6,9 +6,9 @@ from typing import NamedTuple, TypeVar
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import PolicyResponse, RuleStatus
 from kyvsim.model.simulation import Unevaluated
+from kyvsim.simulator.api_server import ApiRequest, Store
 from kyvsim.simulator.kyverno.admission import Admission, AdmissionController
 from kyvsim.simulator.kyverno.denial import enforces
-from kyvsim.simulator.server import ApiRequest, Store
 
 _Noted = TypeVar("_Noted")
 _ANY = frozenset(RuleStatus)

@@ -14,6 +14,8 @@ from kyvsim.model.ports import Outside
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
 from kyvsim.model.tracing import PolicyPlace, TraceContext
+from kyvsim.simulator.api_server import ApiError, Review, Verdict
+from kyvsim.simulator.api_server.request import ALLOWED
 from kyvsim.simulator.inquirer import Inquirer
 from kyvsim.simulator.kyverno.admission import Admission, AdmissionController
 from kyvsim.simulator.kyverno.configuration import ADMISSION, BACKGROUND
@@ -21,8 +23,6 @@ from kyvsim.simulator.kyverno.denial import denial
 from kyvsim.simulator.kyverno.match_conditions import ConditionError, is_asked, tell_conditions
 from kyvsim.simulator.kyverno.policies import PolicyCache, is_cel_policy
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import ApiError, Review, Verdict
-from kyvsim.simulator.server.request import ALLOWED
 
 # What of policies with expressions in CEL a simulated cluster does not do.
 #
@@ -80,7 +80,7 @@ def tell_taken_up(inquirer: Inquirer | None, asked: AskedWebhook) -> None:
 def _conditions(inquirer: Inquirer, asked: AskedWebhook) -> Callable[[], None]:
     policy, _, facts, given, outside = asked
     place = PolicyPlace(policy.document, policy.key, "", ("spec",), ("matchConditions",))
-    trace = TraceContext(place, tracer=inquirer)
+    trace = TraceContext(place, follower=inquirer)
     texts = [text for _, text in facts.conditions]
     return lambda: tell_conditions(texts, given.request, outside, trace)
 

@@ -11,8 +11,8 @@ from kyvsim.kubernetes.labels import Selector, compile_selector
 from kyvsim.kubernetes.objects import Json, labels
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.request import UserInfo
+from kyvsim.simulator.api_server import Review, Store
 from kyvsim.simulator.kyverno.reviews import with_roles
-from kyvsim.simulator.server import Review, Store
 
 # The identities under which Kyverno's controllers work.
 #

@@ -8,13 +8,14 @@ from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import Override, Policy, Rule
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.simulation import Reason
-from kyvsim.simulator.server import ApiError
+from kyvsim.simulator.api_server import ApiError
 from kyvsim.yaml.text import folded_yaml
 
 # Whether a failed rule blocks a request in a namespace.
 #
 # Source of the rules: upstream pkg/policycache/cache.go, where the first override that fits
-# counts, and one that names no namespace at all fits everywhere.
+# counts,
+# and one that names no namespace at all fits everywhere.
 
 
 def enforces(policy: Policy, rule: Rule, namespace: Json | None) -> bool:

@@ -17,12 +17,12 @@ from kyvsim.kubernetes.objects import (
     object_key,
     text_field,
 )
+from kyvsim.simulator.api_server import Change, Client, Purpose
+from kyvsim.simulator.api_server.authorizer import denial, may
+from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.kyverno.configuration import BACKGROUND
 from kyvsim.simulator.latency import NOTICE
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Change, Client, Purpose
-from kyvsim.simulator.server.authorizer import denial, may
-from kyvsim.simulator.server.metadata import with_metadata
 
 _ACTOR = "background-controller"
 _LABEL = "generate.kyverno.io/"

@@ -12,6 +12,7 @@ from kyvsim.languages import CLEANUP_POLICIES
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.simulator.api_server import Store
 from kyvsim.simulator.kyverno.configuration import (
     ADMISSION,
     BACKGROUND,
@@ -21,7 +22,6 @@ from kyvsim.simulator.kyverno.configuration import (
 )
 from kyvsim.simulator.latency import NOTICE
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Store
 
 # Events that tell what Kyverno did and found: who wrote what about which object.
 #

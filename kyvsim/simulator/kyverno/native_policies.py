@@ -8,11 +8,11 @@ from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.languages.cel.compile import wants_native_policy, why_no_native_policy
 from kyvsim.languages.classic import native_twin as classic
 from kyvsim.model.policy import Filter, Policy, PolicyException
+from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server.authorizer import may
+from kyvsim.simulator.api_server.store import find_resources
 from kyvsim.simulator.kyverno.configuration import ADMISSION
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Store
-from kyvsim.simulator.server.authorizer import may
-from kyvsim.simulator.server.served_kinds import find_resources
 
 # Match and exclude blocks → the constraints of an admission policy of Kubernetes.
 #
@@ -177,7 +177,7 @@ def _wanted(policy: Policy, parts: Parts) -> Plan | None:
 def _plan_of_rules(policy: Policy, parts: Parts) -> Plan | None:
     """Return the plan for a ClusterPolicy; exceptions count even where rules do not heed them."""
     exceptions = classic.counted_exceptions(policy, _exceptions(parts))
-    why_not = classic.why_no_native_twin(policy, exceptions)
+    why_not = classic.why_no_native_policy(policy, exceptions)
     if why_not is None:
         return None
     plan = Plan(_VALIDATING, f"cpol-{policy.name}", why_not)
@@ -227,7 +227,7 @@ def with_twin_of(status: Json, before: Json) -> Json:
 def may_be_left(policy: Policy) -> bool:
     """Return whether the API server may come to evaluate a policy instead of Kyverno."""
     if policy.kind == "ClusterPolicy":
-        return classic.why_no_native_twin(policy, ()) == ""
+        return classic.why_no_native_policy(policy, ()) == ""
     if policy.kind in _SOURCES:
         kind = policy.kind.replace("Policy", "AdmissionPolicy")
         return not why_no_native_policy(policy, kind)

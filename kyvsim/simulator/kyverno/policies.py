@@ -24,10 +24,10 @@ from kyvsim.languages.classic.rules.generate import (
 )
 from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
+from kyvsim.simulator.api_server import Change
 from kyvsim.simulator.kyverno.native_policies import is_left_to_the_server, may_be_left
 from kyvsim.simulator.latency import NOTICE
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Change
 
 # The policies that act at admission: compiled, and there only once they are ready.
 #

@@ -13,6 +13,7 @@ from kyvsim.languages.cel.compile import variants_of
 from kyvsim.languages.cel.facts import generates, matched_resources, verifies_images
 from kyvsim.languages.classic.admission import derived_rules
 from kyvsim.model.policy import Policy
+from kyvsim.simulator.api_server import Change, Store
 from kyvsim.simulator.kyverno.configuration import ADMISSION, REPORTS
 from kyvsim.simulator.kyverno.native_policies import plan_of, with_twin_of, with_why_not
 from kyvsim.simulator.kyverno.policies import (
@@ -24,7 +25,6 @@ from kyvsim.simulator.kyverno.policies import (
 )
 from kyvsim.simulator.latency import NOTICE, POLICY_CHANGED, POLICY_READY
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Change, Store
 
 # What the status of a policy in CEL says: whether it acts, may be reported on, and its variants.
 #

@@ -18,13 +18,13 @@ from kyvsim.model.result import (
     report_properties,
     report_source,
 )
+from kyvsim.simulator.api_server import Change
+from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.kyverno.configuration import ADMISSION, REPORTS
 from kyvsim.simulator.kyverno.native_reports import reported_policies
 from kyvsim.simulator.kyverno.policies import CEL_KINDS, PolicyCache
 from kyvsim.simulator.latency import REPORT_DELAY, REPORT_GIVEN_UP
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Change
-from kyvsim.simulator.server.metadata import with_metadata
 
 # The entries of reports: what one rule says of one object.
 #

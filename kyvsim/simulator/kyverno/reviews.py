@@ -6,9 +6,9 @@ Source of the rules: upstream pkg/webhooks/utils/policy_context_builder.go, pkg/
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, text_field
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
-from kyvsim.simulator.server import Review, Store
-from kyvsim.simulator.server.authorizer import bound_roles
-from kyvsim.simulator.server.metadata import with_metadata
+from kyvsim.simulator.api_server import Review, Store
+from kyvsim.simulator.api_server.authorizer import bound_roles
+from kyvsim.simulator.api_server.metadata import with_metadata
 
 
 def admission_request(review: Review, store: Store) -> AdmissionRequest:

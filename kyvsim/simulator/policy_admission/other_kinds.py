@@ -10,15 +10,16 @@ from kyvsim.languages.classic.validation.match_blocks import check_match_blocks,
 from kyvsim.languages.classic.validation.rule_parts import RuleUnderCheck
 from kyvsim.languages.classic.validation.rule_types import exclusion_problems
 from kyvsim.model.policy import CelException, Policy, PolicyException, PolicyFacts, Rule, RuleFacts
+from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server.authorizer import may
+from kyvsim.simulator.api_server.store import kind_key
 from kyvsim.simulator.kyverno.configuration import CLEANUP
-from kyvsim.simulator.server import Store
-from kyvsim.simulator.server.authorizer import may
-from kyvsim.simulator.server.served_kinds import kind_key
 
 # PolicyExceptions of both groups: what is refused.
 #
 # Source of the rules: upstream api/kyverno/v2/policy_exception_types.go,
-# pkg/validation/exception; kyverno/api api/policies.kyverno.io/v1beta1/policy_exception.go.
+# pkg/validation/exception;
+# kyverno/api api/policies.kyverno.io/v1beta1/policy_exception.go.
 
 DISABLED = "PolicyException resources would not be processed until it is enabled."
 NO_NAMESPACE = "The exceptionNamespace flag is not set"

@@ -8,10 +8,10 @@ from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.policy import Filter, GeneratePattern, Generation, Policy, Rule, Target
 from kyvsim.model.request import UserInfo
+from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server.authorizer import may
+from kyvsim.simulator.api_server.store import kind_key
 from kyvsim.simulator.kyverno.configuration import ADMISSION, BACKGROUND, REPORTS
-from kyvsim.simulator.server import Store
-from kyvsim.simulator.server.authorizer import may
-from kyvsim.simulator.server.served_kinds import kind_key
 
 # The rights that a rule needs, and the ClusterRoles that give those that are lacking.
 #

@@ -25,9 +25,9 @@ from kyvsim.languages.classic.validation.rule_parts import PolicyCheck, RuleUnde
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Filter, Policy, Rule
 from kyvsim.model.source import Path
+from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server.store import find_kinds, is_cluster_wide
 from kyvsim.simulator.policy_admission.permissions import missing_rights, unreported
-from kyvsim.simulator.server import Store
-from kyvsim.simulator.server.served_kinds import find_kinds, is_cluster_wide
 from kyvsim.simulator.time.scheduler import START
 
 # Kinds of Kyverno's that are on their way out.

@@ -13,6 +13,8 @@ from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cleanup.compile import cleanup_problems
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
+from kyvsim.simulator.api_server import Review, Verdict
+from kyvsim.simulator.api_server.request import ALLOWED, written
 from kyvsim.simulator.kyverno.denial import denial
 from kyvsim.simulator.kyverno.policies import CEL_KINDS
 from kyvsim.simulator.parts import Parts, Settings
@@ -31,8 +33,6 @@ from kyvsim.simulator.policy_admission.policies import (
     deprecation,
     policy_problem,
 )
-from kyvsim.simulator.server import Review, Verdict
-from kyvsim.simulator.server.request import ALLOWED, written
 
 _POLICIES = "validate-policy.kyverno.svc"
 _OTHERS = "kyverno-svc.kyverno.svc"

@@ -23,6 +23,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
 from kyvsim.model.simulation import Unevaluated
 from kyvsim.schema.kinds import kyverno_groups
+from kyvsim.simulator.api_server import Change
 from kyvsim.simulator.kyverno.admission_notes import unevaluated
 from kyvsim.simulator.kyverno.configuration import REPORTS, Filtered, is_filtered
 from kyvsim.simulator.kyverno.events import (
@@ -40,7 +41,6 @@ from kyvsim.simulator.kyverno.reports import is_reported
 from kyvsim.simulator.latency import NOTICE, SCAN_DELAY, SCAN_INTERVAL
 from kyvsim.simulator.parts import Parts
 from kyvsim.simulator.reports.native_scan import ScanError, is_of_interest, native_responses
-from kyvsim.simulator.server import Change
 
 _ACTOR = "scan"
 _STAGES = tuple(

@@ -24,7 +24,8 @@ from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus
 from kyvsim.model.source import Document, Location
 from kyvsim.patch.nodes import same
-from kyvsim.simulator.admission_policies.bound import (
+from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server.admission_policies import (
     Asked,
     ParameterError,
     matches_request,
@@ -34,7 +35,6 @@ from kyvsim.simulator.admission_policies.bound import (
 from kyvsim.simulator.kyverno.configuration import REPORTS
 from kyvsim.simulator.kyverno.native_reports import bindings_of, reported_policies
 from kyvsim.simulator.parts import Parts
-from kyvsim.simulator.server import Store
 
 _NOT_APPLIED = "mutation is not applied"
 

@@ -12,8 +12,8 @@ from kyvsim.kubernetes.discovery import parse_kind_selector
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import language_of
 from kyvsim.model.policy import Filter, Generation, Policy, Rule
-from kyvsim.simulator.server import Store
-from kyvsim.simulator.server.served_kinds import find_resources
+from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server.store import find_resources
 from kyvsim.simulator.webhooks.rules import (
     ALL_SCOPES,
     NAMESPACED,

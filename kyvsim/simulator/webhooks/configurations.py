@@ -9,14 +9,14 @@ from types import MappingProxyType
 
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.model.policy import Policy
+from kyvsim.simulator.api_server import Change, Store
+from kyvsim.simulator.api_server.defaults import with_defaults
+from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.kyverno.cel_admission import PINNING_WEBHOOKS, WEBHOOKS
 from kyvsim.simulator.kyverno.configuration import settings_of
 from kyvsim.simulator.kyverno.installed import Kyverno
 from kyvsim.simulator.kyverno.native_policies import is_left_to_the_server
 from kyvsim.simulator.latency import NOTICE
-from kyvsim.simulator.server import Change, Store
-from kyvsim.simulator.server.defaults import with_defaults
-from kyvsim.simulator.server.metadata import with_metadata
 from kyvsim.simulator.webhooks.cel import cel_webhooks
 from kyvsim.simulator.webhooks.classic import Entries, classic_webhooks
 from kyvsim.simulator.webhooks.rules import installed_selectors

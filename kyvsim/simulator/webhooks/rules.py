@@ -7,8 +7,8 @@ from itertools import product
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
+from kyvsim.simulator.api_server import Store
 from kyvsim.simulator.kyverno.configuration import NAMESPACE, settings_of
-from kyvsim.simulator.server import Store
 
 # What all of Kyverno's webhooks have in common, and what its ConfigMap says of them.
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.simulator.server import Client
+from kyvsim.simulator.api_server import Client
 
 CM = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: '1'}\n"
 POLICY = """

@@ -4,8 +4,8 @@ import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Reason
+from kyvsim.simulator.api_server import Purpose
 from kyvsim.simulator.kyverno.configuration import BACKGROUND, CLEANUP
-from kyvsim.simulator.server import Purpose
 
 
 @pytest.fixture

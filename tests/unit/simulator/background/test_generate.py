@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.engine.compile import Model
 from kyvsim.kubernetes.objects import labels, object_key
-from kyvsim.simulator.server.client import ADMIN
+from kyvsim.simulator.api_server.server import ADMIN
 
 
 @pytest.fixture

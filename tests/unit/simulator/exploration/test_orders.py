@@ -1,5 +1,6 @@
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, HazardLevel, Simulation
+from kyvsim.simulator.api_server import Store
 from kyvsim.simulator.exploration import (
     Order,
     explore,
@@ -7,7 +8,6 @@ from kyvsim.simulator.exploration import (
     play_directed,
     with_interleavings,
 )
-from kyvsim.simulator.server import Store
 from kyvsim.simulator.time import Scheduler, VirtualClock
 
 

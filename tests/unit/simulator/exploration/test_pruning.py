@@ -8,10 +8,10 @@ import pytest
 
 from kyvsim.api.simulate import SimulateInputs, simulate
 from kyvsim.model.simulation import Simulation
+from kyvsim.simulator.api_server import Store
 from kyvsim.simulator.exploration import explore, play_directed
 from kyvsim.simulator.exploration.orders import text_of
 from kyvsim.simulator.exploration.run import DirectedRun
-from kyvsim.simulator.server import Store
 from kyvsim.simulator.time import Scheduler, VirtualClock
 
 pytestmark = pytest.mark.slow

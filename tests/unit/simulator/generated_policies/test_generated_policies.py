@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.scenario import Installation
-from kyvsim.simulator.server.client import ADMIN
+from kyvsim.simulator.api_server.server import ADMIN
 
 GROUP = "policies.kyverno.io"
 NATIVE = "admissionregistration.k8s.io/v1"

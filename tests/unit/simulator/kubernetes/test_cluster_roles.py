@@ -3,8 +3,8 @@
 import pytest
 
 from kyvsim.kubernetes.objects import object_key
+from kyvsim.simulator.api_server.authorizer import may
 from kyvsim.simulator.kyverno.configuration import BACKGROUND
-from kyvsim.simulator.server.authorizer import may
 
 RBAC = "rbac.authorization.k8s.io/v1"
 RULE = {"apiGroups": ["example.com"], "resources": ["gizmos"], "verbs": ["get"]}

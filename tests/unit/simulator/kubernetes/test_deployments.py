@@ -1,5 +1,5 @@
 from kyvsim.kubernetes.objects import object_key
-from kyvsim.simulator.server.subresources import scale_request
+from kyvsim.simulator.api_server.subresources import scale_request
 
 
 def test_a_deployment_has_a_replica_set_and_pods(admin, deployment, put):

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.simulator.server.client import ADMIN
+from kyvsim.simulator.api_server.server import ADMIN
 
 KEY = ("v1", "Pod", "default", "p")
 MISSING = 'configmap "shop-opa-data" not found'

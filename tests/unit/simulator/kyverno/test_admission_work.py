@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from kyvsim.engine import policy
+from kyvsim.simulator.api_server import authorizer
 from kyvsim.simulator.kyverno import admission
-from kyvsim.simulator.server import authorizer
 
 _LABELLED = {"pattern": {"metadata": {"labels": {"team": "?*"}}}, "message": "team is missing"}
 _AUDITED = {"validate": {**_LABELLED, "failureAction": "Audit"}}

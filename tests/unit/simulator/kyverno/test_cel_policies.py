@@ -3,8 +3,8 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.scenario import HELM
-from kyvsim.simulator.server.client import ADMIN
+from kyvsim.model.source import HELM
+from kyvsim.simulator.api_server.server import ADMIN
 
 GROUP = "policies.kyverno.io"
 PODS = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}

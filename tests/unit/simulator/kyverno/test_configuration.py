@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from kyvsim.simulator.api_server import Store
 from kyvsim.simulator.kyverno.configuration import CONFIG_MAP, Sender, passes_over
-from kyvsim.simulator.server import Store
 
 
 def sender(kind="Event", namespace="x", username="ada", groups=()):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.simulator.server.client import ADMIN
+from kyvsim.simulator.api_server.server import ADMIN
 
 GROUP = "policies.kyverno.io"
 NATIVE = "admissionregistration.k8s.io/v1"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.simulator.server.client import ADMIN
+from kyvsim.simulator.api_server.server import ADMIN
 
 PODS = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 CRON = "schedule spec in the cleanupPolicy is not in proper cron format"

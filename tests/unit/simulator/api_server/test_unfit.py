@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.schema.node import NamedSchemas
-from kyvsim.simulator.server.unfit import unfit
+from kyvsim.simulator.api_server.validation import unfit
 
 ONE_OF = "must validate one and only one schema (oneOf)."
 EITHER = [{"required": ["a"]}, {"required": ["b"]}]

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.simulator.server.defaults import with_defaults
+from kyvsim.simulator.api_server.defaults import with_defaults
 
 
 def spec_of(api_version, kind, **spec):

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.simulator.server.preparation import qos_class
+from kyvsim.simulator.api_server.server import qos_class
 
 
 def test_services_have_addresses_of_their_own(admin, obj):

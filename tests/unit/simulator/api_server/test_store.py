@@ -1,4 +1,4 @@
-from kyvsim.simulator.server import Store
+from kyvsim.simulator.api_server import Store
 
 
 def config_map(name, namespace="x", **data):

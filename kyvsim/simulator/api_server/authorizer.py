@@ -12,9 +12,9 @@ from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, text_field
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.simulation import Reason
-from kyvsim.simulator.server import errors
-from kyvsim.simulator.server.request import ApiError, ApiRequest, Review, written
-from kyvsim.simulator.server.store import Store
+from kyvsim.simulator.api_server import errors
+from kyvsim.simulator.api_server.request import ApiError, ApiRequest, Review, written
+from kyvsim.simulator.api_server.store import Store
 
 # Who may do what: RBAC as it stands in the store.
 #
@@ -123,7 +123,8 @@ def _bound_roles(
 # Who may give rights: nobody gives more than they have, unless roles let them.
 #
 # Source of the rules: k8s.io/kubernetes pkg/registry/rbac (escalation_check.go,
-# validation/rule.go, the policybased storages of roles and bindings).
+# validation/rule.go,
+# the policybased storages of roles and bindings).
 
 _GROUP = "rbac.authorization.k8s.io"
 _ESCALATION_RBAC = f"{_GROUP}/v1"

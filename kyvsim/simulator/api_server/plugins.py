@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, annotations, entries, metadata, text_field
 from kyvsim.model.request import Operation
-from kyvsim.simulator.server import errors
-from kyvsim.simulator.server.defaults import changed, each, filled
-from kyvsim.simulator.server.metadata import Identities
-from kyvsim.simulator.server.request import ApiError, Review
-from kyvsim.simulator.server.store import Store
+from kyvsim.simulator.api_server import errors
+from kyvsim.simulator.api_server.defaults import changed, each, filled
+from kyvsim.simulator.api_server.metadata import Identities
+from kyvsim.simulator.api_server.request import ApiError, Review
+from kyvsim.simulator.api_server.store import Store
 
 # The ServiceAccount plugin: as whom a Pod runs, and the token that it gets for that.
 #

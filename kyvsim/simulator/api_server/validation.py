@@ -1,18 +1,27 @@
-"""Where an object of a custom kind does not fit its schema, in the words of an API server.
-
-Source of the texts: k8s.io/kube-openapi pkg/validation/errors, and
-k8s.io/apiextensions-apiserver pkg/apiserver/validation, pkg/apiserver/schema/listtype.
-"""
+"""What an API server refuses before an object is stored: schemas, types, names."""
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
+from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.go_text import quote, sprint, to_json
-from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key, text_field
+from kyvsim.kubernetes.validation import problems_of
+from kyvsim.languages.classic.pod_security.go_structs import MisfitError, has_type, read_object
+from kyvsim.model.request import Operation
 from kyvsim.model.source import Path
 from kyvsim.schema.findings import Finding, duplicates, findings
-from kyvsim.schema.node import TYPE_NAMES, Node
+from kyvsim.schema.kinds import given_schema, kyverno_schema
+from kyvsim.schema.node import TYPE_NAMES, Node, stored
 from kyvsim.schema.rules import broken_rules
+from kyvsim.simulator.api_server import errors
+from kyvsim.simulator.api_server.request import ApiError, Review
+from kyvsim.simulator.api_server.store import Store
+
+# Where an object of a custom kind does not fit its schema, in the words of an API server.
+#
+# Source of the texts: k8s.io/kube-openapi pkg/validation/errors, and
+# k8s.io/apiextensions-apiserver pkg/apiserver/validation, pkg/apiserver/schema/listtype.
 
 
 def unfit(obj: Json, old: Json, schema: Node) -> list[str]:
@@ -144,3 +153,93 @@ def _shown(value: Json) -> str:
 
 def _text(value: Json) -> str:
     return value if isinstance(value, str) else to_json(value)
+
+
+# The schemas of custom kinds: of Kyverno's own, and of those that a definition in store adds.
+
+_WHOLE = frozenset({"", "status"})
+"""Subresources whose requests carry the whole object."""
+
+
+def as_defined(obj: Json, store: Store) -> Json:
+    """Return an object of a custom kind as its schema has it stored, any other as it is."""
+    schema = schema_of(object_key(obj), store) if obj is not None else None
+    return stored(obj, schema) if schema else obj
+
+
+def refuse_unfit(review: Review, store: Store) -> ApiError | None:
+    """Return why an object does not fit its schema, or None."""
+    request, obj = review.request, review.object
+    schema = schema_of(object_key(obj), store) if obj is not None else None
+    if schema is None or request.subresource not in _WHOLE:
+        return None
+    found = unfit(obj, review.old, schema)
+    return errors.invalid(object_key(obj), *found) if found else None
+
+
+def schema_of(key: ObjectKey, store: Store) -> Node | None:
+    """Return the schema of a custom kind, None where it has none."""
+    if is_builtin(split_api_version(key.api_version)[0], key.kind):
+        return None
+    own = kyverno_schema(key.api_version, key.kind)
+    return own or given_schema(key.api_version, key.kind, store.defined)
+
+
+# Objects of built-in kinds that an API server cannot read: a field has a wrong type.
+#
+# What cannot be decoded is refused before anybody looks at it. Source of the texts:
+# k8s.io/apiserver
+# pkg/endpoints/handlers (create.go, transformDecodeError), and encoding/json.
+
+_REGISTRATION = "admissionregistration.k8s.io"
+_DEFINITIONS = "apiextensions"
+"""The package of definitions of custom resources has names of its own in the table of types."""
+
+
+def refuse_unreadable(obj: Json) -> ApiError | None:
+    """Return why an object of a built-in kind cannot be read as its type, or None."""
+    problem = unreadable(obj)
+    if not problem:
+        return None
+    kind = text_field(obj, "kind")
+    version = split_api_version(text_field(obj, "apiVersion"))[1]
+    text = f'{kind} in version "{version}" cannot be handled as a {kind}: {problem}'
+    return ApiError(400, "BadRequest", text)
+
+
+def refuse_change(obj: Json) -> ApiError | None:
+    """Return why what a webhook has made of an object cannot be read, or None."""
+    problem = unreadable(obj)
+    return errors.internal(problem) if problem else None
+
+
+def unreadable(obj: Json) -> str:
+    """Return what is wrong with the types of an object's fields, in Go's words; "" for nothing."""
+    kind = text_field(obj, "kind")
+    group, version = split_api_version(text_field(obj, "apiVersion"))
+    if not is_builtin(group, kind):
+        return ""
+    package = _DEFINITIONS if kind == "CustomResourceDefinition" else version
+    if group == _REGISTRATION:
+        package = "v1"  # earlier versions have the same fields
+    if not has_type(f"{package}.{kind}"):
+        return ""
+    try:
+        read_object(obj, f"{package}.{kind}")
+    except MisfitError as error:
+        return str(error).replace(f"{_DEFINITIONS}.", f"{version}.")
+    return ""
+
+
+# What an API server refuses before an object is stored.
+#
+# A refusal comes after mutating webhooks and before validating ones.
+
+
+def refuse_invalid(review: Review) -> ApiError | None:
+    """Return why an object cannot be stored as it is, or None."""
+    request, obj = review.request, review.object
+    if obj is None or request.subresource or request.operation is Operation.CONNECT:
+        return None
+    found = list(dict.fromkeys(problems_of(obj, review.old)))
+    return errors.invalid(object_key(obj), *found) if found else None

@@ -1,13 +1,64 @@
-"""Defaults that an API server fills in, as far as rules and people look at them."""
+"""Defaults of an API server, and what reading into Go types leaves of an object."""
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from operator import is_
 from types import MappingProxyType
 
+from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, labels, metadata, object_key, text_field
-from kyvsim.simulator.server.metadata import with_metadata
-from kyvsim.simulator.server.typed import as_typed
+from kyvsim.simulator.api_server.metadata import with_metadata
+
+# What is left of an object of a built-in kind once it has been through its Go type.
+#
+# Fields without a value vanish: nulls, empty lists, empty maps of texts. Source of the rules: the
+# `omitempty` of k8s.io/api types; the few fields without it are named here.
+
+_HOLDERS: frozenset[type] = frozenset({dict, list})
+_TEXT_MAPS = frozenset(
+    {"annotations", "binaryData", "data", "labels", "limits", "matchLabels", "nodeSelector"}
+    | {"requests", "stringData"}
+)
+_SELECTS_BY_LABELS = frozenset({"ReplicationController", "Service"})
+"""Kinds whose `selector` is a map of texts; elsewhere it is a LabelSelector, which may be empty."""
+_WITH_SELECTOR = _TEXT_MAPS | {"selector"}
+_KEPT_LISTS = frozenset({"containers", "items", "resources", "rules", "subsets", "verbs"})
+
+
+def as_typed(obj: Json) -> Json:
+    """Return an object without the fields that its type leaves out; custom kinds stay as sent."""
+    key = object_key(obj)
+    if not is_builtin(split_api_version(key.api_version)[0], key.kind):
+        return obj
+    return _without_empty(obj, _WITH_SELECTOR if key.kind in _SELECTS_BY_LABELS else _TEXT_MAPS)
+
+
+def _without_empty(value: Json, text_maps: frozenset[str]) -> Json:
+    if value.__class__ is dict:
+        kept, same = {}, True
+        for name, child in value.items():
+            left = _without_empty(child, text_maps) if child.__class__ in _HOLDERS else child
+            if left is None or (not left and _vanishes(name, left, text_maps)):
+                same = False
+                continue
+            kept[name] = left
+            same = same and left is child
+        return value if same else kept
+    if value.__class__ is list:
+        items = [_without_empty(child, text_maps) for child in value]
+        return value if all(map(is_, items, value)) else items
+    return value
+
+
+def _vanishes(name: str, value: Json, text_maps: frozenset[str]) -> bool:
+    """Return whether a field is left out that holds nothing: an empty list or map, 0 or ""."""
+    if value.__class__ is list:
+        return name not in _KEPT_LISTS
+    return value.__class__ is dict and name in text_maps
+
+
+# Defaults that an API server fills in, as far as rules and people look at them.
 
 # Filling in fields that are not there; a null is none, data of another shape stays as it is.
 

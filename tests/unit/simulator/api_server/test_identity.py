@@ -1,4 +1,4 @@
-from kyvsim.simulator.server.metadata import Identities
+from kyvsim.simulator.api_server.metadata import Identities
 
 
 def test_a_uid_looks_like_one():

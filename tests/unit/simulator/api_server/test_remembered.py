@@ -4,8 +4,8 @@ from collections import Counter
 
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.request import UserInfo
-from kyvsim.simulator.server import Store, authorizer
-from kyvsim.simulator.server.authorizer import bound_roles, may
+from kyvsim.simulator.api_server import Store, authorizer
+from kyvsim.simulator.api_server.authorizer import bound_roles, may
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _ADA = UserInfo("ada", groups=("team",))

@@ -1,4 +1,4 @@
-from kyvsim.simulator.server.plugins import TOKEN_PATH
+from kyvsim.simulator.api_server.plugins import TOKEN_PATH
 
 
 def test_a_pod_gets_the_token_of_its_account(admin, pod):

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, text_field
 from kyvsim.schema.kinds import has_status_apart
-from kyvsim.simulator.server.store import Store
+from kyvsim.simulator.api_server.store import Store
 
 # Uids and generated names: chance that is the same in every run.
 #
@@ -135,7 +135,8 @@ def _wishes(obj: Json) -> Json:
 # Kinds whose status is written apart from the rest.
 #
 # Source of the rules: k8s.io/kubernetes pkg/registry (every kind with a status has the
-# subresource); for custom kinds their definition says it.
+# subresource);
+# for custom kinds their definition says it.
 
 
 def has_status(key: ObjectKey, store: Store) -> bool:

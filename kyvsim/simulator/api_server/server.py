@@ -1,21 +1,20 @@
-"""A request's way: found → admitted → stored.
+"""How a request goes through an API server: routed, admitted, stored."""
 
-Mutating webhooks come before names and uids are given, validating ones after; that an object is
-there already is found only at the end. Source of the rules: k8s.io/apiserver pkg/endpoints/handlers
-and pkg/registry/generic/registry/store.go.
-"""
-
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
+from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.numbers import with_whole_numbers
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
 from kyvsim.model.ports import fault_text
-from kyvsim.model.request import Operation
-from kyvsim.simulator.server import errors
-from kyvsim.simulator.server.defaults import with_defaults
-from kyvsim.simulator.server.definitions import as_defined, refuse_unfit
-from kyvsim.simulator.server.metadata import (
+from kyvsim.model.request import Operation, UserInfo
+from kyvsim.model.simulation import Reason
+from kyvsim.patch.json_patch import merge_patch
+from kyvsim.simulator.api_server import errors
+from kyvsim.simulator.api_server.defaults import CONTAINERS, with_defaults
+from kyvsim.simulator.api_server.metadata import (
     Identities,
     as_successor,
     has_status,
@@ -26,20 +25,180 @@ from kyvsim.simulator.server.metadata import (
     with_metadata,
     without_status,
 )
-from kyvsim.simulator.server.places import place_problem, placed
-from kyvsim.simulator.server.preparation import prepared
-from kyvsim.simulator.server.request import (
+from kyvsim.simulator.api_server.request import (
     ApiError,
     ApiRequest,
     ApiResponse,
     Mutate,
+    Purpose,
     Review,
     Webhook,
 )
-from kyvsim.simulator.server.store import Store
-from kyvsim.simulator.server.subresources import as_sent, as_shown, as_stored
-from kyvsim.simulator.server.unreadable import refuse_change, refuse_unreadable
+from kyvsim.simulator.api_server.store import Store
+from kyvsim.simulator.api_server.subresources import as_sent, as_shown, as_stored
+from kyvsim.simulator.api_server.validation import (
+    as_defined,
+    refuse_change,
+    refuse_unfit,
+    refuse_unreadable,
+)
 from kyvsim.simulator.time import VirtualClock
+
+# Whether a request names a kind that is served, and a namespace that is there.
+
+
+def placed(request: ApiRequest, store: Store) -> ApiRequest:
+    """Return a request as its path says it: what lies in no namespace has none, whatever it says.
+
+    upstream: k8s.io/apiserver pkg/registry/rest/meta.go
+    """
+    key, obj = request.key, request.object
+    if not key.namespace or store.is_namespaced(key.api_version, key.kind):
+        return request
+    if obj is not None and not request.subresource:
+        obj = with_metadata(obj, {"namespace": None})
+    return replace(request, key=key._replace(namespace=""), object=obj)
+
+
+def place_problem(request: ApiRequest, store: Store) -> ApiError | None:
+    """Return why nothing can be at the place that a request names, or None.
+
+    upstream: the NamespaceLifecycle plugin, k8s.io/apiserver pkg/admission/plugin/namespace.
+    """
+    key = request.key
+    group = split_api_version(key.api_version)[0]
+    is_known = is_builtin(group, key.kind) or (group, key.kind) in store.defined
+    if not (key.api_version and is_known):
+        return errors.no_match(key)
+    if not store.is_namespaced(key.api_version, key.kind):
+        return None
+    if request.operation is not Operation.CREATE or request.subresource:
+        return None
+    return _namespace_problem(key, store)
+
+
+def _namespace_problem(key: ObjectKey, store: Store) -> ApiError | None:
+    namespace = store.get("v1", "Namespace", "", key.namespace)
+    if namespace is None:
+        place = ObjectKey("v1", "Namespace", "", key.namespace)
+        return errors.not_found(place, store.defined)._replace(why=Reason.NO_NAMESPACE)
+    if is_terminating(namespace):
+        why = (
+            f"unable to create new content in namespace {key.namespace} "
+            "because it is being terminated"
+        )
+        return errors.forbidden(key, store.defined, why)._replace(why=Reason.NAMESPACE_GOES)
+    return None
+
+
+# What an API server makes of an object that is new, once it has a uid.
+#
+# It happens after mutating webhooks and before validating ones. Source of the rules:
+# k8s.io/kubernetes pkg/registry/*/*/strategy.go (PrepareForCreate), pkg/registry/core/service.
+
+_REACHABLE = frozenset({"NodePort", "LoadBalancer"})
+_FIRST_PORT = 30000
+_FIRST_HOST = 10
+
+
+def prepared(obj: Json, store: Store) -> Json:
+    """Return a new object with what its kind gets from the server."""
+    prepare = _PREPARATIONS.get(object_key(obj)[:2])
+    spec = obj.get("spec")
+    return prepare(obj, store) if prepare and spec.__class__ is dict else obj
+
+
+def _pod(obj: Json, store: Store) -> Json:
+    del store
+    return {**obj, "status": {"phase": "Pending", "qosClass": qos_class(obj["spec"])}}
+
+
+def qos_class(spec: Json) -> str:
+    """Return how well a Pod is treated when its node runs short."""
+    limited = True
+    asked = False
+    for group in CONTAINERS[:2]:
+        for container in entries(spec, group):
+            resources = container.get("resources") or {}
+            limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+            asked = asked or bool({"cpu", "memory"} & {*limits, *requests})
+            for name in ("cpu", "memory"):
+                limit = limits.get(name)
+                limited = limited and limit is not None and requests.get(name, limit) == limit
+    if not asked:
+        return "BestEffort"
+    return "Guaranteed" if limited else "Burstable"
+
+
+def _job(obj: Json, store: Store) -> Json:
+    """Return a Job with a selector of its own, which its template's labels fit."""
+    del store
+    spec, meta = obj["spec"], metadata(obj)
+    if spec.get("manualSelector") is True:
+        return obj
+    uid, name = meta["uid"], meta["name"]
+    template = spec.get("template") or {}
+    template_meta = metadata(template)
+    marks = {
+        "batch.kubernetes.io/controller-uid": uid,
+        "batch.kubernetes.io/job-name": name,
+        "controller-uid": uid,
+        "job-name": name,
+    }
+    marked = {**template_meta, "labels": {**(template_meta.get("labels") or {}), **marks}}
+    selector = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    template = {**template, "metadata": marked}
+    return {**obj, "spec": {**spec, "selector": selector, "template": template}}
+
+
+def _service(obj: Json, store: Store) -> Json:
+    spec = obj["spec"]
+    if spec.get("type") == "ExternalName":
+        return obj
+    services = [one.get("spec") or {} for one in store.list("v1", "Service", "")]
+    if not spec.get("clusterIP"):
+        taken = {one.get("clusterIP") for one in services}
+        spec = {**spec, "clusterIP": _free_address(taken)}
+    spec = {**spec, "clusterIPs": [spec["clusterIP"]]}
+    if spec.get("type") in _REACHABLE:
+        used = {port.get("nodePort") for one in services for port in entries(one, "ports")}
+        spec = {**spec, "ports": _with_node_ports(entries(spec, "ports"), used)}
+    return {**obj, "spec": spec}
+
+
+def _free_address(taken: set[Json]) -> str:
+    for number in range(_FIRST_HOST, 1 << 16):
+        address = f"10.96.{number >> 8}.{number & 255}"
+        if address not in taken:
+            return address
+    return ""
+
+
+def _with_node_ports(ports: list[Json], used: set[Json]) -> list[Json]:
+    given = []
+    for port in ports:
+        number = port.get("nodePort") or _FIRST_PORT
+        while not port.get("nodePort") and number in used:
+            number += 1
+        used = {*used, number}
+        given.append({**port, "nodePort": number})
+    return given
+
+
+_PREPARATIONS: Mapping[tuple[str, str], Callable[[Json, Store], Json]] = MappingProxyType(
+    {
+        ("v1", "Pod"): _pod,
+        ("v1", "Service"): _service,
+        ("batch/v1", "Job"): _job,
+    }
+)
+
+# A request's way: found → admitted → stored.
+#
+# Mutating webhooks come before names and uids are given, validating ones after; that an object is
+# there already is found only at the end. Source of the rules: k8s.io/apiserver
+# pkg/endpoints/handlers
+# and pkg/registry/generic/registry/store.go.
 
 Validator = Callable[[Review], ApiError | None]
 """Says what is wrong with an object as it would be stored."""
@@ -293,3 +452,65 @@ def _sees_old(request: ApiRequest) -> bool:
 
 def _version(obj: Json) -> Json:
     return metadata(obj).get("resourceVersion")
+
+
+# The API as one user sees it.
+
+ADMIN = UserInfo("kubernetes-admin", groups=("kubeadm:cluster-admins", "system:authenticated"))
+"""Who works on a cluster where nobody else is named."""
+
+
+class Client:
+    """Requests of one user for one purpose, each taken its whole way in one step."""
+
+    def __init__(self, server: ApiServer, user: UserInfo, purpose: Purpose | None = None) -> None:
+        self._server = server
+        self._purpose = purpose
+        self.user = user
+
+    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Json | None:
+        """Return the object, or None."""
+        return self._server.store.get(api_version, kind, namespace, name)
+
+    def list(self, api_version: str, kind: str, namespace: str = "") -> Sequence[Json]:
+        """Return the objects of a kind in a namespace ("" for all)."""
+        return self._server.store.list(api_version, kind, namespace)
+
+    def create(self, obj: Json, *, dry_run: bool = False) -> ApiResponse:
+        """Create an object."""
+        request = ApiRequest(Operation.CREATE, object_key(obj), self.user, obj, dry_run=dry_run)
+        return self.send(request)
+
+    def update(self, obj: Json, subresource: str = "") -> ApiResponse:
+        """Put an object in the place of the one that is there."""
+        key = object_key(obj)
+        request = ApiRequest(Operation.UPDATE, key, self.user, obj, subresource=subresource)
+        return self.send(request)
+
+    def merge(
+        self, key: ObjectKey, patch: Json, subresource: str = "", *, dry_run: bool = False
+    ) -> ApiResponse:
+        """Change the object that is there by a merge patch (RFC 7386)."""
+        now = self.get(*key)
+        if now is None:
+            return ApiResponse(error=errors.not_found(key, self._server.store.defined))
+        patched = merge_patch(now, patch)
+        request = ApiRequest(
+            operation=Operation.UPDATE,
+            key=key,
+            user=self.user,
+            object=patched,
+            subresource=subresource,
+            dry_run=dry_run,
+            patch="merge",
+        )
+        return self.send(request)
+
+    def delete(self, key: ObjectKey, propagation: str = "Background") -> ApiResponse:
+        """Delete an object."""
+        request = ApiRequest(Operation.DELETE, key, self.user, propagation=propagation)
+        return self.send(request)
+
+    def send(self, request: ApiRequest) -> ApiResponse:
+        """Send a request of any kind, in this user's name and for the client's purpose."""
+        return self._server.perform(replace(request, user=self.user, purpose=self._purpose))

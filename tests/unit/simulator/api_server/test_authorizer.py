@@ -3,8 +3,8 @@
 import pytest
 
 from kyvsim.model.request import UserInfo
-from kyvsim.simulator.server import Store
-from kyvsim.simulator.server.authorizer import bound_roles
+from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server.authorizer import bound_roles
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _ROBOT = UserInfo("system:serviceaccount:shop:robot", groups=("system:serviceaccounts",))

@@ -1,6 +1,6 @@
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.request import UserInfo
-from kyvsim.simulator.server.client import ADMIN
+from kyvsim.simulator.api_server.server import ADMIN
 
 
 def test_a_created_object_gets_what_only_the_server_knows(admin, obj):

@@ -6,7 +6,7 @@ Source of the texts: k8s.io/apimachinery pkg/api/errors.
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Reason
-from kyvsim.simulator.server.request import ApiError
+from kyvsim.simulator.api_server.request import ApiError
 
 
 def resource_name(key: ObjectKey, kinds: KindTable) -> str:

@@ -6,9 +6,9 @@ core/namespace/storage).
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.request import Operation, UserInfo
-from kyvsim.simulator.server.defaults import with_defaults
-from kyvsim.simulator.server.metadata import with_generation, with_metadata
-from kyvsim.simulator.server.request import ApiRequest
+from kyvsim.simulator.api_server.defaults import with_defaults
+from kyvsim.simulator.api_server.metadata import with_generation, with_metadata
+from kyvsim.simulator.api_server.request import ApiRequest
 
 
 def scale_of(obj: Json) -> Json:

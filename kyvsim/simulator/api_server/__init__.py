@@ -1,7 +1,6 @@
 """The API server: objects, and the way of a request to them."""
 
-from kyvsim.simulator.server.client import Client
-from kyvsim.simulator.server.request import (
+from kyvsim.simulator.api_server.request import (
     ApiError,
     ApiRequest,
     ApiResponse,
@@ -9,8 +8,8 @@ from kyvsim.simulator.server.request import (
     Review,
     Verdict,
 )
-from kyvsim.simulator.server.server import ApiServer
-from kyvsim.simulator.server.store import Change, Store
+from kyvsim.simulator.api_server.server import ApiServer, Client
+from kyvsim.simulator.api_server.store import Change, Store
 
 __all__ = [
     "ApiError",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.simulator.server.unreadable import refuse_change, refuse_unreadable
+from kyvsim.simulator.api_server.validation import refuse_change, refuse_unreadable
 
 
 def thing(api_version, kind, **fields):

@@ -1,1 +1,0 @@
-"""Kubernetes' own admission policies, which the API server evaluates before it asks webhooks."""
