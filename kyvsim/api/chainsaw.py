@@ -31,7 +31,7 @@ from kyvsim.model.chainsaw import (
 from kyvsim.model.diagnostic import Diagnostic, without_left_out
 from kyvsim.model.scenario import BY_NAME, CI, Installation
 from kyvsim.simulator.cluster import open_cluster
-from kyvsim.simulator.parts import Settings
+from kyvsim.simulator.context import Settings
 
 _DEFAULT_NAME = "chainsaw-test"
 _FEW = 8

@@ -15,7 +15,7 @@ from kyvsim.model.result import EngineResponse, Stage
 from kyvsim.model.scenario import Scenario
 from kyvsim.model.simulation import Inquiry, Simulation
 from kyvsim.model.source import Document
-from kyvsim.simulator.inquirer import Asked, Inquirer
+from kyvsim.simulator.tracer import Asked, Inquirer
 
 _Written = Mapping[tuple[str, str, str], tuple[Document, ...]]
 

@@ -11,8 +11,8 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import CelException, Policy, PolicyException, PolicyReaders
 from kyvsim.model.source import Document, Location
 from kyvsim.schema.kinds import RULES_GROUP
-from kyvsim.simulator.kyverno.policies import CEL_KINDS
-from kyvsim.simulator.parts import Readers
+from kyvsim.simulator.context import Readers
+from kyvsim.simulator.policies import CEL_KINDS
 
 SIMULATED_READERS: PolicyReaders = MappingProxyType(
     {

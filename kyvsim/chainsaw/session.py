@@ -16,7 +16,7 @@ from kyvsim.model.ports import SIMULATED, Meter
 from kyvsim.simulator.api_server import Client
 from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.cluster import Cluster
-from kyvsim.simulator.latency import Crowd, Idleness
+from kyvsim.simulator.context import Crowd, Idleness
 
 POLL = 0.05
 """Seconds from an operation's beginning to its first attempt."""

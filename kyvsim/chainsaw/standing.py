@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
-from kyvsim.simulator.parts import Parts
+from kyvsim.simulator.context import Parts
 
 
 class Found(NamedTuple):

@@ -11,9 +11,9 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
 from kyvsim.schema.kinds import CEL_GROUP
+from kyvsim.simulator.admission.cel import not_done
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, Store
-from kyvsim.simulator.kyverno.cel_admission import not_done
-from kyvsim.simulator.kyverno.policies import CEL_KINDS
+from kyvsim.simulator.policies import CEL_KINDS
 
 # What a test came upon that no simulation can answer, whatever it expected.
 #

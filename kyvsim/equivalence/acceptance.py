@@ -9,8 +9,7 @@ from kyvsim.kubernetes.discovery import is_builtin, is_namespaced, split_api_ver
 from kyvsim.kubernetes.labels import is_label
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.kubernetes.validation import problems_of
-from kyvsim.model.diagnostic import Way
-from kyvsim.model.suite import Hole
+from kyvsim.model.policy import Hole, Way
 from kyvsim.patch.merge_types import NUMERIC, UNTYPED, FindType, Type, find_type, resolve
 from kyvsim.patch.structured_merge import misfits
 from kyvsim.simulator.api_server.defaults import as_typed

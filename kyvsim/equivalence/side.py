@@ -20,7 +20,7 @@ from kyvsim.model.explanation import RuleRun, Step, StepKind
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.tracing import Point
-from kyvsim.simulator.kyverno.denial import enforces
+from kyvsim.simulator.admission.review import enforces
 from kyvsim.suite.coverage import PointCounter
 
 _BOOKKEEPING = ("app.kubernetes.io/managed-by", "generate.kyverno.io/", "generating-policy")

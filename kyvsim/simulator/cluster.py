@@ -8,38 +8,35 @@ from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Policy
 from kyvsim.schema.kinds import kyverno_kinds
+from kyvsim.simulator.admission.admission_policies import AdmissionPolicies, refuse_uncompiled
+from kyvsim.simulator.admission.cel import CelAdmission, ImageAdmission
+from kyvsim.simulator.admission.classic import AdmissionController
+from kyvsim.simulator.admission.policy_webhook import PolicyWebhook
+from kyvsim.simulator.admission.request_events import AdmissionNotes, record_requests
 from kyvsim.simulator.api_server import ApiServer, Store
-from kyvsim.simulator.api_server.admission_policies import AdmissionPolicies, refuse_uncompiled
 from kyvsim.simulator.api_server.authorizer import refusal, refuse_escalation
 from kyvsim.simulator.api_server.metadata import Identities, with_metadata
 from kyvsim.simulator.api_server.plugins import pod_plugin
 from kyvsim.simulator.api_server.validation import refuse_invalid
-from kyvsim.simulator.cleanup.time_to_live import TimeToLiveWebhook
-from kyvsim.simulator.controllers import CONTROLLERS
-from kyvsim.simulator.inquirer import Inquirer, Surroundings
+from kyvsim.simulator.cleanup import TimeToLiveWebhook
+from kyvsim.simulator.context import Parts, Readers, Settings
+from kyvsim.simulator.controllers import KUBERNETES_CONTROLLERS, KYVERNO_CONTROLLERS
+from kyvsim.simulator.downstream_watch import DownstreamWatch
+from kyvsim.simulator.events import EventRecorder
 from kyvsim.simulator.installation import installed_objects
-from kyvsim.simulator.kubernetes import controllers as kubernetes
-from kyvsim.simulator.kyverno.admission import AdmissionController
-from kyvsim.simulator.kyverno.admission_notes import AdmissionNotes
-from kyvsim.simulator.kyverno.cel_admission import CelAdmission, ImageAdmission
-from kyvsim.simulator.kyverno.downstream_watch import DownstreamWatch
-from kyvsim.simulator.kyverno.events import EventRecorder
-from kyvsim.simulator.kyverno.installed import Kyverno
-from kyvsim.simulator.kyverno.policies import (
+from kyvsim.simulator.kyverno import Kyverno
+from kyvsim.simulator.policies import (
     GENERATING_KINDS,
     MUTATING_KINDS,
     POLICY_KINDS,
     PolicyCache,
     PolicyLister,
+    PolicyStatusController,
 )
-from kyvsim.simulator.kyverno.policy_status import PolicyStatusController
-from kyvsim.simulator.kyverno.reports import ReportCollector
-from kyvsim.simulator.parts import Parts, Readers, Settings
-from kyvsim.simulator.policy_admission.webhook import PolicyWebhook
-from kyvsim.simulator.recorder import record_requests
-from kyvsim.simulator.time import Scheduler, VirtualClock
-from kyvsim.simulator.time.scheduler import START, Choose, earliest
+from kyvsim.simulator.reports import ReportCollector
+from kyvsim.simulator.scheduler import START, Choose, Scheduler, VirtualClock, earliest
 from kyvsim.simulator.timeline import Timeline
+from kyvsim.simulator.tracer import Inquirer, Surroundings
 
 
 class Cluster(NamedTuple):
@@ -150,9 +147,9 @@ def _attend(
 
 def _start(parts: Parts, kyverno: Kyverno) -> None:
     """Start the controllers, Kubernetes' first."""
-    for start_controller in kubernetes.CONTROLLERS:
+    for start_controller in KUBERNETES_CONTROLLERS:
         start_controller(parts)
-    for start_own in CONTROLLERS:
+    for start_own in KYVERNO_CONTROLLERS:
         start_own(kyverno)
 
 

@@ -11,7 +11,7 @@ from kyvsim.model.scenario import OF_REQUESTS, Demand, Expected
 from kyvsim.model.simulation import Expectation
 from kyvsim.model.source import Location
 from kyvsim.simulator.api_server import Change
-from kyvsim.simulator.parts import Parts
+from kyvsim.simulator.context import Parts
 
 # Whether an object is as a scenario wants it.
 #

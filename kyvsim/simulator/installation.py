@@ -14,7 +14,7 @@ from types import MappingProxyType
 from kyvsim.kubernetes.objects import Json, labels, object_key
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.model.scenario import Installation
-from kyvsim.simulator.kyverno.configuration import CONFIG_MAP, NAMESPACE
+from kyvsim.simulator.configuration import CONFIG_MAP, NAMESPACE
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 _CONTROLLERS: Mapping[str, str] = MappingProxyType(

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.simulation import Obstacle, TimelineEvent, Unevaluated
-from kyvsim.simulator.time import VirtualClock
+from kyvsim.simulator.scheduler import VirtualClock
 
 OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
 """What Kubernetes itself puts into every namespace, by kind and name."""

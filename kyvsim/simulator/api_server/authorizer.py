@@ -123,8 +123,7 @@ def _bound_roles(
 # Who may give rights: nobody gives more than they have, unless roles let them.
 #
 # Source of the rules: k8s.io/kubernetes pkg/registry/rbac (escalation_check.go,
-# validation/rule.go,
-# the policybased storages of roles and bindings).
+# validation/rule.go, the policybased storages of roles and bindings).
 
 _GROUP = "rbac.authorization.k8s.io"
 _ESCALATION_RBAC = f"{_GROUP}/v1"
@@ -137,6 +136,19 @@ _EVERYTHING = (
     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
     {"nonResourceURLs": ["*"], "verbs": ["*"]},
 )
+
+
+def with_roles(user: UserInfo, namespace: str, store: Store) -> UserInfo:
+    """Return a user with the roles that are bound to it, for requests in a namespace."""
+    if user.extra is None:
+        known: UserInfo = store.remembered(_with_roles, user, namespace)
+        return known
+    return _with_roles(store, user, namespace)
+
+
+def _with_roles(store: Store, user: UserInfo, namespace: str) -> UserInfo:
+    roles, cluster_roles = bound_roles(user, namespace, store)
+    return user._replace(roles=roles, cluster_roles=cluster_roles)
 
 
 class _Right(NamedTuple):

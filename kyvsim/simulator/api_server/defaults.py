@@ -343,7 +343,7 @@ def service(obj: Json) -> Json:
 
 def network_policy(obj: Json) -> Json:
     """Return a NetworkPolicy with its defaults: what it is about follows from what it says."""
-    return changed(obj, "spec", _defaults_network_policy_spec)
+    return changed(obj, "spec", _network_policy_spec)
 
 
 def _service_spec(spec: Json) -> Json:
@@ -369,17 +369,17 @@ def _port(port: Json) -> Json:
     return filled(port, {"protocol": "TCP", "targetPort": port.get("port")})
 
 
-def _defaults_network_policy_spec(spec: Json) -> Json:
+def _network_policy_spec(spec: Json) -> Json:
     if spec.__class__ is not dict:
         return spec
     types = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
     spec = filled(spec, {"policyTypes": types})
     for side in ("ingress", "egress"):
-        spec = changed(spec, side, lambda some: each(some, _defaults_network_rule))
+        spec = changed(spec, side, lambda some: each(some, _network_rule))
     return spec
 
 
-def _defaults_network_rule(rule: Json) -> Json:
+def _network_rule(rule: Json) -> Json:
     return changed(rule, "ports", lambda some: each(some, lambda one: filled(one, dict(_TCP))))
 
 
@@ -396,12 +396,12 @@ def webhooks(obj: Json) -> Json:
 
 def policy(obj: Json) -> Json:
     """Return a ValidatingAdmissionPolicy with its defaults."""
-    return changed(obj, "spec", _defaults_admission_policy_spec)
+    return changed(obj, "spec", _admission_policy_spec)
 
 
 def mutating_policy(obj: Json) -> Json:
     """Return a MutatingAdmissionPolicy with its defaults."""
-    complete = changed(obj, "spec", _defaults_admission_policy_spec)
+    complete = changed(obj, "spec", _admission_policy_spec)
     return changed(complete, "spec", lambda spec: filled(spec, {"reinvocationPolicy": "Never"}))
 
 
@@ -419,16 +419,14 @@ def _webhook(webhook: Json, mutates: bool) -> Json:
         "timeoutSeconds": 10,
         **({"reinvocationPolicy": "Never"} if mutates else {}),
     }
-    return changed(
-        filled(webhook, defaults), "rules", lambda some: each(some, _defaults_admission_rule)
-    )
+    return changed(filled(webhook, defaults), "rules", lambda some: each(some, _admission_rule))
 
 
-def _defaults_admission_rule(rule: Json) -> Json:
+def _admission_rule(rule: Json) -> Json:
     return filled(rule, {"scope": "*"})
 
 
-def _defaults_admission_policy_spec(spec: Json) -> Json:
+def _admission_policy_spec(spec: Json) -> Json:
     return changed(filled(spec, {"failurePolicy": "Fail"}), "matchConstraints", _constraints)
 
 
@@ -437,14 +435,13 @@ def _constraints(constraints: Json) -> Json:
     return changed(
         filled(constraints, defaults),
         "resourceRules",
-        lambda some: each(some, _defaults_admission_rule),
+        lambda some: each(some, _admission_rule),
     )
 
 
 # Defaults that an API server fills in, as far as rules and people look at them.
 #
-# They come before any plugin and webhook, and again after each change of one. Source of the
-# rules:
+# They come before any plugin and webhook, and again after each change of one. Source of the rules:
 # k8s.io/kubernetes pkg/apis/*/v1/defaults.go.
 
 _RBAC = "rbac.authorization.k8s.io"

@@ -135,8 +135,7 @@ def _wishes(obj: Json) -> Json:
 # Kinds whose status is written apart from the rest.
 #
 # Source of the rules: k8s.io/kubernetes pkg/registry (every kind with a status has the
-# subresource);
-# for custom kinds their definition says it.
+# subresource); for custom kinds their definition says it.
 
 
 def has_status(key: ObjectKey, store: Store) -> bool:

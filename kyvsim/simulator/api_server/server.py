@@ -42,7 +42,7 @@ from kyvsim.simulator.api_server.validation import (
     refuse_unfit,
     refuse_unreadable,
 )
-from kyvsim.simulator.time import VirtualClock
+from kyvsim.simulator.scheduler import VirtualClock
 
 # Whether a request names a kind that is served, and a namespace that is there.
 
@@ -197,8 +197,7 @@ _PREPARATIONS: Mapping[tuple[str, str], Callable[[Json, Store], Json]] = Mapping
 #
 # Mutating webhooks come before names and uids are given, validating ones after; that an object is
 # there already is found only at the end. Source of the rules: k8s.io/apiserver
-# pkg/endpoints/handlers
-# and pkg/registry/generic/registry/store.go.
+# pkg/endpoints/handlers and pkg/registry/generic/registry/store.go.
 
 Validator = Callable[[Review], ApiError | None]
 """Says what is wrong with an object as it would be stored."""

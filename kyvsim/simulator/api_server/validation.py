@@ -188,8 +188,7 @@ def schema_of(key: ObjectKey, store: Store) -> Node | None:
 # Objects of built-in kinds that an API server cannot read: a field has a wrong type.
 #
 # What cannot be decoded is refused before anybody looks at it. Source of the texts:
-# k8s.io/apiserver
-# pkg/endpoints/handlers (create.go, transformDecodeError), and encoding/json.
+# k8s.io/apiserver pkg/endpoints/handlers (create.go, transformDecodeError), and encoding/json.
 
 _REGISTRATION = "admissionregistration.k8s.io"
 _DEFINITIONS = "apiextensions"

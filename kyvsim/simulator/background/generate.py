@@ -25,35 +25,32 @@ from kyvsim.patch.json_patch import merge_patch
 from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse, Client, Purpose
 from kyvsim.simulator.api_server.authorizer import denial
 from kyvsim.simulator.api_server.metadata import with_metadata
-from kyvsim.simulator.background.ownership import LABEL, policy_labels, selected
-from kyvsim.simulator.background.triggers import TriggerError, live_trigger
 from kyvsim.simulator.background.update_requests import (
+    LABEL,
     Attempt,
+    TriggerError,
     as_by_someone,
     failed,
+    live_trigger,
     noted,
     obstacle_of,
+    policy_labels,
     reference,
     request_of,
     rules_of,
+    selected,
     told,
     within,
 )
-from kyvsim.simulator.kyverno.configuration import BACKGROUND
-from kyvsim.simulator.kyverno.events import (
-    Source,
-    background_failed,
-    background_succeeded,
-    generated,
-)
-from kyvsim.simulator.kyverno.installed import Kyverno
-from kyvsim.simulator.parts import Parts
+from kyvsim.simulator.configuration import BACKGROUND
+from kyvsim.simulator.context import Parts
+from kyvsim.simulator.events import Source, background_failed, background_succeeded, generated
+from kyvsim.simulator.kyverno import Kyverno
 
 # Generated objects: written as rules want them, found again, and deleted.
 #
 # Source of the rules: upstream pkg/background/generate (generator.go, data.go, clone.go,
-# cleanup.go,
-# source.go).
+# cleanup.go, source.go).
 
 _SOURCE = f"{LABEL}clone-source"
 

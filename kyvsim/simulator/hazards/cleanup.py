@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kyvsim.kubernetes.objects import ObjectKey, labels, object_key
 from kyvsim.model.simulation import Hazard, HazardLevel, Obstacle, Reason, TimelineEvent
 from kyvsim.simulator.api_server.metadata import is_terminating
-from kyvsim.simulator.cleanup.time_to_live import TTL_LABEL, missing_verbs
+from kyvsim.simulator.cleanup import TTL_LABEL, missing_verbs
 from kyvsim.simulator.hazards.facts import Facts
 
 _ACTOR = "cleanup"

@@ -7,10 +7,10 @@ from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.simulation import Cut, Obstacle, Reason, TimelineEvent
 from kyvsim.model.source import Document, Location
-from kyvsim.simulator.kyverno.admission import Admission
-from kyvsim.simulator.kyverno.installed import Kyverno
-from kyvsim.simulator.kyverno.policies import POLICY_KINDS, is_cel_policy
-from kyvsim.simulator.parts import Parts
+from kyvsim.simulator.admission.classic import Admission
+from kyvsim.simulator.context import Parts
+from kyvsim.simulator.kyverno import Kyverno
+from kyvsim.simulator.policies import POLICY_KINDS, is_cel_policy
 
 
 class Facts(NamedTuple):

@@ -13,10 +13,10 @@ from kyvsim.languages.cel.facts import mutates
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import Hazard, HazardLevel, Obstacle, Reason, TimelineEvent
-from kyvsim.simulator.background.ownership import LABEL
+from kyvsim.simulator.background.update_requests import LABEL
+from kyvsim.simulator.configuration import ADMISSION
+from kyvsim.simulator.downstream_watch import SOURCE
 from kyvsim.simulator.hazards.facts import Facts, rules_of
-from kyvsim.simulator.kyverno.configuration import ADMISSION
-from kyvsim.simulator.kyverno.downstream_watch import SOURCE
 
 _LABEL = "generate.kyverno.io/"
 

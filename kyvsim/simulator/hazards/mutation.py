@@ -16,13 +16,13 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
 from kyvsim.model.simulation import Hazard, HazardLevel, Reason, TimelineEvent
-from kyvsim.simulator.api_server.admission_policies import changing_policies
+from kyvsim.simulator.admission.admission_policies import changing_policies
+from kyvsim.simulator.admission.cel import WEBHOOKS
+from kyvsim.simulator.admission.classic import Admission
+from kyvsim.simulator.admission.request_events import mutating_rules
+from kyvsim.simulator.configuration import ADMISSION
 from kyvsim.simulator.hazards.facts import Facts, rules_of
-from kyvsim.simulator.kyverno.admission import Admission
-from kyvsim.simulator.kyverno.admission_notes import mutating_rules
-from kyvsim.simulator.kyverno.cel_admission import WEBHOOKS
-from kyvsim.simulator.kyverno.configuration import ADMISSION
-from kyvsim.simulator.kyverno.policies import place_of
+from kyvsim.simulator.policies import place_of
 
 _SERVER = "the API server"
 

@@ -11,10 +11,10 @@ from kyvsim.languages.classic.validation.variables import user_dependencies
 from kyvsim.model.policy import Policy
 from kyvsim.model.simulation import Hazard, HazardLevel, Reason, TimelineEvent, Unevaluated
 from kyvsim.schema.kinds import CEL_GROUP
+from kyvsim.simulator.admission.cel import not_done
+from kyvsim.simulator.admission.policy_validation import lacking_needs, roles_for
 from kyvsim.simulator.hazards.facts import Facts, rules_of
-from kyvsim.simulator.kyverno.cel_admission import not_done
-from kyvsim.simulator.kyverno.policies import CEL_KINDS, POLICY_KINDS
-from kyvsim.simulator.policy_admission.permissions import lacking_needs, roles_for
+from kyvsim.simulator.policies import CEL_KINDS, POLICY_KINDS
 
 _HINT = (
     "a ClusterRole with the label `rbac.kyverno.io/aggregate-to-background-controller: "

@@ -6,10 +6,10 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object
 from kyvsim.model.request import Operation
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import Hazard, HazardLevel, Obstacle, Reason, TimelineEvent
+from kyvsim.simulator.admission.classic import Admission
+from kyvsim.simulator.admission.review import enforces
 from kyvsim.simulator.api_server import Store
 from kyvsim.simulator.hazards.facts import Facts, rules_of
-from kyvsim.simulator.kyverno.admission import Admission
-from kyvsim.simulator.kyverno.denial import enforces
 
 _DENYING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _POD = ("v1", "Pod")

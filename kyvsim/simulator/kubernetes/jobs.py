@@ -6,23 +6,26 @@ from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.objects import Json, ObjectKey, annotations, labels, object_key, text_field
 from kyvsim.simulator.api_server import Change
 from kyvsim.simulator.api_server.metadata import is_terminating
-from kyvsim.simulator.kubernetes.conditions import (
+from kyvsim.simulator.context import Parts
+from kyvsim.simulator.kubernetes.controller import (
+    CRON_JOB,
+    JOB,
+    TTL_AFTER_FINISHED,
     Condition,
+    WorkQueue,
     conditions,
     counts,
     has_condition,
+    watch_kinds,
     write_status,
 )
-from kyvsim.simulator.kubernetes.ownership import (
+from kyvsim.simulator.kubernetes.garbage_collector import (
     controlled,
     look_at_controller,
     look_at_self,
     owner_reference,
 )
-from kyvsim.simulator.kubernetes.users import CRON_JOB, JOB, TTL_AFTER_FINISHED
-from kyvsim.simulator.kubernetes.work_queue import WorkQueue, watch_kinds
 from kyvsim.simulator.kubernetes.workloads import is_active, is_ready, pod_of
-from kyvsim.simulator.parts import Parts
 
 # The Job controller: Pods until enough of them have succeeded.
 #

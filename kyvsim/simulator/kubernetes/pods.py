@@ -8,26 +8,28 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, entries, object_key, text
 from kyvsim.model.request import Operation
 from kyvsim.simulator.api_server import ApiRequest, Change, Store
 from kyvsim.simulator.api_server.metadata import is_terminating
-from kyvsim.simulator.kubernetes.conditions import Condition, conditions, write_status
-from kyvsim.simulator.kubernetes.missing_objects import MissingObjects
-from kyvsim.simulator.kubernetes.ownership import controller_of, look_at_self
-from kyvsim.simulator.kubernetes.users import SCHEDULER, node
-from kyvsim.simulator.kubernetes.work_queue import WorkQueue, watch_kinds
+from kyvsim.simulator.context import POD_RUN, POD_START, Parts
+from kyvsim.simulator.kubernetes.controller import (
+    SCHEDULER,
+    Condition,
+    MissingObjects,
+    WorkQueue,
+    conditions,
+    node,
+    watch_kinds,
+    write_status,
+)
+from kyvsim.simulator.kubernetes.garbage_collector import controller_of, look_at_self
 from kyvsim.simulator.kubernetes.workloads import is_active
-from kyvsim.simulator.latency import POD_RUN, POD_START
-from kyvsim.simulator.parts import Parts
 
 # What a Pod refers to, and what of it is missing.
 #
-# What blocks what: a volume that cannot be mounted holds every container of its Pod, for a
-# kubelet
+# What blocks what: a volume that cannot be mounted holds every container of its Pod, for a kubelet
 # mounts all volumes before it starts the first one; a volume that no container mounts is never
 # looked at. A variable whose ConfigMap or Secret is missing holds its own container only, and
-# those
-# behind it where it is an init container: so `1/4` ready means variables, `0/4` a volume. What is
-# `optional` blocks nothing. A missing claim keeps a Pod from being bound to a node at all. A
-# missing
-# imagePullSecret is a warning: images are pulled without it.
+# those behind it where it is an init container: so `1/4` ready means variables, `0/4` a volume.
+# What is `optional` blocks nothing. A missing claim keeps a Pod from being bound to a node at all.
+# A missing imagePullSecret is a warning: images are pulled without it.
 #
 # Source of the rules and texts: k8s.io/kubernetes pkg/kubelet (kubelet_pods.go,
 # volumemanager/populator), pkg/volume (configmap, secret, projected),
@@ -411,10 +413,8 @@ def _unschedulable(parts: Parts, pod: Json, why: str) -> bool:
 # The kubelet: Pods that are bound to a node start there, or hang where something is missing.
 #
 # A Pod looks again when an object that it waits for is written. The Pods of Jobs come to their
-# end:
-# after the sleep that their command names, else after some seconds; nobody knows what other Pods
-# do.
-# Source of the rules: k8s.io/kubernetes pkg/kubelet.
+# end: after the sleep that their command names, else after some seconds; nobody knows what other
+# Pods do. Source of the rules: k8s.io/kubernetes pkg/kubelet.
 
 _KUBELET_ACTOR = "kubelet"
 _SLEEP = re.compile(r"\bsleep\s+(\d+(?:\.\d+)?)([smh]?)")

@@ -16,22 +16,26 @@ from kyvsim.kubernetes.objects import (
 )
 from kyvsim.simulator.api_server import ApiError, Change, Client
 from kyvsim.simulator.api_server.metadata import is_terminating, with_metadata
-from kyvsim.simulator.kubernetes.conditions import (
+from kyvsim.simulator.context import Parts
+from kyvsim.simulator.kubernetes.controller import (
+    DAEMON_SET,
+    DEPLOYMENT,
+    REPLICA_SET,
+    STATEFUL_SET,
     Condition,
+    WorkQueue,
     conditions,
     counts,
     has_condition,
+    watch_kinds,
     write_status,
 )
-from kyvsim.simulator.kubernetes.ownership import (
+from kyvsim.simulator.kubernetes.garbage_collector import (
     controlled,
     look_at_controller,
     look_at_self,
     owner_reference,
 )
-from kyvsim.simulator.kubernetes.users import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
-from kyvsim.simulator.kubernetes.work_queue import WorkQueue, watch_kinds
-from kyvsim.simulator.parts import Parts
 
 # From a template to Pods.
 
@@ -157,8 +161,7 @@ def _failure(old: Json, problem: ApiError) -> Condition:
 
 # The Deployment controller: one ReplicaSet for each template that a Deployment has had.
 #
-# A rollout makes all new Pods before it takes the old ones away, or the other way round; the
-# steps
+# A rollout makes all new Pods before it takes the old ones away, or the other way round; the steps
 # between are left out. Source of the rules: k8s.io/kubernetes pkg/controller/deployment.
 
 _HASH = "pod-template-hash"
@@ -290,7 +293,7 @@ def _count(replica_sets: list[Json], field: str) -> int:
 #
 # Source of the rules: k8s.io/kubernetes pkg/controller/statefulset.
 
-_STATEFUL_SETS_REVISION = "controller-revision-hash"
+_REVISION = "controller-revision-hash"
 
 
 def run_stateful_sets(parts: Parts) -> None:
@@ -339,7 +342,7 @@ def _number(name: str) -> int:
 
 def _is_old(owner: Json, pod: Json) -> bool:
     on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
-    return not on_delete and labels(pod).get(_STATEFUL_SETS_REVISION) != _revision(owner)
+    return not on_delete and labels(pod).get(_REVISION) != _revision(owner)
 
 
 def _revision(owner: Json) -> str:
@@ -361,7 +364,7 @@ def _make(client: Client, owner: Json, number: int) -> bool:
     marks = {
         "apps.kubernetes.io/pod-index": str(number),
         "statefulset.kubernetes.io/pod-name": name,
-        _STATEFUL_SETS_REVISION: _revision(owner),
+        _REVISION: _revision(owner),
     }
     pod = pod_of(owner, owner["spec"]["template"], {"name": name}, marks)
     spec = {**pod["spec"], "hostname": name}
@@ -387,7 +390,7 @@ def _claims(owner: Json, number: int) -> Iterator[Json]:
 
 def _stateful_sets_status(owner: Json, pods: list[Json]) -> Json:
     ready, revision = sum(is_ready(one) for one in pods), _revision(owner)
-    updated = sum(labels(one).get(_STATEFUL_SETS_REVISION) == revision for one in pods)
+    updated = sum(labels(one).get(_REVISION) == revision for one in pods)
     return {
         "observedGeneration": metadata(owner).get("generation"),
         "replicas": len(pods),
@@ -402,8 +405,6 @@ def _stateful_sets_status(owner: Json, pods: list[Json]) -> Json:
 # The DaemonSet controller: one Pod on each Node.
 #
 # Source of the rules: k8s.io/kubernetes pkg/controller/daemon.
-
-_DAEMON_SETS_REVISION = "controller-revision-hash"
 
 
 def run_daemon_sets(parts: Parts) -> None:
@@ -451,9 +452,7 @@ def _spread(parts: Parts, owner: Json) -> bool:
     revision = template_hash(owner["spec"]["template"])
     well = True
     for node in nodes:
-        old = [
-            one for one in here.get(node, ()) if labels(one).get(_DAEMON_SETS_REVISION) != revision
-        ]
+        old = [one for one in here.get(node, ()) if labels(one).get(_REVISION) != revision]
         on_delete = (owner["spec"].get("updateStrategy") or {}).get("type") == "OnDelete"
         if not here.get(node):
             well = client.create(_pod(owner, node, revision)).ok and well
@@ -467,7 +466,7 @@ def _spread(parts: Parts, owner: Json) -> bool:
 
 def _pod(owner: Json, node: str, revision: str) -> Json:
     marks = {
-        _DAEMON_SETS_REVISION: revision,
+        _REVISION: revision,
         "pod-template-generation": str(metadata(owner).get("generation", 1)),
     }
     name = {"generateName": f"{object_key(owner).name}-"}

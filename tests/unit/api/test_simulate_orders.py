@@ -9,8 +9,7 @@ from kyvsim.api.simulate import SimulateInputs, simulate
 from kyvsim.api.simulate_orders import player
 from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.scenario import load_scenario
-from kyvsim.simulator.exploration import explore, interleavings_of
-from kyvsim.simulator.exploration.orders import text_of
+from kyvsim.simulator.exploration import explore, interleavings_of, text_of
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import pytest
 from kyvsim.kubernetes.objects import labels
 from kyvsim.migrate.refusal import NotConvertible
 from kyvsim.migrate.settings import variants_of
-from kyvsim.simulator.kyverno.denial import enforces
+from kyvsim.simulator.admission.review import enforces
 
 RULE = {"validate": {"message": "no", "pattern": {"spec": {"=(hostNetwork)": False}}}}
 

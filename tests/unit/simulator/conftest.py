@@ -5,7 +5,7 @@ import pytest
 from kyvsim.api.simulation import readers
 from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.cluster import open_cluster
-from kyvsim.simulator.parts import Settings
+from kyvsim.simulator.context import Settings
 
 
 @pytest.fixture

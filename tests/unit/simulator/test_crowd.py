@@ -3,8 +3,8 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.simulator.latency import MOST_PODS, Crowd
-from kyvsim.simulator.time import VirtualClock
+from kyvsim.simulator.context import MOST_PODS, Crowd
+from kyvsim.simulator.scheduler import VirtualClock
 from kyvsim.simulator.timeline import Timeline
 
 

@@ -3,16 +3,16 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.simulator import latency
-from kyvsim.simulator.latency import Idleness
-from kyvsim.simulator.time import Scheduler, VirtualClock
+from kyvsim.simulator import context
+from kyvsim.simulator.context import Idleness
+from kyvsim.simulator.scheduler import Scheduler, VirtualClock
 from kyvsim.simulator.timeline import Timeline
 
 
 @pytest.fixture
 def story(monkeypatch):
     """A timeline and a scheduler with a timer that comes every hour, and what watches them."""
-    monkeypatch.setattr(latency, "MOST_STEPS", 10)
+    monkeypatch.setattr(context, "MOST_STEPS", 10)
     clock = VirtualClock()
     timeline, scheduler = Timeline(clock), Scheduler(clock)
 

@@ -3,11 +3,10 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.scenario import CI, Installation
-from kyvsim.model.source import HELM
+from kyvsim.model.scenario import CI, HELM, Installation
 from kyvsim.simulator.api_server.authorizer import may
 from kyvsim.simulator.api_server.server import ADMIN
-from kyvsim.simulator.kyverno.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS
+from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS
 
 SECRETS = ObjectKey("v1", "Secret", "shop", "")
 NOT_SHOP = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["shop"]}

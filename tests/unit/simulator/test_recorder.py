@@ -5,7 +5,7 @@ import pytest
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Reason
 from kyvsim.simulator.api_server import Purpose
-from kyvsim.simulator.kyverno.configuration import BACKGROUND, CLEANUP
+from kyvsim.simulator.configuration import BACKGROUND, CLEANUP
 
 
 @pytest.fixture

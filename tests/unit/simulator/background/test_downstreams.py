@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.simulator.kyverno.configuration import BACKGROUND
+from kyvsim.simulator.configuration import BACKGROUND
 
 LABELLED = {"any": [{"resources": {"kinds": ["Secret"], "selector": {"matchLabels": {"a": "b"}}}}]}
 SOURCE = ObjectKey("v1", "ConfigMap", "default", "source")

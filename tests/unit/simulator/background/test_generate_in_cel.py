@@ -3,10 +3,10 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey, labels, metadata
-from kyvsim.model.source import HELM
+from kyvsim.model.scenario import HELM
 from kyvsim.simulator.api_server.server import ADMIN
-from kyvsim.simulator.background.background_controller import restart_background_controller
-from kyvsim.simulator.kyverno.configuration import BACKGROUND
+from kyvsim.simulator.background.controller import restart_background_controller
+from kyvsim.simulator.configuration import BACKGROUND
 
 GROUP = "policies.kyverno.io"
 MADE = ObjectKey("v1", "ConfigMap", "shop", "made")

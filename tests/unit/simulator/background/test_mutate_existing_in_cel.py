@@ -4,8 +4,8 @@ import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey, labels
 from kyvsim.model.simulation import Reason
-from kyvsim.simulator.background.background_controller import restart_background_controller
-from kyvsim.simulator.kyverno.configuration import BACKGROUND
+from kyvsim.simulator.background.controller import restart_background_controller
+from kyvsim.simulator.configuration import BACKGROUND
 
 GROUP = "policies.kyverno.io"
 POLICY = ObjectKey(f"{GROUP}/v1", "MutatingPolicy", "", "mut")

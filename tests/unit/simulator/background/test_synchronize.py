@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.simulator.kyverno.configuration import BACKGROUND
+from kyvsim.simulator.configuration import BACKGROUND
 
 CLONE = {"name": "source", "namespace": "default"}
 SOURCE = ObjectKey("v1", "ConfigMap", "default", "source")

@@ -11,7 +11,7 @@ from kyvsim.simulator.background.update_requests import (
     rule_context,
     submit,
 )
-from kyvsim.simulator.kyverno.configuration import ADMISSION
+from kyvsim.simulator.configuration import ADMISSION
 
 
 def test_request_comes_back_as_it_was_recorded(cluster, obj):

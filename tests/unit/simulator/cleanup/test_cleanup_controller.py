@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from kyvsim.kubernetes.objects import object_key
-from kyvsim.simulator.cleanup.cleanup_controller import restart_cleanup_controller
-from kyvsim.simulator.cleanup.time_to_live import TtlError, end_of_life
+from kyvsim.simulator.cleanup import TtlError, end_of_life, restart_cleanup_controller
 
 RBAC = "rbac.authorization.k8s.io/v1"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

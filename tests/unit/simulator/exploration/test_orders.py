@@ -8,7 +8,7 @@ from kyvsim.simulator.exploration import (
     play_directed,
     with_interleavings,
 )
-from kyvsim.simulator.time import Scheduler, VirtualClock
+from kyvsim.simulator.scheduler import Scheduler, VirtualClock
 
 
 def config_map(name, **data):

@@ -9,10 +9,8 @@ import pytest
 from kyvsim.api.simulate import SimulateInputs, simulate
 from kyvsim.model.simulation import Simulation
 from kyvsim.simulator.api_server import Store
-from kyvsim.simulator.exploration import explore, play_directed
-from kyvsim.simulator.exploration.orders import text_of
-from kyvsim.simulator.exploration.run import DirectedRun
-from kyvsim.simulator.time import Scheduler, VirtualClock
+from kyvsim.simulator.exploration import DirectedRun, explore, play_directed, text_of
+from kyvsim.simulator.scheduler import Scheduler, VirtualClock
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.kubernetes.objects import object_key
 from kyvsim.simulator.api_server.authorizer import may
-from kyvsim.simulator.kyverno.configuration import BACKGROUND
+from kyvsim.simulator.configuration import BACKGROUND
 
 RBAC = "rbac.authorization.k8s.io/v1"
 RULE = {"apiGroups": ["example.com"], "resources": ["gizmos"], "verbs": ["get"]}

@@ -1,7 +1,7 @@
 from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.simulator.api_server.server import ADMIN
-from kyvsim.simulator.kubernetes.work_queue import WorkQueue
-from kyvsim.simulator.latency import LONGEST_RETRY
+from kyvsim.simulator.context import LONGEST_RETRY
+from kyvsim.simulator.kubernetes.controller import WorkQueue
 
 
 def test_a_pod_that_is_gone_is_made_again(admin, workload, put, run, names):

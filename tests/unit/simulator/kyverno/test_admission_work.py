@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from kyvsim.engine import policy
+from kyvsim.simulator.admission import classic
 from kyvsim.simulator.api_server import authorizer
-from kyvsim.simulator.kyverno import admission
 
 _LABELLED = {"pattern": {"metadata": {"labels": {"team": "?*"}}}, "message": "team is missing"}
 _AUDITED = {"validate": {**_LABELLED, "failureAction": "Audit"}}
@@ -17,8 +17,8 @@ def calls(monkeypatch):
     """Return how often requests are made for rules, opened, and roles are looked for."""
     found = Counter()
     for module, name in (
-        (admission, "admission_request"),
-        (admission, "open_request"),
+        (classic, "admission_request"),
+        (classic, "open_request"),
         (authorizer, "_bound_roles"),
     ):
         real = getattr(module, name)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kyvsim.simulator.api_server import Store
-from kyvsim.simulator.kyverno.configuration import CONFIG_MAP, Sender, passes_over
+from kyvsim.simulator.configuration import CONFIG_MAP, Sender, passes_over
 
 
 def sender(kind="Event", namespace="x", username="ada", groups=()):

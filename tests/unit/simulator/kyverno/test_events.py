@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.simulator.kyverno.events import Action, Event, Reason, Source
+from kyvsim.simulator.events import Action, Event, Reason, Source
 
 DENIES_ALL = {"validate": {"failureAction": "Enforce", "message": "no", "deny": {}}}
 AUDITS_ALL = {"validate": {"failureAction": "Audit", "message": "no", "deny": {}}}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.simulator.kyverno.denial import enforces
+from kyvsim.simulator.admission.review import enforces
 
 LABELLED = {"matchLabels": {"tier": "prod"}}
 BROKEN = {"matchExpressions": [{"key": "a", "operator": "Near", "values": ["b"]}]}

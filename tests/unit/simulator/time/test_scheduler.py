@@ -1,4 +1,4 @@
-from kyvsim.simulator.time import Scheduler, VirtualClock
+from kyvsim.simulator.scheduler import Scheduler, VirtualClock
 
 
 def scheduler(choose=None):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.simulator.webhooks.rules import Entry, in_order, rules_of
+from kyvsim.simulator.webhook_configurations import Entry, in_order, rules_of
 
 
 def entry(resource, operation="CREATE", *, group="", version="v1", scope="Namespaced"):

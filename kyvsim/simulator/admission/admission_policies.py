@@ -1,0 +1,588 @@
+"""Kubernetes' own admission policies, which the API server evaluates before webhooks."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
+
+from kyvsim.cel import Program
+from kyvsim.cel.kubernetes import VARIABLES_TYPE, kubernetes_environment
+from kyvsim.cel.libraries.admission import JSON_PATCH, OBJECT
+from kyvsim.cel.program import LazyVariables, composited
+from kyvsim.cel.types import list_of
+from kyvsim.engine.match import MatchFacts, match_facts
+from kyvsim.engine.world import World
+from kyvsim.kubernetes.discovery import KindTable, is_builtin, served_versions, split_api_version
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.labels import SelectorError, compile_selector
+from kyvsim.kubernetes.numbers import with_whole_numbers
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.languages.cel_request import authorizer_of, namespace_object, request_value
+from kyvsim.languages.cel_validator import (
+    Declared,
+    FaultError,
+    Validator,
+    compile_validator,
+    variable_value,
+)
+from kyvsim.languages.constraints import compile_constraints
+from kyvsim.languages.diagnostics import binding_selector_problems, policy_selector_problems
+from kyvsim.languages.mutations import MutationError, merge_object, patch_object
+from kyvsim.languages.native.admission_policies import audit_annotations
+from kyvsim.languages.native.expressions import (
+    Compiler,
+    EvaluationError,
+    ExpressionProblem,
+    all_hold,
+    evaluate,
+    for_conditions,
+)
+from kyvsim.model.ports import Outside
+from kyvsim.model.request import AdmissionRequest
+from kyvsim.model.simulation import Reason, Unevaluated
+from kyvsim.model.source import Path
+from kyvsim.patch.structured_merge import type_finder
+from kyvsim.schema.kinds import native_schemas
+from kyvsim.simulator.admission.request_events import Note
+from kyvsim.simulator.admission.review import admission_request
+from kyvsim.simulator.api_server import ApiError, ApiRequest, Review, Store, Verdict, errors
+from kyvsim.simulator.api_server.request import ALLOWED, written
+from kyvsim.simulator.api_server.server import ADMIN
+from kyvsim.simulator.api_server.validation import misfits
+
+# Which admission policies look at a request: through which bindings, with which parameters.
+#
+# A policy counts through its bindings only, where its own constraints and those of a binding
+# match.
+#
+# Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy (generic/policy_dispatcher.go,
+# matching/matching.go).
+
+API_VERSION = "admissionregistration.k8s.io/v1"
+POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
+
+
+class Asked(NamedTuple):
+    """A request as admission policies see it."""
+
+    request: AdmissionRequest
+    outside: Outside
+    store: Store
+
+
+class Invocation(NamedTuple):
+    """A policy that looks at a request, and why it cannot where it cannot."""
+
+    policy: Json
+    binding: Json | None
+    params: Json = None
+    fault: str = ""
+
+    @property
+    def fails_closed(self) -> bool:
+        """Whether what cannot be evaluated refuses a request."""
+        return bool(self.policy["spec"].get("failurePolicy") != "Ignore")
+
+    @property
+    def wants_again(self) -> bool:
+        """Whether a policy that mutates is asked again after others have changed the object."""
+        return bool(self.policy["spec"].get("reinvocationPolicy") == "IfNeeded")
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        """Names of policy, binding and parameter, by which a second round finds it again."""
+        names = (object_key(one) if one else ObjectKey("", "", "", "") for one in self[1:3])
+        binding, param = names
+        return object_key(self.policy).name, binding.name, param.namespace, param.name
+
+    @property
+    def named(self) -> str:
+        """How refusals name it."""
+        policy = object_key(self.policy).name
+        if self.binding is None:
+            return f"'{policy}'"
+        return f"'{policy}' with binding '{object_key(self.binding).name}'"
+
+
+class ParameterError(Exception):
+    """Parameters that cannot be found."""
+
+
+def invocations(kind: str, asked: Asked) -> Iterator[Invocation]:
+    """Yield the policies of a kind that look at a request, by their names and their bindings'."""
+    store = asked.store
+    bindings = store.list(API_VERSION, f"{kind}Binding", "")
+    for policy in store.list(API_VERSION, kind, ""):
+        name = object_key(policy).name
+        bound = [one for one in bindings if text_field(one["spec"], "policyName") == name]
+        constraints = policy["spec"].get("matchConstraints")
+        if not bound or not matches_request(constraints, asked, everything=False):
+            continue
+        unknown = unknown_kind(policy["spec"].get("paramKind"), store)
+        if unknown:
+            yield Invocation(policy, None, fault=f"failed to configure policy: {unknown}")
+            continue
+        for binding in bound:
+            if matches_request(binding["spec"].get("matchResources"), asked, everything=True):
+                yield from _with_params(policy, binding, asked)
+
+
+def _with_params(policy: Json, binding: Json, asked: Asked) -> Iterator[Invocation]:
+    try:
+        params = parameters_of(
+            policy["spec"].get("paramKind"), binding["spec"].get("paramRef"), asked
+        )
+    except ParameterError as error:
+        yield Invocation(policy, binding, fault=f"failed to configure binding: {error}")
+        return
+    for one in params:
+        yield Invocation(policy, binding, one)
+
+
+def parameters_of(kind: Json, reference: Json, asked: Asked) -> list[Json]:
+    """Return the parameters for each of which a policy is evaluated; raises ParameterError."""
+    if not kind or not reference:
+        return [None]
+    store = asked.store
+    what = text_field(kind, "apiVersion"), text_field(kind, "kind")
+    namespace = text_field(reference, "namespace")
+    if not store.is_namespaced(*what):
+        if namespace:
+            raise ParameterError(
+                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+            )
+    elif not namespace:
+        namespace = asked.request.namespace
+        if not namespace:
+            raise ParameterError(
+                "cannot use namespaced paramRef in policy binding that matches "
+                "cluster-scoped resources"
+            )
+    found = _chosen(what, namespace, reference, store)
+    if not found and reference.get("parameterNotFoundAction") == "Deny":
+        raise ParameterError(
+            "no params found for policy binding with `Deny` parameterNotFoundAction"
+        )
+    return found
+
+
+def _chosen(what: tuple[str, str], namespace: str, reference: Json, store: Store) -> list[Json]:
+    name = text_field(reference, "name")
+    if name:
+        found = store.get(*what, namespace, name)
+        return [] if found is None else [found]
+    try:
+        fits = compile_selector(reference.get("selector") or {})
+    except SelectorError as error:
+        raise ParameterError(str(error)) from None
+    return [one for one in store.list(*what, namespace) if fits(labels(one))]
+
+
+def unknown_kind(kind: Json, store: Store) -> str:
+    """Return that nothing serves the kind of the parameters, "" where it is served."""
+    if not kind:
+        return ""
+    api_version, name = text_field(kind, "apiVersion"), text_field(kind, "kind")
+    group = split_api_version(api_version)[0]
+    if is_builtin(group, name) or (group, name) in store.defined:
+        return ""
+    return f"failed to find resource referenced by paramKind: '{api_version}, Kind={name}'"
+
+
+def matches_request(written: Json, asked: Asked, *, everything: bool) -> bool:
+    """Return whether constraints take a request, by equivalent versions unless they say `Exact`."""
+    request, store = asked.request, asked.store
+    place = request.namespace
+    facts = match_facts(request, request.subject, asked.outside.labels_of(place))
+    if facts is None:
+        return False
+    constraints = compile_constraints(written, "", store.defined, everything=everything)
+    if constraints.fault:
+        return False
+    exact = text_field(written or {}, "matchPolicy") == "Exact"
+    seen = [facts] if exact else list(_equivalents(facts, store))
+    return any(constraints.matches(one) for one in seen)
+
+
+def _equivalents(facts: MatchFacts, store: Store) -> Iterator[MatchFacts]:
+    yield facts
+    for version in served_versions(facts.group, facts.kind, store.defined):
+        if version != facts.version:
+            yield facts._replace(version=version)
+
+
+# ValidatingAdmissionPolicies and MutatingAdmissionPolicies: what they answer to a request.
+
+# What expressions of admission policies see, in the order of their environment.
+
+VARIABLES = 4
+"""The place of `variables`, which are evaluated with all the others."""
+
+
+def values_of(invocation: Invocation, asked: Asked, obj: Json) -> list[Any]:
+    """Return the values for an object; those of `variables` are put in by whoever knows them."""
+    request, outside = asked.request, asked.outside
+    has_params = bool(invocation.policy["spec"].get("paramKind"))
+    told: Mapping[str, Json] = request.details or {}
+    return [
+        obj,
+        request.old_object,
+        namespace_object(request, outside),
+        {**request_value(request), **told},
+        {},
+        *([invocation.params] if has_params else []),
+        *authorizer_of(request, outside),
+    ]
+
+
+# ValidatingAdmissionPolicy: what it says of a request.
+#
+# Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/validating (validator.go,
+# dispatcher.go).
+
+INVALID = "Invalid"
+
+
+class Decision(NamedTuple):
+    """Why a policy does not let a request pass."""
+
+    message: str
+    reason: str = INVALID
+    always: bool = False
+    """Whether it refuses the request whatever the binding's actions are."""
+    is_fault: bool = False
+    """Whether the policy could not be evaluated, and has decided nothing."""
+    ignored: bool = False
+    """Whether that counts for nothing, as the failure policy has it."""
+
+
+def decisions(invocation: Invocation, asked: Asked) -> tuple[Decision, ...] | None:
+    """Return why a policy does not let a request pass, in the order of its validations.
+
+    None where its match conditions do not hold: then it says nothing of the request.
+    """
+    closed = invocation.fails_closed
+    if invocation.fault:
+        return (Decision(invocation.fault, always=True, is_fault=True, ignored=not closed),)
+    validator = _validator(invocation.policy)
+    values = values_of(invocation, asked, asked.request.object)
+    values[VARIABLES] = LazyVariables(VARIABLES_TYPE, validator.variables, values, variable_value)
+    unmet = validator.unmet(values)
+    if unmet is not None:
+        return (Decision(unmet, is_fault=True, ignored=not closed),) if unmet else None
+    return tuple(_refusals(invocation, validator, values))
+
+
+def _refusals(
+    invocation: Invocation, validator: Validator, values: list[Any]
+) -> Iterator[Decision]:
+    closed = invocation.fails_closed
+    written = invocation.policy["spec"].get("validations") or ()
+    for entry, validation in zip(written, validator.validations, strict=True):
+        refusal = validation.refusal(values)
+        if refusal is not None and not refusal.is_fault:
+            yield Decision(refusal.message, entry.get("reason") or INVALID)
+        elif refusal is not None:
+            yield Decision(refusal.message, is_fault=True, ignored=not closed)
+    if closed:
+        yield from _unannotated(invocation.policy, validator, values)
+
+
+def _unannotated(policy: Json, validator: Validator, values: list[Any]) -> Iterator[Decision]:
+    """Yield what is wrong with annotations for the audit log, which nobody reads here."""
+    for _, one in audit_annotations(policy["spec"], validator):
+        try:
+            one.value(values)
+        except FaultError as fault:
+            yield Decision(str(fault), always=True, is_fault=True)
+
+
+def validating_problems(policy: Json) -> Iterator[tuple[Path, str, str]]:
+    """Yield place, text and fault of the expressions that cannot be compiled."""
+    validator = _validator(policy)
+    placed = ((("spec", *path), one) for path, one in validator.placed())
+    for path, one in (*audit_annotations(policy["spec"], validator), *placed):
+        if one.program is None:
+            yield path, one.text, one.problem
+
+
+def _validator(policy: Json) -> Validator:
+    spec = policy["spec"]
+    return compile_validator(
+        spec.get("variables") or (),
+        spec.get("matchConditions") or (),
+        spec.get("validations") or (),
+        Declared(params=bool(spec.get("paramKind"))),
+    )
+
+
+# MutatingAdmissionPolicy: the object as it leaves it.
+#
+# Merged objects have the types of their kind, as an API server knows them.
+#
+# Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy/mutating (dispatcher.go,
+# patch).
+
+_Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
+
+
+class Failure(Exception):  # noqa: N818 — it is told to a client, it is no fault of the program
+    """A policy that cannot be evaluated; the text is the API server's."""
+
+
+class _Policy(NamedTuple):
+    variables: Mapping[str, Program]
+    conditions: tuple[Program, ...]
+    mutations: tuple[_Mutation, ...]
+    problems: tuple[ExpressionProblem, ...]
+
+
+def mutated(invocation: Invocation, asked: Asked, obj: Json) -> Json | None:
+    """Return an object as a policy leaves it, None where its conditions do not hold.
+
+    Raises Failure.
+    """
+    if invocation.fault:
+        raise Failure(invocation.fault)
+    policy = _compiled(invocation.policy, asked.store.defined)
+    try:
+        if not all_hold(policy.conditions, for_conditions(_values(policy, invocation, asked, obj))):
+            return None
+        for mutation in policy.mutations:
+            obj = mutation(_values(policy, invocation, asked, obj), obj)
+    except (EvaluationError, MutationError) as error:
+        raise Failure(str(error)) from None
+    return obj
+
+
+def mutating_problems(policy: Json, kinds: KindTable) -> tuple[ExpressionProblem, ...]:
+    """Return the expressions that cannot be compiled."""
+    return _compiled(policy, kinds).problems
+
+
+def _values(policy: _Policy, invocation: Invocation, asked: Asked, obj: Json) -> list[Any]:
+    values = values_of(invocation, asked, obj)
+    values[VARIABLES] = LazyVariables(VARIABLES_TYPE, policy.variables, values, composited)
+    return values
+
+
+def _compiled(policy: Json, kinds: KindTable) -> _Policy:
+    spec = policy["spec"]
+    has_params = bool(spec.get("paramKind"))
+    compiler = Compiler(params=has_params)
+    compiler.env = kubernetes_environment(params=has_params, authorizer=True, mutates=True)
+    variables = compiler.variables(spec.get("variables") or (), ("spec", "variables"))
+    conditions = compiler.conditions(spec.get("matchConditions") or (), ("spec", "matchConditions"))
+    written = enumerate(spec.get("mutations") or ())
+    mutations = [_mutation(compiler, entry, index, kinds) for index, entry in written]
+    return _Policy(
+        variables,
+        conditions,
+        tuple(one for one in mutations if one is not None),
+        tuple(compiler.problems),
+    )
+
+
+def _mutation(compiler: Compiler, entry: Json, index: int, kinds: KindTable) -> _Mutation | None:
+    patches = entry["patchType"] == "JSONPatch"
+    field = "jsonPatch" if patches else "applyConfiguration"
+    text = (entry.get(field) or {}).get("expression")
+    if text is None:
+        return None
+    place = ("spec", "mutations", index, field, "expression")
+    program = compiler.compile(text, place, list_of(JSON_PATCH) if patches else OBJECT)
+    if program is None:
+        return None
+    return _patch(program) if patches else _merge(program, kinds)
+
+
+def _patch(program: Program) -> _Mutation:
+    return lambda values, obj: with_whole_numbers(patch_object(evaluate(program, values), obj))
+
+
+def _merge(program: Program, kinds: KindTable) -> _Mutation:
+    find_type = type_finder(kinds)
+    return lambda values, obj: with_whole_numbers(
+        merge_object(evaluate(program, values), obj, find_type, replaces=False)
+    )
+
+
+# The API server's part in admission: its own policies, before any webhook is asked.
+#
+# Source of the rules: k8s.io/apiserver pkg/admission/plugin/policy.
+
+_VALIDATING, _MUTATING = POLICIES
+_GROUP = split_api_version(API_VERSION)[0]
+_OWN = frozenset((*POLICIES, *(f"{kind}Binding" for kind in POLICIES)))
+_Place = tuple[str, str, str, str]
+_DETAILS = ("compilation failed: ", "must evaluate to ", "program instantiation failed: ")
+_CODES = MappingProxyType(
+    {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413, INVALID: 422}
+)
+
+
+class AdmissionPolicies:
+    """Admission by the policies that are stored, as the API server does it itself."""
+
+    def __init__(self, store: Store, note: Callable[[ApiRequest, Note], None]) -> None:
+        """Note what the policies made of a request for those who tell of it."""
+        self._store = store
+        self._note = note
+        # The account counts for nothing here but that there is an API server to ask.
+        self._outside = World(store, account=ADMIN).outside
+
+    def mutate(self, review: Review) -> Verdict:
+        """Return the object as the policies leave it, or the refusal where one cannot be done."""
+        if not self._is_concerned(review, _MUTATING) or review.object is None:
+            return ALLOWED
+        return self._mutated(review, None)
+
+    def _mutated(self, review: Review, again: frozenset[_Place] | None) -> Verdict:
+        """Return what the policies say; in a second round those that wanted one, named `again`."""
+        asked = self._asked(review)
+        obj, refused = review.object, ""
+        wanting: set[_Place] = set()
+        for one in invocations(_MUTATING, asked):
+            if again is not None and one.place not in again:
+                continue
+            try:
+                seen = asked._replace(request=asked.request._replace(object=obj))
+                after = mutated(one, seen, obj)
+                self._note_result(review, skipped=after is None)
+            except Failure as failure:
+                self._note_error(review, one, str(failure))
+                if one.fails_closed and not refused:
+                    refused = f"policy {one.named} denied request: {failure}"
+                    self._note(review.request, Note(denied_by=(_name(one),)))
+                continue
+            if after is not None:
+                obj = after
+                wanting |= {one.place} if one.wants_again else set()
+        if refused:
+            return Verdict(denied=ApiError(403, INVALID, refused, why=Reason.DENIED))
+        changed = obj if obj is not review.object else None
+        if again is not None or not wanting:
+            return Verdict(changed)
+        return Verdict(changed, again=lambda later: self._mutated(later, frozenset(wanting)))
+
+    def validate(self, review: Review) -> Verdict:
+        """Return whether the policies let a request pass, and what they warn of."""
+        if not self._is_concerned(review, _VALIDATING):
+            return ALLOWED
+        asked = self._asked(review)
+        denied: list[tuple[Invocation, Decision]] = []
+        warnings: list[str] = []
+        for one in invocations(_VALIDATING, asked):
+            actions = one.binding["spec"].get("validationActions") or () if one.binding else ()
+            found = decisions(one, asked)
+            self._note_result(review, skipped=found is None)
+            for decision in found or ():
+                if decision.is_fault:
+                    self._note_error(review, one, decision.message)
+                if decision.ignored:
+                    continue
+                if decision.always or "Deny" in actions:
+                    denied.append((one, decision))
+                elif not decision.is_fault:
+                    self._note(review.request, Note(failed=(_name(one),)))
+                if "Warn" in actions and not decision.always:
+                    warnings.append(
+                        f"Validation failed for {_VALIDATING} {one.named}: {decision.message}"
+                    )
+        if not denied:
+            return Verdict(warnings=tuple(warnings))
+        self._note(review.request, Note(denied_by=tuple(_name(one) for one, _ in denied)))
+        return Verdict(warnings=tuple(warnings), denied=self._denial(review, *denied[0]))
+
+    def _note_result(self, review: Review, *, skipped: bool) -> None:
+        self._note(review.request, Note(results=int(not skipped), skipped=int(skipped)))
+
+    def _note_error(self, review: Review, one: Invocation, why: str) -> None:
+        self._note(review.request, Note(unevaluated=(Unevaluated(_name(one), why),)))
+
+    def _denial(self, review: Review, policy: Invocation, decision: Decision) -> ApiError:
+        meta = metadata(review.object or review.old or {})
+        name = text_field(meta, "name") or text_field(meta, "generateName")
+        key = review.request.key._replace(name=review.request.key.name or name)
+        why = f"{_VALIDATING} {policy.named} denied request: {decision.message}"
+        code = _CODES.get(decision.reason, 422)
+        refused = errors.forbidden(key, self._store.defined, why)
+        causes = ({"message": why},)
+        return refused._replace(code=code, reason=decision.reason, causes=causes, why=Reason.DENIED)
+
+    def _is_concerned(self, review: Review, kind: str) -> bool:
+        key = review.request.key
+        own = split_api_version(key.api_version)[0] == _GROUP and key.kind in _OWN
+        return not own and bool(self._store.list(API_VERSION, kind, ""))
+
+    def _asked(self, review: Review) -> Asked:
+        return Asked(admission_request(review, self._store), self._outside, self._store)
+
+
+def changing_policies(review: Review, store: Store) -> frozenset[str]:
+    """Return the names of the policies that change the object of a request as it stands."""
+    if not store.list(API_VERSION, _MUTATING, "") or review.object is None:
+        return frozenset()
+    asked = Asked(admission_request(review, store), World(store, account=ADMIN).outside, store)
+    found = set()
+    for one in invocations(_MUTATING, asked):
+        with contextlib.suppress(Failure):
+            after = mutated(one, asked, review.object)
+            if after is not None and after != review.object:
+                found.add(_name(one))
+    return frozenset(found)
+
+
+def _name(one: Invocation) -> str:
+    return object_key(one.policy).name
+
+
+def refuse_uncompiled(review: Review, store: Store) -> ApiError | None:
+    """Return why a policy or binding cannot be stored, None where it can."""
+    obj = written(review)
+    if obj is None or split_api_version(review.request.key.api_version)[0] != _GROUP:
+        return None
+    key = object_key(obj)
+    schema = native_schemas().get(f"{key.api_version}/{key.kind}")
+    unfitting = misfits(obj, schema) if schema else []
+    if unfitting:
+        return errors.invalid(key, *unfitting)
+    problems = [
+        f"{_field(path)}: Invalid value: {quote(text)}: {_detail(fault)}"
+        for path, text, fault in _problems(obj, store)
+    ]
+    problems += [f"{_field(path)}.{fault}" for path, fault in _selector_faults(obj)]
+    return errors.invalid(key, *problems) if problems else None
+
+
+def _problems(obj: Json, store: Store) -> Iterator[tuple[tuple[str | int, ...], str, str]]:
+    if obj["kind"] == _VALIDATING:
+        yield from validating_problems(obj)
+    elif obj["kind"] == _MUTATING:
+        for one in mutating_problems(obj, store.defined):
+            yield one.path, _at(obj, one.path), one.message
+
+
+def _detail(fault: str) -> str:
+    """Return what an API server says of an expression that it does not take."""
+    return fault if fault.startswith(_DETAILS) else f"compilation failed: {fault}"
+
+
+def _selector_faults(obj: Json) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    if obj["kind"] in _OWN:
+        spec = obj.get("spec") or {}
+        yield from (
+            policy_selector_problems if obj["kind"] in POLICIES else binding_selector_problems
+        )(spec)
+
+
+def _at(obj: Json, path: tuple[str | int, ...]) -> str:
+    found = obj
+    for step in path:
+        found = found[step]
+    return str(found)
+
+
+def _field(path: tuple[str | int, ...]) -> str:
+    shown = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path)
+    return shown.removeprefix(".")

@@ -1,0 +1,354 @@
+"""The admission controller: what Kyverno's policies answer while a request waits."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from kyvsim.engine.compile import CompiledRule, Turn
+from kyvsim.engine.evaluate import passing, shown_passes
+from kyvsim.engine.policy import RuleInput, open_request, run_turn
+from kyvsim.engine.world import World
+from kyvsim.kubernetes.objects import Json, object_key
+from kyvsim.model.policy import Policy
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, Stage
+from kyvsim.simulator.admission.review import (
+    ConditionError,
+    admission_request,
+    blocked_message,
+    denial,
+    enforces,
+    is_asked,
+    mutation_failure,
+    subject_of,
+    texts_of,
+    warnings_of,
+)
+from kyvsim.simulator.api_server import ApiError, Review, Verdict, errors
+from kyvsim.simulator.api_server.authorizer import with_roles
+from kyvsim.simulator.api_server.request import ALLOWED
+from kyvsim.simulator.configuration import (
+    ADMISSION,
+    Filtered,
+    Sender,
+    is_excluded,
+    is_filtered,
+    is_selected,
+    passes_over,
+)
+from kyvsim.simulator.context import Parts
+from kyvsim.simulator.policies import PolicyCache
+
+# The admission controller: what Kyverno answers while a request waits.
+#
+# Source of the rules: upstream pkg/webhooks/resource (handlers.go, validation, mutation),
+# pkg/webhooks/handlers/filter.go.
+
+_OWN_KINDS = frozenset({"UpdateRequest"})
+_MUTATED = frozenset({Operation.CREATE, Operation.UPDATE, Operation.CONNECT})
+_FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
+UNMET = "the conditions of its webhook do not hold"
+
+
+class Admission(NamedTuple):
+    """What one webhook call evaluated, for those who report it later."""
+
+    review: Review
+    request: AdmissionRequest
+    responses: tuple[PolicyResponse, ...]
+    mutating: bool
+    blocked: bool = False
+    unreported: bool = False
+    """Whether reports tell nothing of it, though it was not blocked."""
+    dropped: tuple[PolicyResponse, ...] = ()
+    """Mutations that failed where that is to be ignored: nobody in the cluster is told."""
+
+
+class AdmissionController:
+    """Kyverno's webhooks for all kinds but its own."""
+
+    def __init__(self, parts: Parts, cache: PolicyCache) -> None:
+        self._parts = parts
+        self._cache = cache
+        self.inquirer = parts.inquirer
+        self._world = World(parts.store, account=ADMISSION)
+        self._seen: tuple[Review, int, AdmissionRequest | None] | None = None
+        self._opened: tuple[AdmissionRequest, int, RuleInput | None] | None = None
+        self.background: list[Callable[[Review, AdmissionRequest], None]] = []
+        """Who makes work for later of a request, whether or not it is denied."""
+        self.mutated: list[Callable[[Review, AdmissionRequest], None]] = []
+        """Who makes work for later of a request that webhooks may still change."""
+        self.listeners: list[Callable[[Admission], None]] = []
+        """Who is told what policies said."""
+
+    def mutate(self, review: Review) -> Verdict:
+        """Return the object as the mutate rules leave it, or the denial of one that failed."""
+        request = self.seen(review) if review.request.operation in _MUTATED else None
+        if request is None:
+            return ALLOWED
+        try:
+            return self._mutated(review, request)
+        except ConditionError as error:
+            return self.unasked(request, error)
+
+    def _mutated(self, review: Review, request: AdmissionRequest) -> Verdict:
+        given = request
+        told: list[PolicyResponse] = []
+        dropped: list[PolicyResponse] = []
+        for phase, turn in self._mutations(request):
+            response = self._run(turn, phase, request)
+            if response is None or not response.results:
+                continue
+            if _failed(response) and response.policy.facts.fails_closed:
+                return self._mutation_denied(review, request, response)
+            if _failed(response):
+                dropped.append(response)
+            else:
+                told.append(response)
+                request = request._replace(object=response.object)
+        self.tell(Admission(review, request, tuple(told), mutating=True, dropped=tuple(dropped)))
+        changed = request.object is not given.object
+        warnings = tuple(warnings_of(told, mutating=True))
+        # Its webhooks are registered with `reinvocationPolicy: IfNeeded`.
+        again = self.mutate if told else None
+        return Verdict(request.object if changed else None, warnings, again=again)
+
+    def _mutations(self, request: AdmissionRequest) -> Iterator[tuple[Phase, Turn]]:
+        """Yield what changes the object, or looks at its images: the latter comes last."""
+        for stage in (Stage.MUTATE, Stage.VERIFY_IMAGES):
+            for turn in self._turns(stage, request, _mutates_trigger):
+                yield stage.phase, turn
+
+    def _mutation_denied(
+        self, review: Review, request: AdmissionRequest, response: PolicyResponse
+    ) -> Verdict:
+        self.tell(Admission(review, request, (response,), mutating=True, blocked=True))
+        if response.phase is Phase.VERIFY_IMAGES:
+            message = blocked_message(request.subject, [response])
+        else:
+            message = mutation_failure(response)
+        return Verdict(denied=denial(_webhook("mutate", response.policy), message))
+
+    def validate(self, review: Review) -> Verdict:
+        """Return whether the policies let a request pass; make work for the background."""
+        request = self.seen(review)
+        if request is None:
+            return ALLOWED
+        try:
+            responses = self._validated(request)
+        except ConditionError as error:
+            return self.unasked(request, error)
+        if not review.request.dry_run:
+            for emit in self.background:
+                emit(review, request)
+        namespace = self._namespace_of(request)
+        denied = self._denied(request, responses, namespace)
+        blocked = denied is not None
+        self.tell(Admission(review, request, responses, mutating=False, blocked=blocked))
+        if denied is not None:
+            return Verdict(denied=denied)
+        return Verdict(warnings=tuple(self._warnings(responses, namespace)))
+
+    def _denied(
+        self,
+        request: AdmissionRequest,
+        responses: tuple[PolicyResponse, ...],
+        namespace: Json | None,
+    ) -> ApiError | None:
+        """Return the denial of the first webhook that denies, one for each failure policy."""
+        webhooks: dict[str, list[PolicyResponse]] = {}
+        for closed in (True, False):
+            for response in responses:
+                if response.policy.facts.fails_closed is closed:
+                    webhooks.setdefault(_webhook("validate", response.policy), []).append(response)
+        for webhook, asked in webhooks.items():
+            enforced = [self._enforced(one, namespace) for one in asked]
+            closed = asked[0].policy.facts.fails_closed
+            if any(_blocks(one, closed=closed) for one in enforced):
+                return denial(webhook, blocked_message(request.subject, enforced))
+        return None
+
+    def _validated(self, request: AdmissionRequest) -> tuple[PolicyResponse, ...]:
+        of_kind = self._cache.index.of_kind(_kind_of(request))
+        shown = shown_passes(of_kind, Stage.VALIDATE, request, self._world)
+        turns = self._turns(Stage.VALIDATE, request, _any_rule)
+        answers = (self._run(turn, Phase.VALIDATE, request, shown) for turn in turns)
+        return tuple(one for one in answers if one is not None and one.results)
+
+    def _warnings(
+        self, responses: Iterable[PolicyResponse], namespace: Json | None
+    ) -> Iterator[str]:
+        """Yield what enforced rules say that let a request pass, and audits that want to warn."""
+        for response in responses:
+            enforced = self._enforced(response, namespace)
+            yield from warnings_of([enforced])
+            if response.policy.facts.emits_warnings:
+                others = (one for one in response.results if one not in enforced.results)
+                yield from warnings_of([response._replace(results=tuple(others))])
+
+    def _enforced(self, response: PolicyResponse, namespace: Json | None) -> PolicyResponse:
+        policy = response.policy
+        kept = tuple(one for one in response.results if enforces(policy, one.rule, namespace))
+        return response if len(kept) == len(response.results) else response._replace(results=kept)
+
+    def _turns(
+        self, stage: Stage, request: AdmissionRequest, keep: Callable[[CompiledRule], bool]
+    ) -> Iterator[Turn]:
+        for turn in self._cache.index.turns(stage, _kind_of(request)):
+            policy = turn.policy.policy
+            rules = tuple(filter(keep, turn.rules))
+            unasked = self.unasked_policy(policy)
+            if unasked:
+                self.pass_by(policy, rules, request, unasked)
+                continue
+            hearing = tuple(one for one in rules if _hears(one, request))
+            if len(hearing) < len(rules):
+                deaf = [one for one in rules if one not in hearing]
+                self.pass_by(policy, deaf, request, f"it is not for {request.operation.value}")
+            if hearing and self._is_asked(policy, request):
+                yield turn if hearing == turn.rules else turn._replace(rules=hearing)
+            elif hearing:
+                self.pass_by(policy, hearing, request, UNMET)
+
+    def unasked_policy(self, policy: Policy) -> str:
+        """Return why a policy is asked about no request, or ""."""
+        if not policy.facts.admission:
+            return "the policy has `admission: false`"
+        if self._cache.is_left_to_the_server(policy):
+            return "the API server evaluates it itself, as an admission policy of Kubernetes"
+        return ""
+
+    def pass_by(
+        self, policy: Policy, rules: Iterable[CompiledRule], request: AdmissionRequest, why: str
+    ) -> None:
+        """Tell why rules for an object's kind are not asked, if somebody wants to know."""
+        if self.inquirer is not None:
+            self.inquirer.pass_by(policy, rules, object_key(request.subject), why)
+
+    def _is_asked(self, policy: Policy, request: AdmissionRequest) -> bool:
+        texts = texts_of(policy)
+        return not texts or is_asked(policy, texts, request, self._world.outside)
+
+    def unasked(self, request: AdmissionRequest, error: ConditionError) -> Verdict:
+        """Return the refusal of a request for which the API server could choose no webhook."""
+        key, kinds = object_key(request.subject), self._parts.store.defined
+        return Verdict(denied=errors.forbidden(key, kinds, str(error)))
+
+    def _run(
+        self,
+        turn: Turn,
+        phase: Phase,
+        request: AdmissionRequest,
+        shown: Callable[[Turn], tuple[RuleResult, ...] | None] | None = None,
+    ) -> PolicyResponse | None:
+        given = self.opened(request)
+        if given is None:
+            return None
+        known = shown(turn) if shown else None
+        if known is not None:
+            return passing(turn, phase, given.object, known)
+        return run_turn(turn, phase, given, self._world)
+
+    def opened(self, request: AdmissionRequest) -> RuleInput | None:
+        """Return what rules are evaluated on: one opening serves all policies of all webhooks."""
+        known, revision = self._opened, self._parts.store.revision
+        if known is None or known[0] is not request or known[1] != revision:
+            known = self._opened = (request, revision, open_request(request, self._world, ""))
+        return known[2]
+
+    def seen(self, review: Review) -> AdmissionRequest | None:
+        """Return the request as rules see it, None where Kyverno is not asked about it.
+
+        Its webhooks are asked one after the other: while the review is the same, so is the request.
+        """
+        known, revision = self._seen, self._parts.store.revision
+        if known is None or known[0] is not review or known[1] != revision:
+            known = self._seen = (review, revision, self._request(review))
+        return known[2]
+
+    def _request(self, review: Review) -> AdmissionRequest | None:
+        store, inquirer = self._parts.store, self.inquirer
+        if inquirer is None and passes_over(_sender(review), store):
+            return None
+        unheard = self._unheard(review)  # before it is put together: much of what happens is
+        if inquirer is not None:
+            inquirer.heed(review.request, unheard)
+        if unheard:
+            return None
+        request = admission_request(review, store)
+        return request if request.subject else None
+
+    def _unheard(self, review: Review) -> str:
+        """Return why Kyverno is not asked about a request, or ""."""
+        key, store = review.request.key, self._parts.store
+        place = key.name if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
+        if key.kind in _OWN_KINDS:
+            return "it is Kyverno's own work"
+        if not is_selected(place, review, store):
+            return "Kyverno's webhooks do not select it (`webhooks` of its ConfigMap)"
+        if is_excluded(with_roles(review.request.user, key.namespace, store), store):
+            return "Kyverno leaves its user alone (`exclude…` of its ConfigMap)"
+        name = key.name or object_key(subject_of(review)).name
+        asked = Filtered(key.api_version, key.kind, review.request.subresource, key.namespace, name)
+        if is_filtered(asked, store):
+            return "`resourceFilters` of Kyverno's ConfigMap leave it out"
+        return ""
+
+    def _namespace_of(self, request: AdmissionRequest) -> Json | None:
+        if not request.namespace:
+            return None
+        return self._parts.store.get("v1", "Namespace", "", request.namespace)
+
+    def tell(self, admission: Admission) -> None:
+        """Tell the listeners what policies said of a request."""
+        for listener in self.listeners:
+            listener(admission)
+
+
+def _sender(review: Review) -> Sender:
+    request = review.request
+    return Sender(
+        api_version=request.key.api_version,
+        kind=request.key.kind,
+        subresource=request.subresource,
+        namespace=request.key.namespace,
+        username=request.user.username,
+        groups=request.user.groups,
+    )
+
+
+def _kind_of(request: AdmissionRequest) -> str:
+    kind: str = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
+    return kind
+
+
+def _webhook(verb: str, policy: Policy) -> str:
+    """Return the name of the webhook that a policy is asked through: with conditions, its own."""
+    shared = f"{verb}.kyverno.svc-{'fail' if policy.facts.fails_closed else 'ignore'}"
+    if not policy.facts.webhook_conditions:
+        return shared
+    return f"{shared}-finegrained-{policy.key.replace('/', '-')}"
+
+
+def _blocks(enforced: PolicyResponse, *, closed: bool) -> bool:
+    statuses = {one.status for one in enforced.results}
+    return RuleStatus.FAIL in statuses or (closed and RuleStatus.ERROR in statuses)
+
+
+def _failed(response: PolicyResponse) -> bool:
+    return any(one.status in _FAILED for one in response.results)
+
+
+def _hears(rule: CompiledRule, request: AdmissionRequest) -> bool:
+    """Return whether a webhook is registered for an operation on behalf of a rule."""
+    match = (entry for entry in rule.rule.facts.match if entry.kinds)
+    named = [entry.resources.get("operations") or () for entry in match]
+    return not named or not all(named) or any(request.operation in some for some in named)
+
+
+def _mutates_trigger(rule: CompiledRule) -> bool:
+    return not rule.rule.mutates_existing
+
+
+def _any_rule(rule: CompiledRule) -> bool:
+    del rule
+    return True

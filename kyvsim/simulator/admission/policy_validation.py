@@ -1,0 +1,481 @@
+"""What Kyverno refuses of its own policies, what it warns of, and the rights that rules need."""
+
+from collections.abc import Iterable, Iterator
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.cel import CompileError, compile_expression
+from kyvsim.cel.kubernetes import kubernetes_environment
+from kyvsim.cel.types import BOOL
+from kyvsim.engine.compile import CompileOptions
+from kyvsim.kubernetes.cron import next_times
+from kyvsim.kubernetes.discovery import parse_kind_selector, plural, split_api_version
+from kyvsim.kubernetes.go_text import quote
+from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.languages.cel import resources_of
+from kyvsim.languages.cel.compile import problems_of
+from kyvsim.languages.cel.facts import mutating_facts
+from kyvsim.languages.classic import admission, validation
+from kyvsim.languages.classic.admission import (
+    STALE_TARGETS,
+    cel_preconditions_problem,
+    changed_generation,
+)
+from kyvsim.languages.classic.validation.match_blocks import check_wildcard_kinds
+from kyvsim.languages.classic.validation.rule_bodies import check_derived_bodies
+from kyvsim.languages.classic.validation.rule_parts import PolicyCheck, RuleUnderCheck, each_rule
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import Filter, GeneratePattern, Generation, Policy, Rule, Target
+from kyvsim.model.request import UserInfo
+from kyvsim.model.source import Path
+from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server.authorizer import may
+from kyvsim.simulator.api_server.store import find_kinds, is_cluster_wide, kind_key
+from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, REPORTS
+from kyvsim.simulator.scheduler import START
+
+# The rights that rules need, and whether Kyverno's controllers have them.
+
+# The rights that a rule needs, and the ClusterRoles that give those that are lacking.
+#
+# Source of the rules: upstream pkg/policy/{generate,mutate,auth}, and for the labels by which
+# roles of users reach a controller charts/kyverno/templates/*/clusterrole.yaml.
+
+_RBAC = "rbac.authorization.k8s.io/v1"
+_PREFIX = "system:serviceaccount:kyverno:kyverno-"
+
+
+class Need(NamedTuple):
+    """What a controller is to do with a kind."""
+
+    user: UserInfo
+    key: ObjectKey
+    """The kind, with the namespace and name where they are fixed."""
+    verbs: tuple[str, ...]
+
+
+def lacking_needs(policy: Policy, store: Store) -> list[Need]:
+    """Return what the controllers may not do, or not all of it, that the rules of a policy need."""
+    needs = dict.fromkeys(one for rule in policy.rules for one in _needs(rule, store))
+    return [one for one in needs if not all(_may(one, verb, store) for verb in one.verbs)]
+
+
+def roles_for(policy: Policy, lacking: list[Need], store: Store) -> tuple[Json, ...]:
+    """Return the ClusterRoles that give the controllers what they lack, one for each of them."""
+    users = dict.fromkeys(one.user.username for one in lacking)
+    return tuple(_role(policy, user, lacking, store) for user in users)
+
+
+def _role(policy: Policy, user: str, lacking: list[Need], store: Store) -> Json:
+    controller = user.removeprefix(_PREFIX)
+    rules: dict[tuple[str, str], tuple[str, ...]] = {}
+    for need in lacking:
+        if need.user.username == user:
+            group = split_api_version(need.key.api_version)[0]
+            thing = group, plural(group, need.key.kind, store.defined)
+            rules[thing] = tuple(dict.fromkeys((*rules.get(thing, ()), *need.verbs)))
+    return {
+        "apiVersion": _RBAC,
+        "kind": "ClusterRole",
+        "metadata": {
+            "name": f"kyverno:{policy.name}:{controller}",
+            "labels": {f"rbac.kyverno.io/aggregate-to-{controller}": "true"},
+        },
+        "rules": [
+            {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+            for (group, resource), verbs in rules.items()
+        ],
+    }
+
+
+def _may(need: Need, verb: str, store: Store) -> bool:
+    # As upstream asks: for the name of the account alone.
+    return may(need.user._replace(groups=()), verb, need.key, store)
+
+
+def _needs(rule: Rule, store: Store) -> Iterator[Need]:
+    for target in rule.facts.targets:
+        for place in _places(target, (), store):
+            yield Need(BACKGROUND, place, ("get", "update"))
+    generation = rule.facts.generation
+    if generation is None:
+        return
+    wanted: list[tuple[UserInfo, tuple[str, ...]]] = [(BACKGROUND, ("get", "create"))]
+    if generation.synchronizes:
+        every = ("get", "create", "update", "delete")
+        wanted = [(ADMISSION, ("get", "list")), (BACKGROUND, every)]
+    for made in generation.patterns:
+        for place in _places(made, made.clone_kinds, store):
+            yield from (Need(user, place, verbs) for user, verbs in wanted)
+
+
+def _places(
+    target: Target | GeneratePattern, kinds: tuple[str, ...], store: Store
+) -> Iterator[ObjectKey]:
+    """Yield `kinds`, or else that of a target, with its namespace, where they are fixed."""
+    namespace = target.namespace
+    for kind in kinds or (f"{target.api_version}/{target.kind}",):
+        if "{{" in kind or "*" in kind or parse_kind_selector(kind).subresource:
+            continue
+        key = kind_key(kind.removeprefix("/"), store)
+        if key is not None:
+            yield key._replace(namespace="" if "{{" in namespace else namespace)
+
+
+# Whether Kyverno's controllers may do what a policy wants of them.
+#
+# Source of the rules and texts: upstream pkg/policy/{auth,generate,mutate,validate}.
+
+_READING = ("get", "list", "watch")
+
+
+class _Wanted(NamedTuple):
+    """What a controller would work on."""
+
+    kind: str
+    """As `kind` or `apiVersion/kind`."""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+def missing_rights(rule: Rule, position: int, store: Store) -> str:
+    """Return what the controllers may not do that a rule needs, "" where they may do it all."""
+    place = f"path: spec.rules[{position}]"
+    if rule.facts.targets and not rule.facts.patches_elements:
+        problem = _cannot_mutate(rule.facts.targets, store)
+        if problem:
+            return f"{place}.mutate.{problem}"
+    generation = rule.facts.generation
+    if generation:
+        problem = _cannot_generate(generation, store)
+        if problem:
+            return f"{place}.generate.{problem}"
+    return ""
+
+
+def unreported(rule: Rule, store: Store) -> Iterator[str]:
+    """Yield what the reports controller cannot read of what a rule matches."""
+    if rule.facts.patches_elements:
+        return
+    generation = rule.facts.generation
+    kinds = [kind for entry in _own_filters(rule) for kind in entry.kinds]
+    times = 2 if generation and generation.synchronizes else 1
+    told = list(_unread(kinds, store))
+    yield from (told[:1] if rule.facts.section == "validate" else told * times)
+
+
+def _own_filters(rule: Rule) -> list[Filter]:
+    """Return the filters of the match block, the legacy form first as upstream lists kinds."""
+    found = rule.facts.match
+    return [*found[-1:], *found[:-1]]
+
+
+def _unread(kinds: Iterable[str], store: Store) -> Iterator[str]:
+    for kind in kinds:
+        if has_wildcard(kind):
+            return
+        refusal = _refusal(REPORTS, _READING, _Wanted(kind), store)
+        if refusal:
+            yield refusal
+
+
+def _cannot_mutate(targets: Iterable[Target], store: Store) -> str:
+    problems = []
+    for target in targets:
+        if "{{" in target.kind:
+            continue
+        kind, subresource = parse_kind_selector(target.kind)[2:]
+        gvk = f"{target.api_version}/{kind}"
+        wanted = _Wanted(gvk, target.namespace, target.name, subresource)
+        problems.append(_refusal(BACKGROUND, ("get", "update"), wanted, store))
+    told = "; ".join(filter(None, problems))
+    if not told:
+        return ""
+    user = BACKGROUND.username
+    why = f"auth check fails, additional privileges are required for the service account '{user}'"
+    return f"targets.: {why}: {told}"
+
+
+def _cannot_generate(generation: Generation, store: Store) -> str:
+    wanted: list[tuple[UserInfo, tuple[str, ...]]] = [(BACKGROUND, ("get", "create"))]
+    if generation.synchronizes:
+        every = ("get", "create", "update", "delete")
+        wanted = [(ADMISSION, ("list", "get")), (BACKGROUND, every)]
+    loops = generation.loops
+    path = "foreach" if loops is not None else ""
+    for user, verbs in wanted:
+        for target in loops if loops is not None else (generation.whole,):
+            problem = _cannot_make(target, user, verbs, store)
+            if problem:
+                return f"{path}.: {problem}"
+    return ""
+
+
+def _cannot_make(
+    target: GeneratePattern, user: UserInfo, verbs: tuple[str, ...], store: Store
+) -> str:
+    kinds = target.clone_kinds
+    # Of a list of kinds, upstream looks at the first.
+    gvk = kinds[0] if kinds else f"{target.api_version}/{target.kind}"
+    if "{{" in gvk:
+        return ""
+    return _refusal(user, verbs, _Wanted(gvk, target.namespace), store)
+
+
+def _refusal(user: UserInfo, verbs: Iterable[str], wanted: _Wanted, store: Store) -> str:
+    """Return which verbs a user may not use on a kind, "" where all are granted."""
+    kind, namespace, name, subresource = wanted
+    key = kind_key(kind.removeprefix("/"), store)
+    if key is None:
+        return f"failed to get GVR for kind {kind}"
+    # Upstream asks for the name alone; what the groups of service accounts may do is left out.
+    asked = user._replace(groups=())
+    place = key._replace(namespace=namespace, name=name)
+    lacking = [
+        verb for verb in verbs if not may(asked, verb, place, store, subresource=subresource)
+    ]
+    if not lacking:
+        return ""
+    shown = f"{kind}/{subresource}" if subresource else kind
+    text = f"{user.username} requires permissions {','.join(lacking)} for resource {shown}"
+    return f"{text} in namespace {namespace}" if namespace else text
+
+
+# ClusterPolicies, Policies and policies in CEL: what is refused, and what is warned of.
+
+# Kinds of Kyverno's that are on their way out.
+#
+# Source of the texts: upstream pkg/deprecations.
+
+_REPLACEMENTS = MappingProxyType(
+    {
+        "ClusterPolicy": "ValidatingPolicy, MutatingPolicy, GeneratingPolicy or"
+        " ImageValidatingPolicy",
+        "Policy": "NamespacedValidatingPolicy, NamespacedMutatingPolicy,"
+        " NamespacedGeneratingPolicy or NamespacedImageValidatingPolicy",
+        "ClusterCleanupPolicy": "DeletingPolicy",
+        "CleanupPolicy": "NamespacedDeletingPolicy",
+        "PolicyException": "PolicyException",
+    }
+)
+_GUIDE = "https://kyverno.io/docs/guides/migration-to-cel/"
+
+
+def deprecation(kind: str) -> str:
+    """Return that a kind is on its way out, "" where it is not."""
+    replacement = _REPLACEMENTS.get(kind)
+    if replacement is None:
+        return ""
+    return (
+        f"{kind} (kyverno.io) is deprecated and will be removed in a future release; migrate to"
+        f" {replacement} (policies.kyverno.io), see {_GUIDE}"
+    )
+
+
+# Kinds in match and exclude blocks: whether the cluster serves them.
+#
+# Source of the rules and texts: upstream pkg/validation/policy/validate.go (validKinds). That one
+# unknown kind beside known ones is let pass with a warning, and nothing but unknown kinds is not,
+# is what upstream's end-to-end tests `policy-validation/cluster-policy/crd-non-exist` and
+# `webhooks/unknown-kind` show.
+
+
+class KindProblem(NamedTuple):
+    """What is wrong with the kinds of a policy."""
+
+    refusal: str = ""
+    """Why the policy is refused."""
+    warning: str = ""
+    """What is said of a policy that is let pass, without a look at anything else."""
+
+
+def kind_problem(policy: Policy, store: Store) -> KindProblem | None:
+    """Return the first problem with a policy's kinds, or None."""
+    for position, rule in enumerate(policy.rules):
+        for entry in _filters(rule):
+            problem = _problem(policy, rule, entry, store)
+            if problem is None:
+                continue
+            place = f"path: spec.rules[{position}].{entry.text_path}.kinds: "
+            refusal = place + problem.refusal if problem.refusal else ""
+            return problem._replace(refusal=refusal)
+    return None
+
+
+def cluster_wide_kinds(rule: Rule, position: int) -> Iterator[tuple[str, str]]:
+    """Yield every kind that a rule names, with its path."""
+    for entry in _filters(rule):
+        for index, kind in enumerate(entry.kinds):
+            yield kind, f"spec.rules[{position}].{entry.text_path}.kinds[{index}]"
+
+
+def _filters(rule: Rule) -> Iterator[Filter]:
+    yield from rule.facts.match
+    yield from rule.facts.exclude
+
+
+def _problem(policy: Policy, rule: Rule, entry: Filter, store: Store) -> KindProblem | None:
+    if "*" in entry.kinds:
+        return None
+    scans = policy.background and rule.facts.section == "validate"
+    unknown = []
+    for kind in entry.kinds:
+        found = find_kinds(kind, store)
+        if not found:
+            unknown.append(kind)
+        elif scans and any(part for *_, part in found):
+            return KindProblem(refusal=f"background scan enabled with subresource {kind}")
+    if not unknown:
+        return None
+    told = f"unable to convert GVK to GVR for kinds {unknown[0]}, err: resource not found"
+    if len(unknown) == len(entry.kinds):
+        return KindProblem(refusal=told)
+    return KindProblem(warning=f"the kind defined in the all match resource is invalid: {told}")
+
+
+# ClusterPolicies and Policies: what is refused, and what is warned of.
+#
+# The checks that need no cluster are those of `kyvsim.languages.classic.checks`; here they stand
+# in upstream's order beside those that need one. Source of the rules: upstream
+# pkg/validation/policy/validate.go.
+
+
+def policy_problem(policy: Policy, old: Policy | None, store: Store, warnings: list[str]) -> str:
+    """Return why a policy is refused, "" where it is not; warnings are added on the way."""
+    warnings += admission.old_actions(policy)
+    problem = _match_conditions(policy) or _first(policy, validation.VARIABLE_CHECKS)
+    if problem:
+        return problem
+    for position, rule in enumerate(policy.rules):
+        warnings += admission.clone_variable_warnings(rule, position)
+    problem = _structure(policy, store) or _first(policy, validation.MODE_CHECKS)
+    if problem:
+        return problem
+    return _in_cluster(policy, old, store, warnings)
+
+
+def _in_cluster(policy: Policy, old: Policy | None, store: Store, warnings: list[str]) -> str:
+    """Return what only a cluster can tell: what was there before, its kinds, its rights."""
+    stale, refused = changed_generation(policy, old) if old else (False, "")
+    if stale or refused:
+        # Upstream says it of a refusal, too, without a reason then.
+        told = STALE_TARGETS if stale else ""
+        warnings.append(
+            "no synchronization will be performed to the old target resource upon policy updates:"
+            f" {told}"
+        )
+        return refused
+    problem = _first(policy, (each_rule(check_wildcard_kinds),))
+    found = None if problem else kind_problem(policy, store)
+    if found is not None and found.warning:
+        warnings.append(found.warning)
+        return ""
+    problem = problem or (found.refusal if found else "")
+    return problem or _rules(policy, store, warnings)
+
+
+def _rules(policy: Policy, store: Store, warnings: list[str]) -> str:
+    for position, rule in enumerate(policy.rules):
+        subject = RuleUnderCheck(policy, rule, position)
+        warnings += admission.warnings_before_permissions(rule)
+        problem = _said(one for check in validation.BODY_CHECKS for one in check(subject))
+        problem = problem or cel_preconditions_problem(rule, position)
+        problem = problem or missing_rights(rule, position, store)
+        if problem:
+            return problem
+        warnings += unreported(rule, store)
+        problem = _said(one for check in validation.LAST_CHECKS for one in check(subject))
+        if problem:
+            return problem
+        warnings += admission.warnings_after_permissions(policy, rule)
+    return _first(policy, (check_derived_bodies,))
+
+
+def _structure(policy: Policy, store: Store) -> str:
+    """Return all that is wrong with the structure, which upstream tells together."""
+
+    def in_cluster(kind: str) -> bool:
+        return is_cluster_wide(kind, store)
+
+    found = [
+        one.message for check in validation.structure_checks(in_cluster) for one in check(policy)
+    ]
+    if policy.kind == "Policy":
+        found += _cluster_wide(policy, store)
+    return combined(found)
+
+
+def _cluster_wide(policy: Policy, store: Store) -> Iterator[str]:
+    for position, rule in enumerate(policy.rules):
+        for kind, path in cluster_wide_kinds(rule, position):
+            if is_cluster_wide(kind, store):
+                why = f"Cluster wide resource '{kind}' not allowed in namespaced policy"
+                yield f"{path.replace('.resources', '')}: Forbidden: {why}"
+
+
+def combined(problems: Iterable[str]) -> str:
+    """Return one text of several problems, as Kubernetes aggregates them."""
+    told = list(dict.fromkeys(problems))
+    return told[0] if len(told) == 1 else f"[{', '.join(told)}]" if told else ""
+
+
+def _match_conditions(policy: Policy) -> str:
+    """Return what cannot be compiled of the conditions of a policy's webhook."""
+    faults = []
+    for _, text in policy.facts.webhook_conditions:
+        try:
+            compile_expression(text, kubernetes_environment(), BOOL)
+        except CompileError as fault:
+            faults.append(str(fault))
+    return f"match conditions compilation errors: [{' '.join(faults)}]" if faults else ""
+
+
+def _first(policy: Policy, some: Iterable[PolicyCheck]) -> str:
+    return _said(one for check in some for one in check(policy))
+
+
+def _said(found: Iterator[Diagnostic]) -> str:
+    first = next(found, None)
+    return first.message if first else ""
+
+
+# Policies in CEL: what is refused.
+#
+# Source of the rules: upstream pkg/cel/policies/vpol/validate.go.
+
+_IDLE = (
+    "spec.evaluation: Forbidden: "
+    "disabling both admission and mutateExisting evaluation modes is not allowed"
+)
+_UNMATCHED = (
+    "spec.matchConstraints: Required value: "
+    "a matchConstraints with at least one resource rule is required"
+)
+
+
+def cel_policy_problems(policy: Policy, options: CompileOptions) -> Iterator[str]:
+    """Yield what is wrong with a policy, each as `field: what: why`."""
+    for problem in problems_of(policy, options):
+        text = f"Invalid value: {quote(problem.text)}: {problem.message}"
+        yield f"{_field(problem.path)}: {text}"
+    if not resources_of(policy):
+        yield _UNMATCHED
+    if not policy.facts.admission and policy.kind.endswith("MutatingPolicy"):
+        yield from () if mutating_facts(policy).changes_existing else (_IDLE,)
+    if policy.facts.schedule is not None:
+        yield from _schedule_problems(policy.facts.schedule)
+
+
+def _schedule_problems(schedule: str) -> Iterator[str]:
+    try:
+        next(iter(next_times(schedule, START, 1)), None)
+    except ValueError as error:
+        why = "schedule spec in the deletingPolicy is not in proper cron format"
+        yield f"spec.schedule: Invalid value: {quote(schedule)}: {why}: {error}"
+
+
+def _field(path: Path) -> str:
+    shown = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path)
+    return shown.removeprefix(".")

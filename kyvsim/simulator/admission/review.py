@@ -1,0 +1,277 @@
+"""AdmissionReviews: the request that rules see, match conditions, denials and warnings."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+from kyvsim.cel import BudgetError, CelError, Program, compile_expression
+from kyvsim.cel.kubernetes import kubernetes_environment
+from kyvsim.cel.types import BOOL
+from kyvsim.kubernetes.discovery import plural, split_api_version
+from kyvsim.kubernetes.labels import SelectorError, compile_selector
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
+from kyvsim.kubernetes.wildcard import matches
+from kyvsim.languages.cel_request import authorizer_of, request_value
+from kyvsim.languages.tracing import traced_program
+from kyvsim.model.policy import Override, Policy, Rule
+from kyvsim.model.ports import Outside
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.simulation import Reason
+from kyvsim.model.tracing import TraceContext
+from kyvsim.simulator.api_server import ApiError, Review, Store
+from kyvsim.simulator.api_server.authorizer import with_roles
+from kyvsim.simulator.api_server.metadata import with_metadata
+from kyvsim.yaml.text import folded_yaml
+
+# From the API server's question to the request that rules see.
+#
+# Source of the rules: upstream pkg/webhooks/utils/policy_context_builder.go, pkg/userinfo.
+
+
+def admission_request(review: Review, store: Store) -> AdmissionRequest:
+    """Return the request as rules see it, with the roles of its user."""
+    request = review.request
+    group, version = split_api_version(request.key.api_version)
+    subresource = request.subresource
+    obj = review.object if request.operation is not Operation.DELETE else None
+    if request.operation is Operation.CONNECT and obj is not None:
+        # Options of a connection have no metadata; upstream: pkg/utils/admission ConvertResource.
+        obj = with_metadata(obj, {"namespace": request.key.namespace})
+    return AdmissionRequest(
+        operation=request.operation,
+        object=obj,
+        old_object=review.old,
+        namespace=request.key.namespace,
+        user=with_roles(request.user, request.key.namespace, store),
+        subresource=subresource,
+        parent_kind=(group, version, request.key.kind) if subresource else None,
+        details=details(request.key, review, store),
+    )
+
+
+def subject_of(review: Review) -> Json | None:
+    """Return the object that a request is about: on DELETE the one that is there."""
+    deletes = review.request.operation is Operation.DELETE
+    return review.old if deletes else review.object
+
+
+def details(key: ObjectKey, review: Review, store: Store) -> dict[str, Json]:
+    """Return the fields of a request that only an API server fills in."""
+    group, version = split_api_version(key.api_version)
+    subject = review.object if review.object is not None else review.old
+    # What is sent to a subresource may be of another kind: a Scale, an Eviction.
+    sent = split_api_version(text_field(subject, "apiVersion") or key.api_version)
+    kind = {
+        "group": sent[0],
+        "version": sent[1],
+        "kind": text_field(subject, "kind") or key.kind,
+    }
+    resource = {
+        "group": group,
+        "version": version,
+        "resource": plural(group, key.kind, store.defined),
+    }
+    found: dict[str, Json] = {
+        "uid": review.uid,
+        "kind": kind,
+        "resource": resource,
+        "requestKind": kind,
+        "requestResource": resource,
+        "name": _name(key, subject),
+        "dryRun": review.request.dry_run,
+    }
+    if review.request.subresource:
+        found["subResource"] = found["requestSubResource"] = review.request.subresource
+    return found
+
+
+def _name(key: ObjectKey, subject: Json) -> str:
+    return key.name or text_field((subject or {}).get("metadata"), "name")
+
+
+# Conditions of webhooks: whether the API server asks Kyverno about a request at all.
+#
+# A policy with such conditions has a webhook of its own. They are evaluated by the API server,
+# before Kyverno hears of a request.
+#
+# Source of the rules: k8s.io/apiserver pkg/admission/plugin/webhook (matchconditions/matcher.go,
+# generic/webhook.go), upstream pkg/controllers/webhook/utils_webhook.go.
+
+
+class ConditionError(Exception):
+    """Conditions that cannot be evaluated, none of which is false; the text is the API server's."""
+
+
+def all_hold(texts: Iterable[str], request: AdmissionRequest, outside: Outside) -> bool:
+    """Return whether conditions hold for a request; raise `ConditionError`.
+
+    One that is false is enough, whatever the others are.
+    """
+    values = _values(request, outside)
+    faults: list[str] = []
+    for text in texts:
+        try:
+            if _program(text).evaluate(values) is False:
+                return False
+        except (CelError, BudgetError) as error:
+            faults.append(f"expression '{text}' resulted in error: {error}")
+    if faults:
+        raise ConditionError(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
+    return True
+
+
+def _values(request: AdmissionRequest, outside: Outside) -> list[Any]:
+    return [
+        request.object,
+        request.old_object,
+        None,
+        request_value(request),
+        {},
+        *authorizer_of(request, outside),
+    ]
+
+
+def tell_conditions(
+    texts: Iterable[str], request: AdmissionRequest, outside: Outside, trace: TraceContext
+) -> None:
+    """Tell who follows what conditions, which stand at a probe's place, and their parts come to.
+
+    What decides is the last that is told.
+    """
+    values = _values(request, outside)
+    for number, text in enumerate(texts):
+        program = traced_program(_program(text), trace.at(number, "expression"))
+        with suppress(CelError, BudgetError):
+            if program.evaluate(values) is False:
+                return
+
+
+def is_asked(
+    policy: Policy, texts: Iterable[str], request: AdmissionRequest, outside: Outside
+) -> bool:
+    """Return whether the webhook of a policy is asked.
+
+    Where a condition cannot be evaluated it is not, or `ConditionError` is raised if the policy's
+    failures close.
+    """
+    try:
+        return all_hold(texts, request, outside)
+    except ConditionError:
+        if policy.facts.fails_closed:
+            raise
+        return False
+
+
+def texts_of(policy: Policy) -> list[str]:
+    """Return the conditions that a policy sets for its webhook."""
+    return [text for _, text in policy.facts.webhook_conditions]
+
+
+def concerns(policy: Policy, request: AdmissionRequest, outside: Outside) -> bool:
+    """Return whether a policy looks at a request, or an object, by the conditions that it sets.
+
+    upstream: pkg/engine/internal/match.go, which has every evaluation ask them.
+    """
+    try:
+        return not policy.facts.webhook_conditions or all_hold(texts_of(policy), request, outside)
+    except ConditionError:
+        return False
+
+
+@lru_cache(maxsize=512)
+def _program(text: str) -> Program:
+    return compile_expression(text, kubernetes_environment(authorizer=True), BOOL)
+
+
+# Which failures block a request, and the words of denials and warnings.
+
+# Whether a failed rule blocks a request in a namespace.
+#
+# Source of the rules: upstream pkg/policycache/cache.go, where the first override that fits
+# counts, and one that names no namespace at all fits everywhere.
+
+
+def enforces(policy: Policy, rule: Rule, namespace: Json | None) -> bool:
+    """Return whether a rule's failure denies a request.
+
+    `namespace` is the Namespace of the request, None for cluster-scoped objects.
+    """
+    own, overrides = rule.facts.action
+    of_policy = policy.facts.action
+    for override in overrides or of_policy.overrides:
+        if _fits(override, namespace):
+            return _is_enforce(override.action)
+    return _is_enforce(own or of_policy.own)
+
+
+def _is_enforce(action: str) -> bool:
+    return action.lower() == "enforce"
+
+
+def _fits(override: Override, namespace: Json | None) -> bool:
+    names, selector = override.namespaces, override.selector
+    if not names and selector is None:
+        return True
+    if namespace is None:
+        return False
+    name = object_key(namespace).name
+    if any(matches(pattern, name) for pattern in names or ()):
+        return True
+    if selector is None:
+        return False
+    try:
+        return compile_selector(selector)(labels(namespace))
+    except SelectorError:
+        return False
+
+
+# The words of denials and warnings.
+#
+# Source of the texts: upstream pkg/webhooks/utils (block.go, warning.go),
+# pkg/webhooks/resource/mutation/mutation.go.
+
+_TOLD = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
+
+
+def denial(webhook: str, message: str) -> ApiError:
+    """Return a webhook's denial as the API server passes it on."""
+    text = f'admission webhook "{webhook}" denied the request: {message}'
+    return ApiError(400, "BadRequest", text, why=Reason.DENIED)
+
+
+def blocked_message(subject: Json, responses: Iterable[PolicyResponse]) -> str:
+    """Return why validation denies a request: policies, their rules, and what each says."""
+    failures: dict[str, dict[str, str]] = {}
+    for response in responses:
+        said = {one.rule.name: one.message for one in response.results if one.status in _TOLD}
+        if said:
+            failures[response.policy.name] = said
+    key = object_key(subject)
+    place = f"{key.kind}/{key.namespace}/{key.name}"
+    head = f"\n\nresource {place} was blocked due to the following policies \n\n"
+    return head + folded_yaml(failures)
+
+
+def mutation_failure(response: PolicyResponse) -> str:
+    """Return why a failed mutation denies a request."""
+    name = response.policy.name
+    failed = (RuleStatus.FAIL, RuleStatus.ERROR)
+    rules = [f"{one.rule.name}: {one.message}" for one in response.results if one.status in failed]
+    told = f"failed to apply policy {name} rules [{' '.join(rules)}]"
+    return f"mutation policy {name} error: {told}"
+
+
+def warnings_of(responses: Iterable[PolicyResponse], *, mutating: bool = False) -> list[str]:
+    """Return the warnings that a client sees: what failed, and mutations that want to be told."""
+    return [
+        f"policy {response.policy.name}.{one.rule.name}: {one.message}"
+        for response in responses
+        for one in response.results
+        if one.status in _TOLD or (mutating and _tells_all(response, one))
+    ]
+
+
+def _tells_all(response: PolicyResponse, result: RuleResult) -> bool:
+    return response.policy.facts.emits_warnings and result.status is not RuleStatus.SKIP

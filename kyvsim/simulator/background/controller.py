@@ -1,0 +1,569 @@
+"""The background controller: what makes UpdateRequests, and how they are attempted."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.engine.background import check_rule, old_facts, open_background
+from kyvsim.engine.compile import CompiledPolicy, CompiledRule, Model
+from kyvsim.engine.evaluate import asks_for_deletion
+from kyvsim.engine.match import MatchFacts
+from kyvsim.engine.policy import RuleInput
+from kyvsim.engine.world import World
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.languages import needs_request
+from kyvsim.model.policy import Policy, Rule
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.result import RuleStatus
+from kyvsim.model.simulation import TimelineEvent
+from kyvsim.simulator.admission.classic import UNMET
+from kyvsim.simulator.admission.review import concerns
+from kyvsim.simulator.api_server import Change, Review
+from kyvsim.simulator.background.generate import attempt_generate, kinds_of, release_stale_targets
+from kyvsim.simulator.background.generate_cel import (
+    attempt_generate_in_cel,
+    generating_work,
+    sync_generating_policies,
+)
+from kyvsim.simulator.background.mutate_existing import (
+    attempt_mutation,
+    attempt_mutation_in_cel,
+    mutating_work,
+    sync_mutating_policies,
+)
+from kyvsim.simulator.background.update_requests import (
+    CEL_GENERATE,
+    CEL_MUTATE,
+    COMPLETED,
+    FAILED,
+    GENERATE,
+    KIND,
+    LABEL,
+    MANAGED,
+    MUTATE,
+    PENDING,
+    Attempt,
+    Work,
+    existing_generation,
+    existing_mutations,
+    in_batches,
+    of_mutation,
+    policy_labels,
+    reference,
+    rule_context,
+    rules_of,
+    selected,
+    submit,
+    told,
+    trigger_from_labels,
+    triggers_of,
+)
+from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, NAMESPACE
+from kyvsim.simulator.context import NOTICE, PICK_UP, UPDATE_REQUEST
+from kyvsim.simulator.kyverno import Kyverno, Process, restart
+
+# Work that policies and generated objects make: when they come, change and go.
+
+# Requests about objects that rules generated, or copied from: others changed them.
+#
+# Source of the rules: upstream pkg/webhooks/resource/generation/handler.go (processRequest).
+
+
+def managed_work(kyverno: Kyverno, request: AdmissionRequest) -> list[Work]:
+    """Return the work that restores what was generated, or follows its source."""
+    old = request.old_object
+    marks = labels(old) if old else {}
+    if f"{LABEL}clone-source" not in marks and not marks.get(f"{LABEL}policy-name"):
+        return []
+    if MANAGED.items() <= marks.items():
+        return [*_restoring(kyverno, request, marks, deletes=False)]
+    gone = not request.object
+    return [
+        work
+        for copy in _copies(kyverno, old)
+        for work in _restoring(kyverno, request, labels(copy), deletes=gone)
+    ]
+
+
+def _copies(kyverno: Kyverno, source: Json) -> list[Json]:
+    api_version, kind, namespace, _ = object_key(source)
+    group, version = split_api_version(api_version)
+    wanted = {
+        f"{LABEL}source-group": group,
+        f"{LABEL}source-version": version,
+        f"{LABEL}source-kind": kind,
+        f"{LABEL}source-namespace": namespace,
+        f"{LABEL}source-uid": text_field(metadata(source), "uid"),
+    }
+    return selected(kyverno.parts.store, api_version, kind, wanted)
+
+
+def _restoring(
+    kyverno: Kyverno, request: AdmissionRequest, marks: dict[str, str], *, deletes: bool
+) -> Iterator[Work]:
+    name = marks.get(f"{LABEL}policy-name", "")
+    namespace = marks.get(f"{LABEL}policy-namespace", "")
+    policy = kyverno.cache.get(f"{namespace}/{name}" if namespace else name)
+    facts = old_facts(request, World(kyverno.parts.store, account=ADMISSION))
+    if policy is None or facts is None:
+        return
+    trigger = trigger_from_labels(marks)
+    contexts = tuple(
+        rule_context(one.rule.name, trigger, deletes=deletes)
+        for one in policy.rules
+        if one.rule.name == marks.get(f"{LABEL}rule-name")
+        and (generation := one.rule.facts.generation) is not None
+        and generation.synchronizes
+        and not one.matches_again(facts)  # else it is the trigger as well
+    )
+    if contexts:
+        yield Work(GENERATE, policy.policy.key, contexts)
+
+
+# Work that policies make themselves: when they come, change and go, and once an hour.
+#
+# Source of the rules: upstream pkg/policy (policy_controller.go, generate.go, mutate.go).
+
+_POLICY_ACTOR = "policy-controller"
+_INTERVAL = 3600.0
+"""Seconds between two looks at all policies."""
+
+
+def start_policy_controller(kyverno: Kyverno) -> None:
+    """Let policies that come, change or go bring their objects along."""
+    scheduler = kyverno.parts.scheduler
+
+    def requeue() -> None:
+        for policy in kyverno.lister.every():
+            if _works_in_background(policy.policy, kyverno):
+                _sync(policy, kyverno)
+        sync_generating_policies(kyverno)
+        sync_mutating_policies(kyverno)
+        scheduler.after(_INTERVAL, _POLICY_ACTOR, requeue, timer=True)
+
+    lister = kyverno.lister
+    lister.changed.append(lambda policy, before: _reconcile(policy, before, kyverno))
+    lister.dropped.append(lambda policy: _clean_up(policy, policy.rules, kyverno))
+    scheduler.after(_INTERVAL, _POLICY_ACTOR, requeue, timer=True)
+
+
+def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
+    if not _works_in_background(policy, kyverno) or (before and before.says(policy)):
+        return
+    if before is not None:
+        names = {rule.name for rule in policy.rules}
+        removed = tuple(rule for rule in before.rules if rule.name not in names)
+        if removed:
+            _clean_up(before, removed, kyverno)
+        else:
+            release_stale_targets(before, policy, kyverno.parts)
+    compiled = kyverno.lister.get(policy.key)
+    if compiled is not None:
+        _sync(compiled, kyverno)
+
+
+def _works_in_background(policy: Policy, kyverno: Kyverno) -> bool:
+    """Return whether a policy can be looked at without a request, and is to be.
+
+    A policy that mutates what exists has to be asked for that while it is younger than an hour.
+    """
+    mutates = any(rule.mutates_existing for rule in policy.rules)
+    if not mutates and not any(rule.generates for rule in policy.rules):
+        return False
+    if needs_request(policy):
+        return False
+    return not mutates or not _is_young(policy, kyverno) or policy.facts.mutates_on_update
+
+
+def _is_young(policy: Policy, kyverno: Kyverno) -> bool:
+    parts = kyverno.parts
+    stored = parts.store.get("kyverno.io/v1", policy.kind, policy.namespace, policy.name)
+    created = text_field(metadata(stored), "creationTimestamp")
+    if not created:
+        return True
+    return datetime.fromisoformat(created) + timedelta(seconds=_INTERVAL) > parts.clock.now()
+
+
+def _sync(policy: CompiledPolicy, kyverno: Kyverno) -> None:
+    """Make the work for what a policy finds in the cluster."""
+    works = [*existing_mutations(policy, kyverno), *_regenerations(policy.policy, kyverno)]
+    works += in_batches(existing_generation(policy, kyverno))
+    for work in works:
+        submit(work, kyverno.parts, BACKGROUND)
+
+
+def _regenerations(policy: Policy, kyverno: Kyverno) -> Iterator[Work]:
+    """Give the work that makes objects of synchronized data what the policy says now."""
+    contexts: list[Json] = []
+    for rule in policy.rules:
+        generation = rule.facts.generation
+        if generation is None or not generation.synchronizes:
+            continue
+        for pattern in (generation.whole, *(generation.loops or ())):
+            if not pattern.has_data:
+                continue
+            kind = pattern.api_version, pattern.kind
+            contexts += (
+                rule_context(rule.name, trigger_from_labels(labels(obj)))
+                for obj in _generated(policy, rule, [kind], kyverno)
+            )
+    yield from in_batches(Work(GENERATE, policy.key, tuple(contexts)))
+
+
+def _generated(
+    policy: Policy, rule: Rule, kinds: Iterable[tuple[str, str]], kyverno: Kyverno
+) -> Iterator[Json]:
+    wanted = {**policy_labels(policy), f"{LABEL}rule-name": rule.name}
+    for api_version, kind in kinds:
+        yield from selected(kyverno.parts.store, api_version, kind, wanted)
+
+
+def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
+    """Have deleted what rules generated that are gone, where they synchronized it.
+
+    Copies of a single source go too. upstream: pkg/policy/generate.go (cleanupPatterns) and its
+    unit tests; an end-to-end test (`clone-sync-delete-policy`) still expects them to stay.
+    """
+    contexts: list[Json] = []
+    generated: list[Json] = []
+    for rule in rules:
+        generation = rule.facts.generation
+        if generation is None or not generation.synchronizes or generation.orphans:
+            continue
+        for obj in _generated(policy, rule, kinds_of(rule), kyverno):
+            trigger = trigger_from_labels(labels(obj))
+            contexts.append(rule_context(rule.name, trigger, deletes=True))
+            generated.append(reference(obj))
+    if contexts:
+        work = Work(GENERATE, policy.key, tuple(contexts), generated=tuple(generated))
+        submit(work, kyverno.parts, BACKGROUND)
+
+
+# Requests that make work for the background: triggers that come, change, leave.
+#
+# Source of the rules: upstream pkg/webhooks/resource (updaterequest.go, utils.go),
+# pkg/webhooks/resource/generation/handler.go.
+
+_ADMISSION_ACTOR = "admission-controller"
+
+
+def start_admission_triggers(kyverno: Kyverno) -> None:
+    """Let admission write UpdateRequests for what it sees."""
+    parts = kyverno.parts
+
+    def emit(review: Review, request: AdmissionRequest) -> None:
+        works = [*_triggered(kyverno, request), *generating_work(kyverno, request)]
+        # The webhooks are registered for the kinds that are generated, not for their subresources.
+        if not _is_own(request) and not request.subresource:
+            works += managed_work(kyverno, request)
+        write_soon(review, works)
+
+    def write_soon(review: Review, works: Iterable[Work]) -> None:
+        before = len(parts.timeline.events)
+
+        def write(work: Work) -> None:
+            with parts.timeline.following(_event_of(kyverno, review, before)):
+                submit(work, parts, ADMISSION)
+
+        for work in works:
+            parts.scheduler.after(UPDATE_REQUEST, _ADMISSION_ACTOR, lambda work=work: write(work))  # type: ignore[misc]
+
+    kyverno.admission.background.append(emit)
+    kyverno.admission.mutated.append(
+        lambda review, request: write_soon(review, [*mutating_work(kyverno, request)])
+    )
+
+
+def _event_of(kyverno: Kyverno, review: Review, start: int) -> int | None:
+    """Return the number of the event that tells of a request, among those from `start` on."""
+    key = review.request.key
+    obj = review.object
+    wanted = key if key.name or obj is None else object_key(obj)
+    return kyverno.parts.timeline.first_about(wanted, start)
+
+
+def _is_own(request: AdmissionRequest) -> bool:
+    return request.user is not None and request.user.username == BACKGROUND.username
+
+
+def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
+    """Give the work for rules that the object of a request is, or was, a trigger of."""
+    outside = World(kyverno.parts.store, account=ADMISSION).outside
+    policies: list[CompiledPolicy] = []
+    for policy in filter(_works, kyverno.cache.every()):
+        if concerns(policy.policy, request, outside):
+            policies.append(policy)
+        else:
+            kyverno.admission.pass_by(policy.policy, _working(policy), request, UNMET)
+    for policy in policies:
+        yield from _mutations(kyverno, policy, request)
+    for policy in policies:
+        works = (_generation(kyverno, policy, request), _leaving(kyverno, policy, request))
+        yield from (work for work in works if work.contexts)
+
+
+def _works(policy: CompiledPolicy) -> bool:
+    """Return whether a policy has rules that work in the background."""
+    return any(True for _ in _working(policy))
+
+
+def _working(policy: CompiledPolicy) -> Iterator[CompiledRule]:
+    return (one for one in policy.rules if one.rule.generates or one.rule.mutates_existing)
+
+
+def _verdicts(
+    kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest, trigger: Json
+) -> Iterator[tuple[CompiledRule, RuleStatus]]:
+    """Give the background rules that say something of a trigger, and what each says."""
+    world = World(kyverno.parts.store, account=ADMISSION)
+    new = open_background(policy.policy, trigger, request, world) if trigger else None
+    old = old_facts(request, world)
+    for rule in policy.rules:
+        verdict = _verdict(rule, new, old) if _takes_part(rule.rule, request) else None
+        if rule.rule.generates or rule.rule.mutates_existing:
+            _tell_deaf(kyverno, policy, rule, request)
+        if verdict is None:
+            continue
+        yield rule, verdict
+        if policy.policy.applies_one_rule and verdict is not RuleStatus.SKIP:
+            return
+
+
+def _verdict(
+    rule: CompiledRule, new: RuleInput | None, old: MatchFacts | None
+) -> RuleStatus | None:
+    outcome = check_rule(rule, new, old)
+    return outcome.status if outcome else None
+
+
+def _takes_part(rule: Rule, request: AdmissionRequest) -> bool:
+    """Return whether a rule works in the background, for whoever makes the request."""
+    if not rule.generates and not rule.mutates_existing:
+        return False
+    return rule.facts.sees_background or not _is_own(request)
+
+
+def _tell_deaf(
+    kyverno: Kyverno, policy: CompiledPolicy, rule: CompiledRule, request: AdmissionRequest
+) -> None:
+    """Tell that a rule does not hear of what the background controller makes itself."""
+    if not _takes_part(rule.rule, request):
+        why = "the background controller made the request, and `skipBackgroundRequests` is not off"
+        kyverno.admission.pass_by(policy.policy, [rule], request, why)
+
+
+def _mutations(
+    kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
+) -> Iterator[Work]:
+    trigger = request.subject
+    if not any(rule.rule.mutates_existing for rule in policy.rules):
+        return
+    for rule, verdict in _verdicts(kyverno, policy, request, trigger):
+        deletes = request.operation is Operation.DELETE and not asks_for_deletion(rule.rule)
+        if verdict is not RuleStatus.PASS or deletes:
+            continue
+        yield Work(
+            MUTATE,
+            policy.policy.key,
+            rule=rule.rule.name,
+            trigger=reference(trigger),
+            request=request,
+        )
+
+
+def _generation(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> Work:
+    """Return the work for rules that a trigger meets."""
+    work = Work(GENERATE, policy.policy.key, request=request)
+    if request.operation is Operation.DELETE or not _generates(policy):
+        return work
+    verdicts = _verdicts(kyverno, policy, request, request.object)
+    met = [one.rule for one, verdict in verdicts if verdict is RuleStatus.PASS]
+    trigger = reference(request.object)
+    contexts = tuple(rule_context(rule.name, trigger) for rule in met if rule.generates)
+    if contexts and _is_gated(kyverno, policy):
+        _tell_gate(kyverno, policy, request)
+        return work
+    return work._replace(contexts=contexts)
+
+
+def _leaving(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> Work:
+    """Return the work for rules that a trigger met before, and does not any more."""
+    work = Work(GENERATE, policy.policy.key, request=request)
+    if not request.old_object or not _generates(policy):
+        return work
+    obj = None if request.operation is Operation.DELETE else request.object
+    verdicts = _verdicts(kyverno, policy, request, obj)
+    left = [one.rule for one, verdict in verdicts if verdict is RuleStatus.FAIL]
+    trigger = reference(request.old_object)
+    contexts: list[Json] = []
+    for rule in left:
+        if request.operation is Operation.DELETE and asks_for_deletion(rule):
+            contexts.append(rule_context(rule.name, trigger))
+        elif rule.facts.generation is not None and rule.facts.generation.synchronizes:
+            contexts.append(rule_context(rule.name, trigger, deletes=True))
+    return work._replace(contexts=tuple(contexts))
+
+
+def _generates(policy: CompiledPolicy) -> bool:
+    return any(rule.rule.generates for rule in policy.rules)
+
+
+def _is_gated(kyverno: Kyverno, policy: CompiledPolicy) -> bool:
+    model = kyverno.parts.settings.model
+    return model is Model.BACKGROUND_GATES_GENERATE and not policy.policy.background
+
+
+def _tell_gate(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> None:
+    timeline = kyverno.parts.timeline
+    message = (
+        "generate rules do not run for new objects: the policy has background: false "
+        f"(model {Model.BACKGROUND_GATES_GENERATE.value})"
+    )
+    key = object_key(request.subject)
+    gated = [rule for rule in policy.rules if rule.rule.generates]
+    kyverno.admission.pass_by(policy.policy, gated, request, message)
+    event = timeline.record("admission", "generate", key, outcome="skipped", message=message)
+    timeline.amend(event, policies=(policy.policy.key,))
+
+
+# The background controller: attempts at UpdateRequests until they succeed or are given up.
+
+# The background controller: attempts at UpdateRequests until they succeed or are given up.
+#
+# Source of the rules: upstream pkg/background/update_request_controller.go,
+# pkg/background/common/util.go.
+
+_ACTOR = "background-controller"
+_MOST_RETRIES = 4
+_ATTEMPTS = MappingProxyType(
+    {
+        GENERATE: attempt_generate,
+        MUTATE: attempt_mutation,
+        CEL_GENERATE: attempt_generate_in_cel,
+        CEL_MUTATE: attempt_mutation_in_cel,
+    }
+)
+
+
+def start_background_controller(kyverno: Kyverno) -> None:
+    """Let UpdateRequests be worked on as they come."""
+
+    def observe(change: Change) -> None:
+        if change.new is not None:
+            take_up(change.new, kyverno)
+
+    kyverno.parts.store.watch(observe, {KIND})
+
+
+def take_up(obj: Json, kyverno: Kyverno) -> None:
+    """Schedule what is to be done about an object, if it is an UpdateRequest that waits for it."""
+    key, scheduler = object_key(obj), kyverno.parts.scheduler
+    if key[:2] != KIND or key.namespace != NAMESPACE:
+        return
+    state = _status(obj).get("state")
+    if state == PENDING:
+        scheduler.after(PICK_UP, _ACTOR, lambda: _attempt(key, kyverno))
+    elif state == FAILED:
+        scheduler.after(NOTICE, _ACTOR, lambda: _retry(key, kyverno))
+
+
+def _status(obj: Json) -> Json:
+    return obj.get("status") or {}
+
+
+def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
+    """Work on an UpdateRequest once, and write down how it went."""
+    parts = kyverno.parts
+    obj = parts.store.get(*key)
+    if obj is None or _status(obj).get("state") != PENDING:
+        return
+    spec = obj.get("spec") or {}
+    work = _ATTEMPTS.get(text_field(spec, "requestType"))
+    if work is None:
+        return
+    if spec["requestType"] == MUTATE and kyverno.lister.get(spec["policy"]) is None:
+        _drop_mutations(spec["policy"], kyverno)
+        return
+    event = _begin(obj, kyverno)
+    with parts.timeline.following(event.number):
+        _settle(obj, work(obj, kyverno), event, kyverno)
+
+
+def _drop_mutations(policy: str, kyverno: Kyverno) -> None:
+    """Delete all UpdateRequests for mutate rules of a policy that is gone."""
+    for one in of_mutation(kyverno.parts, policy.rpartition("/")[2]):
+        kyverno.parts.client(BACKGROUND).delete(object_key(one))
+
+
+def _begin(obj: Json, kyverno: Kyverno) -> TimelineEvent:
+    spec = obj["spec"]
+    timeline = kyverno.parts.timeline
+    number = int(_status(obj).get("retryCount") or 0) + 1
+    message = f"attempt {number} of {_MOST_RETRIES + 1} for {triggers_of(spec)}"
+    key = object_key(obj)
+    with timeline.following(timeline.first_about(key)):
+        event = timeline.record("background", "attempt", key, message=message)
+    return timeline.amend(event, policies=rules_of(spec))
+
+
+def _settle(obj: Json, attempt: Attempt, event: TimelineEvent, kyverno: Kyverno) -> None:
+    parts = kyverno.parts
+    client = parts.client(BACKGROUND)
+    status = _status(obj)
+    retries = int(status.get("retryCount") or 0)
+    fails = bool(attempt.problems)
+    parts.timeline.settle(
+        event,
+        obstacles=(*attempt.problems, *attempt.notes),
+        failed=fails,
+        given_up=fails and retries >= _MOST_RETRIES,
+    )
+    if not attempt.problems:
+        settled = {**status, "state": COMPLETED, "message": ""}
+        client.update({**obj, "status": settled}, "status")
+    elif retries < _MOST_RETRIES:
+        failed = {
+            "state": FAILED,
+            "message": told(attempt.problems),
+            "retryCount": retries + 1,
+        }
+        client.update({**obj, "status": {**status, **failed}}, "status")
+        return
+    client.delete(object_key(obj))
+
+
+def _retry(key: ObjectKey, kyverno: Kyverno) -> None:
+    """Let an attempt that failed be made again."""
+    obj = kyverno.parts.store.get(*key)
+    if obj is None or _status(obj).get("state") != FAILED:
+        return
+    pending = {**_status(obj), "state": PENDING}
+    kyverno.parts.client(BACKGROUND).update({**obj, "status": pending}, "status")
+
+
+# The background controller started anew: policies and UpdateRequests are seen again.
+
+_PROCESS: Final = Process(
+    "kyverno-background-controller",
+    frozenset({"background-controller", "policy-controller"}),
+    "background",
+)
+
+
+def restart_background_controller(kyverno: Kyverno) -> None:
+    """Let the background controller end, and be at work again some time later.
+
+    Policies that are deleted meanwhile are never noticed, as their informer's events are lost.
+    """
+
+    def relist() -> None:
+        kyverno.downstreams.restart()
+        kyverno.lister.relist()
+        kyverno.generating.relist()
+        kyverno.mutating.relist()
+        for one in kyverno.parts.store.list(*KIND, NAMESPACE):
+            take_up(one, kyverno)
+
+    restart(kyverno.parts, _PROCESS, relist)

@@ -1,0 +1,408 @@
+"""Generation by GeneratingPolicies: triggers, attempts, objects."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from kyvsim.engine.compile import CompiledPolicy
+from kyvsim.engine.compile.compiled import Outcome
+from kyvsim.engine.policy import evaluate_rule, open_request
+from kyvsim.engine.world import World, creation_of
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.languages.cel.facts import generates, generating_facts
+from kyvsim.languages.cel.listed_objects import listed_triggers
+from kyvsim.model.policy import Policy
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.model.simulation import Obstacle, Reason
+from kyvsim.patch.json_patch import merge_patch
+from kyvsim.simulator.admission.cel import AskedWebhook, is_asked_about, tell_taken_up, tell_unasked
+from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse, Client, Purpose
+from kyvsim.simulator.api_server.authorizer import denial
+from kyvsim.simulator.api_server.metadata import with_metadata
+from kyvsim.simulator.background.update_requests import (
+    CEL_GENERATE,
+    LABEL,
+    MANAGED,
+    Attempt,
+    TriggerError,
+    Work,
+    cel_context,
+    failed,
+    in_batches,
+    live_trigger,
+    noted,
+    obstacle_of,
+    reference,
+    request_of,
+    submit,
+    trigger_from_labels,
+    within,
+)
+from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, Filtered, is_filtered
+from kyvsim.simulator.context import Parts
+from kyvsim.simulator.events import (
+    Source,
+    background_failed,
+    background_succeeded,
+    excepted,
+    generated,
+)
+from kyvsim.simulator.kyverno import Kyverno
+
+# GeneratingPolicies: their triggers, attempts at their UpdateRequests, and their objects.
+
+# The objects that a policy in CEL generates: written one after the other, as it goes.
+#
+# Source of the rules: upstream pkg/cel/libs/context.go (GenerateResources).
+
+_OF_SERVER = dict.fromkeys(
+    ("uid", "selfLink", "creationTimestamp", "managedFields", "resourceVersion")
+)
+
+
+class Cause(NamedTuple):
+    """On whose behalf objects are written."""
+
+    policy: Policy
+    request: AdmissionRequest
+    restores: bool
+    """Whether nothing is written: what is there already is looked for."""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels of all that is generated."""
+        request = self.request
+        key = object_key(request.subject)
+        group, version = split_api_version(key.api_version)
+        # Of a deletion there is no object, and so neither its namespace nor its uid.
+        gone = request.operation is Operation.DELETE
+        return {
+            **MANAGED,
+            f"{LABEL}policy-name": self.policy.name,
+            f"{LABEL}trigger-name": text_field(request.details or {}, "name") or key.name,
+            f"{LABEL}trigger-namespace": "" if gone else key.namespace,
+            f"{LABEL}trigger-uid": "" if gone else text_field(metadata(request.object), "uid"),
+            f"{LABEL}trigger-kind": key.kind,
+            f"{LABEL}trigger-group": group,
+            f"{LABEL}trigger-version": version,
+        }
+
+
+class GeneratedObjects:
+    """Writes objects into the cluster, and keeps them as they are there."""
+
+    def __init__(self, cause: Cause, parts: Parts) -> None:
+        self._cause = cause
+        self._parts = parts
+        self._marks = cause.labels
+        self.written: list[Json] = []
+        self.obstacle: Obstacle | None = None
+        """Why the last of them could not be written."""
+
+    def write(self, namespace: str, obj: Json) -> None:
+        """Let an object be in a namespace as it is wanted; raises ValueError."""
+        wanted = self._placed(namespace, obj)
+        key, store = object_key(wanted), self._parts.store
+        refused = denial(BACKGROUND, "get", key, store)
+        if refused is not None:
+            self._fail(refused, key)
+        live = store.get(*key)
+        if live is None:
+            if not self._cause.restores:
+                self._keep(self._client("generate").create(wanted), key)
+        elif not self._is_own(live):
+            return
+        elif self._cause.restores:
+            self.written.append(live)
+        else:
+            self._keep(self._update(wanted, live), key)
+
+    def _placed(self, namespace: str, obj: Json) -> Json:
+        """Return an object in its namespace, with the labels that tell whose it is."""
+        key, policy = object_key(obj), self._cause.policy
+        if key.api_version.count("/") > 1:
+            text = f"unexpected GroupVersion string: {key.api_version}"
+            self.obstacle = Obstacle(Reason.NO_KIND, text, key)
+            raise ValueError(text)
+        target = namespace
+        if not self._parts.store.is_namespaced(key.api_version, key.kind):
+            if namespace and policy.namespace:
+                raise ValueError(
+                    f'cross-scope generation denied: a policy scoped to namespace "{namespace}" '
+                    f"cannot generate cluster-scoped resource {key.api_version}/{key.kind}"
+                )
+            target = ""
+        meta = metadata(obj)
+        marks = {**labels(obj), **self._marks}
+        if text_field(meta, "resourceVersion"):
+            marks[f"{LABEL}source-uid"] = text_field(meta, "uid")
+        fields = {**_OF_SERVER, "labels": marks, "namespace": target or None}
+        if key.namespace and key.namespace != target:
+            fields["ownerReferences"] = None
+        return with_metadata(obj, fields)
+
+    def _is_own(self, live: Json) -> bool:
+        names = (*MANAGED, f"{LABEL}policy-name", f"{LABEL}trigger-uid")
+        marks = labels(live)
+        return all(marks.get(name, "") == self._marks[name] for name in names)
+
+    def _update(self, wanted: Json, live: Json) -> ApiResponse:
+        client = self._client("synchronize")
+        if generating_facts(self._cause.policy).applies_server_side:
+            applied = merge_patch(live, wanted)
+            return client.send(
+                ApiRequest(Operation.UPDATE, object_key(live), BACKGROUND, applied, patch="apply")
+            )
+        meta = metadata(live)
+        same = {name: meta.get(name) for name in ("uid", "resourceVersion")}
+        return client.update(with_metadata(wanted, same))
+
+    def _client(self, action: str) -> Client:
+        return self._parts.client(BACKGROUND, Purpose(action, (self._cause.policy.key,)))
+
+    def _keep(self, response: ApiResponse, key: ObjectKey) -> None:
+        if response.error is not None:
+            self._fail(response.error, key)
+        self.written.append(response.object)
+
+    def _fail(self, error: ApiError, key: ObjectKey) -> None:
+        self.obstacle = obstacle_of(error, key)
+        raise ValueError(error.message)
+
+
+# One attempt at an UpdateRequest for a policy in CEL that generates.
+#
+# Source of the rules and texts: upstream pkg/background/gpol/generate_controller.go.
+
+_FAILED = frozenset({RuleStatus.ERROR, RuleStatus.FAIL})
+
+
+class _Given(NamedTuple):
+    """One entry of an UpdateRequest, with its trigger as it is now."""
+
+    policy: CompiledPolicy
+    context: Json
+    trigger: Json
+    request: AdmissionRequest
+
+    @property
+    def uid(self) -> str:
+        """The trigger's uid, by which its objects are found again."""
+        return text_field(self.context["trigger"], "uid")
+
+
+def attempt_generate_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
+    """Generate or delete what an UpdateRequest asks for."""
+    spec = update_request["spec"]
+    policy = spec["policy"]
+    request = request_of(spec.get("context"), kyverno.parts.store)
+    problems: list[Obstacle] = []
+    notes: list[Obstacle] = []
+    for context in spec.get("ruleContext") or ():
+        if context.get("deleteDownstream"):
+            kyverno.downstreams.delete(policy, text_field(context["trigger"], "uid"))
+            continue
+        attempt = _attempt(policy, context, request, kyverno)
+        problems += (one._replace(wanted_by=policy) for one in attempt.problems)
+        notes += (one._replace(wanted_by=policy) for one in attempt.notes)
+    return Attempt(tuple(problems), tuple(notes))
+
+
+def _attempt(
+    policy: str, context: Json, request: AdmissionRequest | None, kyverno: Kyverno
+) -> Attempt:
+    store = kyverno.parts.store
+    try:
+        trigger = live_trigger(context.get("trigger") or {}, request, store)
+    except TriggerError as error:
+        why = f"gpol {policy} failed: failed to fetch trigger resource: "
+        return Attempt(tuple(within(why, [error.obstacle])))
+    key = object_key(trigger)
+    if is_filtered(Filtered(key.api_version, key.kind, "", key.namespace, key.name), store):
+        return noted(Reason.NOT_MET, "nothing to do: a resource filter keeps the trigger out")
+    found = kyverno.generating.get(policy)
+    if found is None:
+        return failed(Reason.RULE_GONE, f"gpol {policy} failed: the policy is gone")
+    asked = request or creation_of(trigger, None, None)
+    return _generate(_Given(found, context, trigger, asked), kyverno)
+
+
+def _generate(given: _Given, kyverno: Kyverno) -> Attempt:
+    """Evaluate the policy, which writes what it generates, and tell how that ended."""
+    policy, watch = given.policy.policy, kyverno.downstreams
+    restores, synchronizes = (
+        bool(given.context.get(name)) for name in ("cacheRestore", "synchronize")
+    )
+    objects = GeneratedObjects(Cause(policy, given.request, restores), kyverno.parts)
+    world = World(kyverno.parts.store, account=BACKGROUND, writes=objects.write)
+    opened = open_request(given.request, world, policy.name)
+    outcome = evaluate_rule(given.policy.rules[0], opened) if opened else None
+    if outcome is None:
+        if synchronizes:
+            watch.delete(policy.key, given.uid)
+        return noted(Reason.NOT_MET, "nothing to do: the policy does not match")
+    outcome = outcome._replace(generated=tuple(objects.written))
+    _tell(given, outcome, kyverno)
+    if outcome.status in _FAILED:
+        return _failure(given, outcome, objects.obstacle)
+    keeps = outcome.status is RuleStatus.PASS and generating_facts(policy).synchronizes
+    if keeps and objects.written:
+        watch.take(policy.key, given.uid, objects.written)
+    if keeps and synchronizes:
+        watch.delete_others(policy.key, given.uid, objects.written)
+    return Attempt()
+
+
+def _failure(given: _Given, outcome: Outcome, obstacle: Obstacle | None) -> Attempt:
+    policy, trigger = given.policy.policy, given.context["trigger"]
+    shown = "/".join(
+        text_field(trigger, name) for name in ("apiVersion", "kind", "namespace", "name")
+    )
+    text = (
+        f"gpol {policy.key} rule {outcome.rule_name or policy.name} {outcome.status} "
+        f"for trigger {shown}: {outcome.message}"
+    )
+    if obstacle is None:
+        return failed(Reason.RULE_FAILED, text)
+    return Attempt((obstacle._replace(message=text),))
+
+
+def _tell(given: _Given, outcome: Outcome, kyverno: Kyverno) -> None:
+    """Let events and the trigger's report tell how a policy ended."""
+    policy, parts, source = given.policy.policy, kyverno.parts, Source.GENERATE
+    rule = replace(given.policy.rules[0].rule, name=outcome.rule_name or policy.name)
+    result = RuleResult(
+        rule,
+        Phase.GENERATE,
+        outcome.status,
+        outcome.message,
+        outcome.generated,
+        exceptions=outcome.exceptions,
+        properties=outcome.properties,
+    )
+    response = PolicyResponse(policy, Phase.GENERATE, given.trigger, (result,))
+    if outcome.status is RuleStatus.SKIP:
+        kyverno.events.record(*excepted(parts, source, response, result))
+    elif outcome.status in _FAILED:
+        event = background_failed(parts, source, policy, outcome.message, rule=rule.name)
+        kyverno.events.record(event)
+    else:
+        kyverno.events.record(
+            *background_succeeded(parts, source, policy, outcome.generated),
+            *(generated(source, policy, rule.name, obj) for obj in outcome.generated),
+        )
+    kyverno.reports.tell(given.trigger, [response])
+
+
+# Requests that policies in CEL generate for: they come, change and leave.
+#
+# Source of the rules: upstream pkg/webhooks/resource/gpol/handler.go.
+
+
+def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
+    """Give the work of all policies in CEL that generate, for a request that webhooks tell of."""
+    found = [one for one in kyverno.cache.every() if generates(one.policy.kind)]
+    if not found:
+        return
+    world = World(kyverno.parts.store, account=ADMISSION)
+    for compiled in found:
+        policy = compiled.policy
+        if not _hears(policy, request):
+            continue
+        given = open_request(request, world, policy.name)
+        if given is None:
+            continue
+        is_asked = is_asked_about(policy, given, kyverno.cache, world.outside)
+        tell = tell_taken_up if is_asked else tell_unasked
+        facts = kyverno.cache.webhook_facts(policy)
+        asked = AskedWebhook(policy, compiled.rules, facts, given, world.outside)
+        tell(kyverno.parts.inquirer, asked)
+        if is_asked:
+            yield from _work(policy, request)
+
+
+def _hears(policy: Policy, request: AdmissionRequest) -> bool:
+    """Return whether a policy is told of requests in a namespace, by whoever makes them."""
+    if not policy.facts.admission or (policy.namespace and policy.namespace != request.namespace):
+        return False
+    own = request.user is not None and request.user.username == BACKGROUND.username
+    return not own or policy.rules[0].facts.sees_background
+
+
+def _work(policy: Policy, request: AdmissionRequest) -> Iterator[Work]:
+    facts = generating_facts(policy)
+    deletes = request.operation is Operation.DELETE and not facts.heeds_deletions
+    if deletes and not facts.synchronizes:
+        return
+    synchronizes = request.operation is Operation.UPDATE and facts.synchronizes
+    trigger = reference(request.subject)
+    context = cel_context(policy.key, trigger, deletes=deletes, synchronizes=synchronizes)
+    yield Work(CEL_GENERATE, policy.key, (context,), request=request)
+
+
+# Work that policies in CEL that generate make themselves: when they come, change and go.
+#
+# Source of the rules: upstream pkg/policy (policy_controller.go, gpol.go).
+
+
+def start_generating_policies(kyverno: Kyverno) -> None:
+    """Let policies in CEL that come, change or go bring their objects along."""
+    lister = kyverno.generating
+    lister.changed.append(lambda policy, before: _reconcile(policy, before, kyverno))
+    lister.dropped.append(lambda policy: _drop(policy, kyverno))
+
+
+def sync_generating_policies(kyverno: Kyverno) -> None:
+    """Let all of them look at the cluster again."""
+    for one in kyverno.generating.every():
+        _sync(one.policy, kyverno)
+
+
+def _drop(policy: Policy, kyverno: Kyverno) -> None:
+    kyverno.downstreams.leave(policy.key, deletes=not generating_facts(policy).orphans)
+
+
+def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
+    if before is not None:
+        if before.says(policy):
+            return
+        stops = not generating_facts(policy).synchronizes
+        if stops and generating_facts(before).synchronizes:
+            kyverno.downstreams.leave(policy.key, deletes=False)
+    _sync(policy, kyverno)
+
+
+def _sync(policy: Policy, kyverno: Kyverno) -> None:
+    """Make the work for what a policy finds in the cluster."""
+    facts = generating_facts(policy)
+    if facts.synchronizes:
+        _submit(policy, [*_renewals(policy, kyverno)], kyverno)
+    if facts.looks_back:
+        found = [cel_context(policy.key, reference(one)) for one in _triggers(policy, kyverno)]
+        _submit(policy, found, kyverno)
+
+
+def _submit(policy: Policy, contexts: list[Json], kyverno: Kyverno) -> None:
+    for work in in_batches(Work(CEL_GENERATE, policy.key, tuple(contexts))):
+        submit(work, kyverno.parts, BACKGROUND)
+
+
+def _renewals(policy: Policy, kyverno: Kyverno) -> Iterator[Json]:
+    """Give what makes anew all that is known to be generated, which is deleted before.
+
+    Where nothing is known, it gives what finds out which objects are there.
+    """
+    known = kyverno.downstreams.of(policy.key)
+    if not known:
+        for trigger in _triggers(policy, kyverno):
+            yield cel_context(policy.key, reference(trigger), restores=True)
+        return
+    for obj in known:
+        yield cel_context(policy.key, trigger_from_labels(labels(obj)))
+    kyverno.downstreams.delete(policy.key)
+
+
+def _triggers(policy: Policy, kyverno: Kyverno) -> Iterator[Json]:
+    return listed_triggers(policy, kyverno.parts.store, kyverno.downstreams.kinds)

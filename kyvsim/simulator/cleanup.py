@@ -1,0 +1,451 @@
+"""The cleanup controller: deletion by cleanup policies and by lifetimes."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from kyvsim.engine.compile import CompiledPolicy, Turn
+from kyvsim.engine.policy import open_request, run_turn
+from kyvsim.engine.world import World, creation_of
+from kyvsim.kubernetes.cron import next_times
+from kyvsim.kubernetes.discovery import (
+    KindSelector,
+    KindTable,
+    lies_in_namespace,
+    parse_kind_selector,
+    plural,
+    split_api_version,
+)
+from kyvsim.kubernetes.objects import (
+    Json,
+    ObjectKey,
+    annotations,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
+from kyvsim.kubernetes.quantities import parse_duration
+from kyvsim.kubernetes.wildcard import matches
+from kyvsim.languages import CLEANUP_POLICIES
+from kyvsim.languages.cel import resources_of
+from kyvsim.model.policy import Policy
+from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
+from kyvsim.model.simulation import Obstacle, Unevaluated
+from kyvsim.simulator.api_server import Change, Purpose, Review, Store, Verdict
+from kyvsim.simulator.api_server.authorizer import denial, may
+from kyvsim.simulator.api_server.metadata import is_terminating
+from kyvsim.simulator.api_server.request import ALLOWED, written
+from kyvsim.simulator.configuration import CLEANUP, Filtered, is_filtered
+from kyvsim.simulator.context import NOTICE, Parts
+from kyvsim.simulator.events import cleaned_up
+from kyvsim.simulator.kyverno import Kyverno, Process, restart
+from kyvsim.simulator.policies import CEL_KINDS, is_asked_policy, is_cel_policy
+
+# The cleanup controller: it deletes what cleanup policies match, by their schedules.
+
+# The cleanup controller: it deletes what cleanup policies match, when their schedules say so.
+#
+# Source of the rules: upstream pkg/controllers/cleanup/controller.go, api/kyverno/v2; for
+# DeletingPolicies pkg/controllers/deleting/controller.go.
+
+_CLEANUP_ACTOR = "cleanup"
+_ANY = "*"
+_SHORTEST_DELAY = 1.0
+_NOT_FOUND = 404
+
+
+def start_cleanup(kyverno: Kyverno) -> None:
+    """Let cleanup policies act by their schedules."""
+    controller = _CleanupController(kyverno)
+    kyverno.parts.store.watch(controller.observe)
+    kyverno.cleaning.append(controller.relist)
+
+
+class _CleanupController:
+    def __init__(self, kyverno: Kyverno) -> None:
+        self._kyverno = kyverno
+        self._parts = kyverno.parts
+        self._plans: dict[ObjectKey, int] = {}
+        """How often each policy's next time was planned; only the last plan counts."""
+
+    def observe(self, change: Change) -> None:
+        """Plan the next time of a policy that is new or changed."""
+        key = change.key
+        if change.new is None or not _is_scheduled(key):
+            return
+        if change.old is None or change.old.get("spec") != change.new.get("spec"):
+            self._parts.scheduler.after(NOTICE, _CLEANUP_ACTOR, lambda: self._plan(key))
+
+    def relist(self) -> None:
+        """Plan the next time of every policy that is stored: what is overdue is done at once."""
+        for obj in self._parts.store.every():
+            key = object_key(obj)
+            if _is_scheduled(key):
+                self._plan(key)
+
+    def _plan(self, key: ObjectKey) -> None:
+        obj = self._parts.store.get(*key)
+        due = _due(obj) if obj else None
+        if due is None:
+            return
+        plan = self._plans[key] = self._plans.get(key, 0) + 1
+        delay = max((due - self._parts.clock.now()).total_seconds(), _SHORTEST_DELAY)
+        self._parts.scheduler.after(delay, _CLEANUP_ACTOR, lambda: self._run(key, plan), timer=True)
+
+    def _run(self, key: ObjectKey, plan: int) -> None:
+        obj = self._parts.store.get(*key)
+        if obj is None or self._plans[key] != plan:
+            return
+        policy, _ = self._parts.readers.policy(obj)
+        compiled = self._kyverno.cache.compiled(policy) if policy else None
+        if compiled is None:
+            return
+        for target in tuple(self._matched(compiled)):
+            self._delete(compiled.policy, target)
+        done = {"lastExecutionTime": self._parts.clock.stamp()}
+        status = {**(obj.get("status") or {}), **done}
+        self._parts.client(CLEANUP).update({**obj, "status": status}, "status")
+        self._plan(key)
+
+    def _matched(self, compiled: CompiledPolicy) -> Iterator[Json]:
+        """Yield the objects that a policy is to delete, of the kinds that may be listed."""
+        for place in tuple(self._places(compiled.policy)):
+            for obj in self._parts.store.list(*place[:3]):
+                if not self._is_filtered(obj) and self._holds(compiled, obj):
+                    yield obj
+
+    def _places(self, policy: Policy) -> Iterator[ObjectKey]:
+        selects = _selecting(policy)
+        store = self._parts.store
+        for api_version, kind in store.kinds():
+            place = ObjectKey(api_version, kind, policy.namespace, "")
+            if not selects(api_version, kind, store.defined):
+                continue
+            if (
+                policy.kind in CEL_KINDS
+                and policy.namespace
+                and not lies_in_namespace(split_api_version(api_version)[0], kind, store.defined)
+            ):
+                continue
+            refused = denial(CLEANUP, "list", place, self._parts.store)
+            if refused is None:
+                yield place
+            else:
+                self._tell(policy, "list", place, Obstacle(refused.why, refused.message, place))
+
+    def _tell(self, policy: Policy, action: str, place: ObjectKey, obstacle: Obstacle) -> None:
+        """Note that what a policy asks for cannot be looked at; upstream only logs it."""
+        timeline = self._parts.timeline
+        event = timeline.record(_CLEANUP_ACTOR, action, place, outcome="failed")
+        why = (obstacle._replace(object=place),)
+        timeline.amend(event, policies=(policy.key,), obstacles=why)
+
+    def _is_filtered(self, obj: Json) -> bool:
+        key = object_key(obj)
+        return is_filtered(Filtered(*key[:2], "", *key[2:]), self._parts.store)
+
+    def _holds(self, compiled: CompiledPolicy, obj: Json) -> bool:
+        """Return whether match, exclude and conditions of a policy say that an object goes."""
+        world = World(self._parts.store, account=CLEANUP)
+        given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
+        if given is None:
+            return False
+        response = run_turn(Turn(compiled, compiled.rules), Phase.DELETE, given, world)
+        for listener in self._kyverno.reports.listeners:
+            listener((response,))
+        self._tell_errors(response, object_key(obj))
+        return any(one.status is RuleStatus.PASS for one in response.results)
+
+    def _tell_errors(self, response: PolicyResponse, key: ObjectKey) -> None:
+        """Note that a policy could not be evaluated for an object, which therefore stays."""
+        policy = response.policy.key
+        failed = (one for one in response.results if one.status is RuleStatus.ERROR)
+        errors = tuple(Unevaluated(policy, one.message) for one in failed)
+        if errors:
+            timeline = self._parts.timeline
+            event = timeline.record(_CLEANUP_ACTOR, "evaluate", key, outcome="failed")
+            event = timeline.add_errors(event, errors)
+            timeline.amend(event, policies=(policy,))
+
+    def _delete(self, policy: Policy, obj: Json) -> None:
+        propagation = policy.facts.propagation
+        client = self._parts.client(CLEANUP, Purpose("", (policy.key,)))
+        response = client.delete(object_key(obj), propagation)
+        error = response.error
+        if error is None or error.code != _NOT_FOUND:
+            why = error.message if error else ""
+            self._kyverno.events.record(cleaned_up(self._parts, policy, obj, why))
+
+
+def _is_scheduled(key: ObjectKey) -> bool:
+    older = key.kind in CLEANUP_POLICIES.kinds and key.api_version.startswith("kyverno.io/")
+    return older or (is_cel_policy(key) and not is_asked_policy(key))
+
+
+def _due(obj: Json) -> datetime | None:
+    """Return when a policy is due next: after its last execution, or else its creation."""
+    last = text_field(obj.get("status"), "lastExecutionTime")
+    since = last or text_field(metadata(obj), "creationTimestamp")
+    schedule = text_field(obj.get("spec"), "schedule")
+    try:
+        return next(iter(next_times(schedule, datetime.fromisoformat(since), 1)), None)
+    except ValueError:
+        return None
+
+
+def _selecting(policy: Policy) -> Callable[[str, str, KindTable], bool]:
+    """Return what says whether a policy looks at a kind."""
+    if policy.kind in CEL_KINDS:
+        named = resources_of(policy)
+        return lambda api_version, kind, kinds: _names(named, api_version, kind, kinds)
+    selectors = tuple(_selectors(policy))
+    return lambda api_version, kind, _: any(_selects(one, api_version, kind) for one in selectors)
+
+
+def _names(
+    named: Iterable[tuple[str, str, str]], api_version: str, kind: str, kinds: KindTable
+) -> bool:
+    group, version = split_api_version(api_version)
+    resource = plural(group, kind, kinds)
+    return any(
+        one[0] in {group, _ANY} and one[1] in {version, _ANY} and one[2] in {resource, _ANY, "*/*"}
+        for one in named
+    )
+
+
+def _selectors(policy: Policy) -> Iterator[KindSelector]:
+    blocks = (one for rule in policy.rules for one in rule.facts.match)
+    return (parse_kind_selector(text) for one in blocks for text in one.kinds)
+
+
+def _selects(selector: KindSelector, api_version: str, kind: str) -> bool:
+    named = (*split_api_version(api_version), kind)
+    return all(matches(pattern, value) for pattern, value in zip(selector, named, strict=False))
+
+
+# The cleanup controller started anew: schedules are made again of what is stored.
+
+_PROCESS: Final = Process("kyverno-cleanup-controller", frozenset({"cleanup", "ttl"}), "cleanup")
+
+
+def restart_cleanup_controller(kyverno: Kyverno) -> None:
+    """Let the cleanup controller end, and be at work again some time later.
+
+    A policy's last execution stands in its status, so a time that was missed is made up for.
+    """
+
+    def relist() -> None:
+        for each in kyverno.cleaning:
+            each()
+
+    restart(kyverno.parts, _PROCESS, relist)
+
+
+# Lifetimes: the label, the webhook that checks it, and the controller that deletes objects.
+
+# How long a label lets an object live.
+#
+# Source of the rules: upstream pkg/controllers/ttl/utils.go, k8s.io/kube-openapi
+# pkg/validation/strfmt/duration.go.
+
+TTL_LABEL = "cleanup.kyverno.io/ttl"
+_SECOND = 10**9
+_UNITS = (
+    (1, ("ns",), "nano"),
+    (1_000, ("us", "\N{MICRO SIGN}s"), "micro"),
+    (1_000_000, ("ms",), "milli"),
+    (_SECOND, ("s",), "sec"),
+    (60 * _SECOND, ("m",), "min"),
+    (3_600 * _SECOND, ("h", "hr"), "hour"),
+    (86_400 * _SECOND, ("d",), "day"),
+    (604_800 * _SECOND, ("w", "wk"), "week"),
+)
+"""Nanoseconds, names of the unit, and how longer names begin."""
+_AMOUNT = re.compile("([0-9]+)\\s*([A-Za-z\N{MICRO SIGN}]+)")
+_LAYOUTS = ("%Y-%m-%dT%H%M%SZ", "%Y-%m-%d")
+_EXACT = re.compile(r"\d{4}-\d\d-\d\d(T\d{6}Z)?")
+
+
+class TtlError(ValueError):
+    """A text that is neither a duration nor a time."""
+
+
+def end_of_life(obj: Json, now: datetime) -> datetime | None:
+    """Return when the label wants an object deleted, None where it has no such label.
+
+    `now` is when an object is created that has no time of creation yet. Raises TtlError where the
+    label cannot be read.
+    """
+    text = labels(obj).get(TTL_LABEL)
+    if text is None:
+        return None
+    lifetime = _duration(text)
+    if lifetime is None:
+        return _time(text)
+    created = text_field(metadata(obj), "creationTimestamp")
+    born = datetime.fromisoformat(created) if created else now
+    return born + timedelta(microseconds=lifetime / 1000)
+
+
+def _duration(text: str) -> int | None:
+    """Return the nanoseconds that a text stands for: Go's durations, or `2days`, `1w3hours`."""
+    plain = parse_duration(text)
+    if plain is not None:
+        return plain
+    found = [
+        int(amount) * size
+        for amount, unit in _AMOUNT.findall(text)
+        for size, names, start in _UNITS
+        if unit.lower() in names or unit.lower().startswith(start)
+    ]
+    return sum(found) if found else None
+
+
+def _time(text: str) -> datetime:
+    for layout in _LAYOUTS if _EXACT.fullmatch(text) else ():
+        try:
+            return datetime.strptime(text, layout).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    raise TtlError(f'parsing time "{text}" as "2006-01-02": cannot parse "{text}" as "2006"')
+
+
+# What the cleanup controller says of labels with a lifetime before they are stored.
+#
+# Source of the rules: upstream cmd/cleanup-controller/handlers/admission/resource, pkg/validation.
+
+_SOME_TIME = datetime(2026, 1, 1, tzinfo=UTC)
+_UNREAD = "cleanup.kyverno.io/ttl label value cannot be parsed as any recognizable format"
+
+
+class TimeToLiveWebhook:
+    """Warns of lifetimes that cannot be read."""
+
+    def mutate(self, review: Review) -> Verdict:
+        """Return that an object is left alone."""
+        del review
+        return ALLOWED
+
+    def validate(self, review: Review) -> Verdict:
+        """Return a warning where the label of an object is no lifetime; nothing is refused."""
+        obj = written(review)
+        if obj is None:
+            return ALLOWED
+        try:
+            end_of_life(obj, _SOME_TIME)
+        except TtlError as error:
+            return Verdict(warnings=(f"{_UNREAD} ({error})",))
+        return ALLOWED
+
+
+# The controller of lifetimes: it deletes objects when their label says so.
+#
+# Source of the rules: upstream pkg/controllers/ttl (manager.go, controller.go). The manager looks
+# every minute which kinds it may watch and delete; of those it follows every change.
+
+_TTL_ACTOR = "ttl"
+_INTERVAL = 60.0
+_VERBS = ("watch", "list", "delete")
+_PROPAGATION = "cleanup.kyverno.io/propagation-policy"
+_POLICIES = frozenset({"Foreground", "Background", "Orphan"})
+
+
+def start_ttl(kyverno: Kyverno) -> None:
+    """Let objects be deleted when their label says so."""
+    controller = _TtlController(kyverno.parts)
+    kyverno.parts.store.watch(controller.observe)
+    kyverno.cleaning.append(controller.relist)
+
+
+class _TtlController:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._followed: set[tuple[str, str]] = set()
+        """Group and kind of what is followed."""
+        self._left: dict[ObjectKey, None] = {}
+        """Labelled objects of kinds that were not followed when they were written."""
+        self._looks = False
+
+    def observe(self, change: Change) -> None:
+        """Follow an object that has the label."""
+        if change.new is not None:
+            self._take(change.new)
+
+    def _take(self, obj: Json) -> None:
+        if TTL_LABEL not in labels(obj) or is_terminating(obj):
+            return
+        key = object_key(obj)
+        if self._follows(key):
+            self._parts.scheduler.after(NOTICE, _TTL_ACTOR, lambda: self._plan(key))
+        else:
+            self._left[key] = None
+            self._look_later()
+
+    def relist(self) -> None:
+        """Look at every object anew."""
+        for obj in tuple(self._parts.store.every()):
+            self._take(obj)
+
+    def _follows(self, key: ObjectKey) -> bool:
+        """Return whether the manager has seen that it may follow a kind."""
+        named = _group_kind(key)
+        # Whether a kind was open to it at its last look is asked when it first matters.
+        if named not in self._followed and self._parts.clock.elapsed >= _INTERVAL:
+            self._try(key)
+        return named in self._followed
+
+    def _try(self, key: ObjectKey) -> None:
+        if not missing_verbs(key, self._parts.store):
+            self._followed.add(_group_kind(key))
+
+    def _look_later(self) -> None:
+        if not self._looks:
+            self._looks = True
+            wait = _INTERVAL - self._parts.clock.elapsed % _INTERVAL
+            self._parts.scheduler.after(wait, _TTL_ACTOR, self._look, timer=True)
+
+    def _look(self) -> None:
+        """See which kinds may be followed now, and follow what is there of them."""
+        self._looks = False
+        for key in tuple(self._left):
+            self._try(key)
+            if _group_kind(key) in self._followed or self._parts.store.get(*key) is None:
+                del self._left[key]
+                self._plan(key)
+        if self._left:
+            self._look_later()
+
+    def _plan(self, key: ObjectKey) -> None:
+        """Delete an object whose time has come; wait for the time of another."""
+        obj = self._parts.store.get(*key)
+        if obj is None or is_terminating(obj):
+            return
+        try:
+            end = end_of_life(obj, self._parts.clock.now())
+        except TtlError:
+            return
+        if end is None:
+            return
+        rest = (end - self._parts.clock.now()).total_seconds()
+        if rest > 0:
+            self._parts.scheduler.after(rest, _TTL_ACTOR, lambda: self._plan(key), timer=True)
+        else:
+            purpose = Purpose("", message="its time to live is over")
+            self._parts.client(CLEANUP, purpose).delete(key, _propagation(obj))
+
+
+def missing_verbs(key: ObjectKey, store: Store) -> list[str]:
+    """Return what the controller may not do to a kind that it is to follow."""
+    anywhere = key._replace(namespace="", name="")
+    return [verb for verb in _VERBS if not may(CLEANUP, verb, anywhere, store)]
+
+
+def _propagation(obj: Json) -> str:
+    wish = annotations(obj).get(_PROPAGATION, "")
+    return wish if wish in _POLICIES else "Background"
+
+
+def _group_kind(key: ObjectKey) -> tuple[str, str]:
+    return split_api_version(key.api_version)[0], key.kind

@@ -1,1 +1,0 @@
-"""The cleanup controller: deletion by schedules and by lifetimes."""

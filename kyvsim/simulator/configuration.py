@@ -1,0 +1,225 @@
+"""Kyverno's ConfigMap, and the identities of its controllers."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from kyvsim.kubernetes.discovery import KindSelector, parse_kind_selector, split_api_version
+from kyvsim.kubernetes.labels import Selector, compile_selector
+from kyvsim.kubernetes.objects import Json, labels
+from kyvsim.kubernetes.wildcard import matches
+from kyvsim.model.request import UserInfo
+from kyvsim.simulator.api_server import Review, Store
+from kyvsim.simulator.api_server.authorizer import with_roles
+
+# What Kyverno's ConfigMap says, and the identities of its controllers.
+
+# The identities under which Kyverno's controllers work.
+#
+# Source of the names: upstream charts/kyverno.
+
+NAMESPACE = "kyverno"
+
+
+def _service_account(name: str) -> UserInfo:
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}")
+    return UserInfo(
+        f"system:serviceaccount:{NAMESPACE}:{name}", groups=(*groups, "system:authenticated")
+    )
+
+
+ADMISSION = _service_account("kyverno-admission-controller")
+BACKGROUND = _service_account("kyverno-background-controller")
+CLEANUP = _service_account("kyverno-cleanup-controller")
+REPORTS = _service_account("kyverno-reports-controller")
+
+# What Kyverno's ConfigMap says: whom and what the webhooks pass over.
+#
+# Source of the rules: upstream pkg/config (config.go, filters.go), charts/kyverno/values.yaml.
+
+CONFIG_MAP = ("v1", "ConfigMap", NAMESPACE, "kyverno")
+_FILTER = re.compile(r"\[([^\[\]]*)\]")
+_EXCLUDED = ("excludeGroups", "excludeUsernames", "excludeRoles", "excludeClusterRoles")
+_ANYTHING = "*"
+_NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+class _Filter(NamedTuple):
+    kind: KindSelector
+    namespace: str
+    name: str
+
+
+class Filtered(NamedTuple):
+    """The parts of a request that a resource filter names."""
+
+    api_version: str
+    kind: str
+    subresource: str
+    namespace: str
+    name: str
+
+
+def settings_of(store: Store) -> Mapping[str, Json]:
+    """Return the data of Kyverno's ConfigMap, empty where it is not there."""
+    found = store.get(*CONFIG_MAP)
+    return (found or {}).get("data") or {}
+
+
+def is_filtered(request: Filtered, store: Store) -> bool:
+    """Return whether a resource filter keeps a request from Kyverno."""
+    text = settings_of(store).get("resourceFilters") or ""
+    some = _filters_of(text, request.api_version, request.kind, request.subresource)
+    return any(_fits(one, request) for one in some)
+
+
+class Sender(NamedTuple):
+    """Who asks for what: as much of a request as many have in common."""
+
+    api_version: str
+    kind: str
+    subresource: str
+    namespace: str
+    username: str
+    groups: tuple[str, ...]
+
+
+def passes_over(sender: Sender, store: Store) -> bool:
+    """Return whether Kyverno leaves such requests alone, whatever object they are about.
+
+    False says nothing: some may concern it. It is asked first, for most of what happens.
+    """
+    if (sender.api_version, sender.kind) == ("v1", "Namespace"):
+        return False
+    return bool(store.remembered(_passes_over, sender))
+
+
+def _passes_over(store: Store, sender: Sender) -> bool:
+    settings = settings_of(store)
+    selects, namespace = _selectors(settings.get("webhooks") or "{}"), sender.namespace
+    if not selects.takes_all:
+        return False
+    if namespace and not store.remembered(_is_selected_namespace, namespace):
+        return True
+    user = with_roles(UserInfo(sender.username, groups=sender.groups), namespace, store)
+    if is_excluded(user, store):
+        return True
+    text = settings.get("resourceFilters") or ""
+    some = _filters_of(text, sender.api_version, sender.kind, sender.subresource)
+    return any(matches(one.namespace, namespace) and one.name == _ANYTHING for one in some)
+
+
+def is_selected(namespace: str, review: Review, store: Store) -> bool:
+    """Return whether the webhooks are asked about a request at all.
+
+    `namespace` is that of the object, the object itself where it is a Namespace, "" for other
+    objects of the cluster, of which no selector of namespaces speaks. An object is looked at by the
+    labels that it has, or had.
+    """
+    selects = _selectors(settings_of(store).get("webhooks") or "{}")
+    if review.request.key[:2] == ("v1", "Namespace") and review.object is not None:
+        if namespace and not selects.namespace(_named(namespace, labels(review.object))):
+            return False
+    elif namespace and not store.remembered(_is_selected_namespace, namespace):
+        return False
+    here = [one for one in (review.object, review.old) if one is not None]
+    return not here or any(selects.object(labels(one)) for one in here)
+
+
+def _is_selected_namespace(store: Store, namespace: str) -> bool:
+    selects = _selectors(settings_of(store).get("webhooks") or "{}")
+    return selects.namespace(_named(namespace, store.namespace_labels(namespace)))
+
+
+def _named(namespace: str, found: Mapping[str, Json]) -> Mapping[str, Json]:
+    return {_NAME_LABEL: namespace, **found}
+
+
+class _Selectors(NamedTuple):
+    namespace: Selector
+    object: Selector
+    takes_all: bool
+    """Whether there is no selector of objects."""
+
+
+@lru_cache(maxsize=8)
+def _selectors(text: str) -> _Selectors:
+    """Return what the setting `webhooks` selects; a text that means nothing selects everything."""
+    try:
+        found = json.loads(text)
+        first = found[0] if found.__class__ is list and found else found
+        names = ("namespaceSelector", "objectSelector")
+        of_namespaces, of_objects = (first.get(name) or {} for name in names)
+        return _Selectors(
+            compile_selector(of_namespaces), compile_selector(of_objects), takes_all=not of_objects
+        )
+    except (ValueError, AttributeError):
+        return _Selectors(_anything, _anything, takes_all=True)
+
+
+def _anything(found: Mapping[str, Json]) -> bool:
+    del found
+    return True
+
+
+def is_excluded(user: UserInfo, store: Store) -> bool:
+    """Return whether Kyverno leaves a user alone; a name with `!` takes it back."""
+    names = (user.groups, (user.username,), user.roles, user.cluster_roles)
+    return bool(store.remembered(_is_excluded, names))
+
+
+def _is_excluded(store: Store, names: tuple[tuple[str, ...], ...]) -> bool:
+    data = settings_of(store)
+    sides = [(_words(data.get(one)), held) for one, held in zip(_EXCLUDED, names, strict=True)]
+    if any(_meets(_negated(wanted), held) for wanted, held in sides):
+        return False
+    return any(
+        _meets([one for one in wanted if not one.startswith("!")], held) for wanted, held in sides
+    )
+
+
+def _negated(wanted: Iterable[str]) -> list[str]:
+    return [one[1:] for one in wanted if one.startswith("!")]
+
+
+def _meets(patterns: Iterable[str], held: Iterable[str]) -> bool:
+    return any(matches(pattern, one) for pattern in patterns for one in held)
+
+
+def _words(text: Json) -> list[str]:
+    return [word.strip() for word in str(text or "").split(",") if word.strip()]
+
+
+@lru_cache(maxsize=8)
+def _filters(text: str) -> tuple[_Filter, ...]:
+    found = []
+    for part in _FILTER.findall(text):
+        words = [*str(part).split(","), _ANYTHING, _ANYTHING]
+        kind = parse_kind_selector(words[0].strip())
+        found.append(_Filter(kind, _or_any(words[1]), _or_any(words[2])))
+    return tuple(found)
+
+
+def _or_any(text: str) -> str:
+    return text.strip() or _ANYTHING
+
+
+@lru_cache(maxsize=512)
+def _filters_of(text: str, api_version: str, kind: str, subresource: str) -> tuple[_Filter, ...]:
+    """Return the filters that are about a kind: few of the many."""
+    named = (*split_api_version(api_version), kind, subresource)
+    return tuple(
+        one
+        for one in _filters(text)
+        if all(matches(pattern, value) for pattern, value in zip(one.kind, named, strict=True))
+    )
+
+
+def _fits(one: _Filter, request: Filtered) -> bool:
+    if matches(one.namespace, request.namespace) and matches(one.name, request.name):
+        return True
+    # What filters a namespace filters the Namespace itself.
+    is_namespace = (request.api_version, request.kind) == ("v1", "Namespace")
+    return is_namespace and matches(one.namespace, request.name)

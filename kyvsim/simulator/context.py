@@ -1,0 +1,172 @@
+"""What the controllers of one simulation share, and the latencies of what they do."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kyvsim.engine.compile import Model
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.model.policy import CelException, Policy, PolicyException
+from kyvsim.model.ports import SIMULATED, Budget, Meter
+from kyvsim.model.request import UserInfo
+from kyvsim.model.scenario import CI, Installation
+from kyvsim.simulator.api_server import ApiServer, Client, Purpose, Store
+from kyvsim.simulator.api_server.metadata import Identities
+from kyvsim.simulator.scheduler import Scheduler, VirtualClock
+from kyvsim.simulator.timeline import Timeline
+from kyvsim.simulator.tracer import Inquirer
+
+# Latencies in virtual seconds, and limits on idle time and on the Pods of one object.
+
+# How long things take, in virtual seconds; what upstream leaves to the network is a guess.
+
+WEBHOOK = 0.005
+"""From a request's arrival to the verdict on it, and again to its storage."""
+NOTICE = 0.001
+"""From a write to the controllers that watch for it."""
+POLICY_READY = 0.1
+"""From a policy's creation to its place in the admission controller's cache."""
+POLICY_CHANGED = 0.02
+"""From a change of a policy that acts to its new form in the cache: its webhooks are there."""
+UPDATE_REQUEST = 0.01
+"""From a webhook's answer to the UpdateRequest that it wants."""
+PICK_UP = 0.002
+"""From an UpdateRequest's being pending to an attempt at it."""
+POD_START = 1.0
+"""From a Pod's being bound to a node to its containers running."""
+POD_RUN = 5.0
+"""From the start of a Job's Pod to its success, where its command names no sleep."""
+RESTART = 2.0
+"""From a controller's end to its being at work again."""
+RETRY = 1.0
+"""From a controller's failure to its next attempt; it doubles with each."""
+LONGEST_RETRY = 300.0
+"""The longest time between two attempts."""
+SCAN_DELAY = 30.0
+"""From an object's change to its scan."""
+SCAN_INTERVAL = 3600.0
+"""Between two scans of everything."""
+REPORT_DELAY = 10.0
+"""From an ephemeral report to a look at it."""
+REPORT_GIVEN_UP = 120.0
+"""How long an ephemeral report waits for the object that it tells of."""
+
+# How long nothing may happen: what comes every hour comes often in a thousand years.
+
+MOST_STEPS = 200_000
+
+
+class Idleness:
+    """Watches whether what is done still has any effect."""
+
+    def __init__(self, timeline: Timeline, scheduler: Scheduler) -> None:
+        self._timeline = timeline
+        self._scheduler = scheduler
+        self._events = 0
+        self._since = 0
+
+    def lasts(self) -> bool:
+        """Return whether so many steps were done since the last event that none is waited for."""
+        events, done = len(self._timeline.events), self._scheduler.done
+        if events != self._events:
+            self._events, self._since = events, done
+        return done - self._since > MOST_STEPS
+
+
+# How many Pods one object may want: a simulation makes each of them, step by step.
+
+MOST_PODS = 1_000
+_WANTS = ("replicas", "parallelism")
+
+
+class Crowd:
+    """Watches a timeline for objects that want more Pods than are simulated."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._seen = 0
+        self.wanted = ""
+        """What wants them, in words; "" for nothing so far."""
+
+    def is_wanted(self) -> bool:
+        """Return whether any object that was written until now wants so many."""
+        events = self._timeline.events
+        while self._seen < len(events) and not self.wanted:
+            event = events[self._seen]
+            self._seen += 1
+            count = _pods_of(event.after)
+            if count > MOST_PODS:
+                self.wanted = (
+                    f"{count:,} Pods for {event.object.kind} {event.object.namespace}/"
+                    f"{event.object.name} (no more than {MOST_PODS:,} are simulated)"
+                )
+        return bool(self.wanted)
+
+
+def _pods_of(obj: Json) -> int:
+    spec = obj.get("spec") if obj.__class__ is dict else None
+    found = [spec.get(name) for name in _WANTS] if spec.__class__ is dict else []
+    return max((int(one) for one in found if one.__class__ in {int, float}), default=0)
+
+
+# What the controllers of one simulation share.
+
+
+class Readers(NamedTuple):
+    """How stored objects become policies and exceptions; files are none of a simulation's."""
+
+    policy: Callable[[Json], tuple[Policy | None, tuple[Diagnostic, ...]]]
+    """Reads a ClusterPolicy, Policy or cleanup policy."""
+    exception: Callable[[Json], tuple[PolicyException | None, tuple[Diagnostic, ...]]]
+    cel_exception: Callable[[Json], tuple[CelException | None, tuple[Diagnostic, ...]]]
+    """The same for exceptions of `policies.kyverno.io`."""
+
+
+class Settings(NamedTuple):
+    """How Kyverno is installed, and which readings the simulation follows."""
+
+    model: Model = Model.KYVERNO
+    installation: Installation = CI
+    exceptions: bool | None = None
+    """Whether PolicyExceptions count, in all namespaces; None for what the installation says."""
+    seed: int = 0
+    workloads: bool = True
+    """Whether the controllers of Deployments, Jobs … run."""
+    delays: tuple[tuple[str, float], ...] = ()
+    """Seconds by which each step of an actor comes later."""
+    kubelet: bool = True
+    """Whether Pods start, and hang where what they refer to is missing."""
+    budget: Budget = SIMULATED
+    """What policies may take whenever they are asked."""
+    has_budget_option: bool = False
+    """Whether the command has an option for the budget, which errors then name."""
+
+    def meter(self) -> Meter:
+        """Return what counts the steps of policies."""
+        return Meter(self.budget, settable=self.has_budget_option)
+
+    @property
+    def exceptions_namespace(self) -> str:
+        """The namespace in which PolicyExceptions count, `*` for all, "" for none."""
+        if self.exceptions is None:
+            return self.installation.exceptions_namespace
+        return "*" if self.exceptions else ""
+
+
+class Parts(NamedTuple):
+    """Time, storage, the record, and what was decided for the whole run."""
+
+    clock: VirtualClock
+    scheduler: Scheduler
+    store: Store
+    server: ApiServer
+    timeline: Timeline
+    identities: Identities
+    readers: Readers
+    settings: Settings
+    inquirer: Inquirer | None = None
+    """Who is told how policies come to what they say; nobody by default."""
+
+    def client(self, user: UserInfo, purpose: Purpose | None = None) -> Client:
+        """Return the API as a user sees it, whose requests are told to be for a purpose."""
+        return Client(self.server, user, purpose)

@@ -1,0 +1,386 @@
+"""Events that Kyverno writes: who wrote what about which object."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.languages import CLEANUP_POLICIES
+from kyvsim.model.policy import Policy
+from kyvsim.model.request import UserInfo
+from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
+from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS, settings_of
+from kyvsim.simulator.context import NOTICE, Parts
+
+# Events that tell what Kyverno did and found: who wrote what about which object.
+#
+# Source of the rules: upstream pkg/event (controller.go, source.go, action.go, reason.go).
+
+_ACTOR = "events"
+_LONGEST_NOTE = 1024
+_UNFIT = re.compile(r"[^a-z0-9.\-]")
+
+
+class Source(StrEnum):
+    """Which part of Kyverno reports."""
+
+    ADMISSION = "kyverno-admission"
+    SCAN = "kyverno-scan"
+    GENERATE = "kyverno-generate"
+    MUTATE = "kyverno-mutate"
+    CLEANUP = "kyverno-cleanup"
+
+
+class Reason(StrEnum):
+    """Why something is reported."""
+
+    VIOLATION = "PolicyViolation"
+    APPLIED = "PolicyApplied"
+    ERROR = "PolicyError"
+    SKIPPED = "PolicySkipped"
+
+
+class Action(StrEnum):
+    """What became of the object."""
+
+    BLOCKED = "Resource Blocked"
+    PASSED = "Resource Passed"
+    GENERATED = "Resource Generated"
+    MUTATED = "Resource Mutated"
+    CLEANED_UP = "Resource Cleaned Up"
+    NONE = "None"
+
+
+class Event(NamedTuple):
+    """Something worth telling about an object."""
+
+    regarding: Mapping[str, str]
+    """A reference to the object: `apiVersion`, `kind`, `name`, `namespace`, `uid`."""
+    reason: Reason
+    source: Source
+    action: Action
+    note: str
+    related: Mapping[str, str] | None = None
+    """A reference to the other object that it is about."""
+
+
+_WRITERS: Mapping[Source, UserInfo] = MappingProxyType(
+    {
+        Source.ADMISSION: ADMISSION,
+        Source.SCAN: REPORTS,
+        Source.GENERATE: BACKGROUND,
+        Source.MUTATE: BACKGROUND,
+        Source.CLEANUP: CLEANUP,
+    }
+)
+_NORMAL = frozenset({Reason.APPLIED, Reason.SKIPPED})
+
+
+class EventRecorder:
+    """Writes Events a moment after they were reported, in the order in which they were."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._waiting: list[Event] = []
+        self._count = 0
+
+    def record(self, *events: Event) -> None:
+        """Write events soon; successes only where Kyverno's ConfigMap asks for them."""
+        wanted = [one for one in events if one.regarding.get("name") and self._is_wanted(one)]
+        if wanted and not self._waiting:
+            self._parts.scheduler.after(NOTICE, _ACTOR, self._write)
+        self._waiting += wanted
+
+    def _is_wanted(self, event: Event) -> bool:
+        if event.reason.value in self._parts.settings.installation.omitted_events:
+            return False
+        if event.reason is not Reason.APPLIED:
+            return True
+        if not tells_successes(self._parts):
+            return False
+        data = settings_of(self._parts.store)
+        actions = [one.strip() for one in str(data.get("successEventActions") or "").split(",")]
+        return actions == [""] or event.action in actions
+
+    def _write(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        now = self._parts.clock.now()
+        micros, stamp = int(now.timestamp() * 1_000_000), now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        for event in waiting:
+            self._count += 1
+            # Two events of one instant have different names, as real clocks would give them.
+            obj = _written(event, stamp, micros * 1000 + self._count)
+            self._parts.client(_WRITERS[event.source]).create(obj)
+
+
+def _written(event: Event, stamp: str, nanos: int) -> Json:
+    """Return the object that tells of an event at some time."""
+    written = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {
+            "name": f"{_fit(event.regarding['name'])}.{nanos:x}",
+            "namespace": event.regarding.get("namespace") or "default",
+        },
+        "involvedObject": dict(event.regarding),
+        "reason": event.reason.value,
+        "message": _shortened(event.note),
+        "source": {},
+        "firstTimestamp": None,
+        "lastTimestamp": None,
+        "type": "Normal" if event.reason in _NORMAL else "Warning",
+        "eventTime": stamp,
+        "action": event.action.value,
+        "reportingComponent": event.source.value,
+        "reportingInstance": f"{event.source}-0",
+    }
+    return {**written, "related": dict(event.related)} if event.related else written
+
+
+def tells_successes(parts: Parts) -> bool:
+    """Return whether Kyverno's ConfigMap wants any events on what succeeded."""
+    return str(settings_of(parts.store).get("generateSuccessEvents") or "") == "true"
+
+
+def reference(obj: Json) -> Mapping[str, str]:
+    """Return the reference by which events name an object; parts that it lacks are left out."""
+    key = object_key(obj)
+    parts = {
+        "apiVersion": key.api_version,
+        "kind": key.kind,
+        "name": key.name,
+        "namespace": key.namespace,
+        "uid": text_field(metadata(obj), "uid"),
+    }
+    return {name: value for name, value in parts.items() if value}
+
+
+def policy_reference(policy: Policy, parts: Parts) -> Mapping[str, str]:
+    """Return the reference to a policy, with its uid where it is still stored."""
+    key = ObjectKey(policy.facts.api_version, policy.kind, policy.namespace, policy.name)
+    known: Mapping[str, str] = parts.store.remembered(_reference_to, key)
+    return known
+
+
+def _reference_to(store: Store, key: ObjectKey) -> Mapping[str, str]:
+    meta = {"name": key.name, "namespace": key.namespace}
+    named = {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta}
+    return reference(store.get(*key) or named)
+
+
+def _fit(name: str) -> str:
+    """Return a name without what a name of an object cannot hold."""
+    fit = _UNFIT.sub("-", name.lower())
+    start = "" if fit[:1].isalnum() else "a"
+    return f"{start}{fit}{'' if fit[-1:].isalnum() else 'z'}"
+
+
+def _shortened(note: str) -> str:
+    raw = note.encode()
+    if len(raw) <= _LONGEST_NOTE:
+        return note
+    return raw[: _LONGEST_NOTE - 3].decode(errors="ignore") + "..."
+
+
+# What events say: one function for each thing that Kyverno tells.
+#
+# Source of the texts: upstream pkg/event/events.go.
+
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_VIOLATED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
+_CHECKING = frozenset({"validate", "verifyImages"})
+_ONLY_SCANNED = frozenset({"MutatingAdmissionPolicy"})
+"""Kinds by which Kyverno looks what would change, and changes nothing itself."""
+
+
+def violation_of_policy(
+    parts: Parts, source: Source, response: PolicyResponse, result: RuleResult, *, blocked: bool
+) -> Event:
+    """Return the event on a policy of a rule that failed."""
+    marks = " (blocked)" if blocked else ""
+    said = f"; {result.message}" if result.message else ""
+    note = f"{_named(response.object)}: [{result.rule.name}] {result.status}{marks}{said}"
+    return Event(
+        regarding=policy_reference(response.policy, parts),
+        reason=Reason.VIOLATION,
+        source=source,
+        action=Action.BLOCKED if blocked else Action.PASSED,
+        note=note,
+        related=reference(response.object),
+    )
+
+
+def violation_of_object(source: Source, response: PolicyResponse, result: RuleResult) -> Event:
+    """Return the event on an object of a rule that failed."""
+    named = f"{response.policy.name}/{result.rule.name}"
+    note = f"policy {named} {result.status}: {result.message}"
+    return Event(reference(response.object), Reason.VIOLATION, source, Action.PASSED, note)
+
+
+def applied(parts: Parts, source: Source, response: PolicyResponse) -> Iterator[Event]:
+    """Yield the event on a policy that an object passed, or that changed it, where it is wanted."""
+    regarding = policy_reference(response.policy, parts)
+    if not tells_successes(parts):
+        return
+    sections = {one.facts.section for one in response.policy.rules} - {""}
+    checks = response.phase is not Phase.MUTATE or response.policy.kind in _ONLY_SCANNED
+    checks = bool(sections & _CHECKING) if sections else checks
+    named = _named(response.object)
+    yield Event(
+        regarding=regarding,
+        reason=Reason.APPLIED,
+        source=source,
+        action=Action.PASSED if checks else Action.MUTATED,
+        note=f"{named}: pass" if checks else f"{named} is successfully mutated",
+        related=reference(response.object),
+    )
+
+
+def excepted(
+    parts: Parts, source: Source, response: PolicyResponse, result: RuleResult
+) -> Iterator[Event]:
+    """Yield the events of a rule that was skipped: on each exception, then on the policy."""
+    policy, rule, related = response.policy, result.rule.name, reference(response.object)
+    skipped = _slashed(response.object)
+    note = f"resource {skipped} was skipped from policy rule {policy.key}/{rule}"
+    for exception in result.exceptions:
+        group = split_api_version(policy.facts.api_version)[0]
+        version = "v2" if group == "kyverno.io" else "v1beta1"
+        regarding = _exception_reference(exception, f"{group}/{version}", parts)
+        yield Event(
+            regarding=regarding,
+            reason=Reason.SKIPPED,
+            source=source,
+            action=Action.PASSED,
+            note=note,
+            related=related,
+        )
+    names = ", ".join(result.exceptions)
+    note = f"resource {skipped} was skipped from rule {rule} due to policy exceptions {names}"
+    yield Event(
+        regarding=policy_reference(policy, parts),
+        reason=Reason.SKIPPED,
+        source=source,
+        action=Action.PASSED,
+        note=note,
+        related=related,
+    )
+
+
+def of_response(
+    parts: Parts, source: Source, response: PolicyResponse, *, blocked: bool
+) -> Iterator[Event]:
+    """Yield the events of what a policy said of a request, or of one that is told like that.
+
+    upstream: pkg/webhooks/utils/event.go
+    """
+    statuses = {one.status for one in response.results}
+    if statuses & _VIOLATED:
+        for result in response.results:
+            if result.status in _VIOLATED:
+                yield violation_of_policy(parts, source, response, result, blocked=blocked)
+            # Rules that passed are told along with those that did not.
+            if not blocked:
+                yield violation_of_object(source, response, result)
+    elif RuleStatus.SKIP not in statuses:
+        yield from applied(parts, source, response)
+    elif not blocked:
+        for result in response.results:
+            if result.exceptions:
+                yield from excepted(parts, source, response, result)
+
+
+def generated(source: Source, policy: Policy, rule: str, downstream: Json) -> Event:
+    """Return the event on an object that a generate rule made or refreshed."""
+    key = object_key(downstream)
+    named = f"{key.kind} {key.name}"
+    note = f"Created {named} as a result of applying policy {policy.key}/{rule}"
+    return Event(reference(downstream), Reason.APPLIED, source, Action.NONE, note)
+
+
+def background_succeeded(
+    parts: Parts, source: Source, policy: Policy, objects: Iterable[Json]
+) -> Iterator[Event]:
+    """Yield the events on a policy of what the background controller made or changed for it."""
+    mutates = source is Source.MUTATE
+    note = "resource mutated" if mutates else "resource generated"
+    action = Action.MUTATED if mutates else Action.GENERATED
+    regarding = policy_reference(policy, parts)
+    for obj in objects:
+        yield Event(
+            regarding=regarding,
+            reason=Reason.APPLIED,
+            source=source,
+            action=action,
+            note=note,
+            related=reference(obj),
+        )
+
+
+def background_failed(
+    parts: Parts, source: Source, policy: Policy, why: str, *, rule: str = ""
+) -> Event:
+    """Return the event on a policy of what the background controller could not do for it.
+
+    `rule` is "" where no single rule is meant.
+    """
+    named = f"{policy.name}/{rule}" if rule else policy.name
+    note = f"policy {named} error: {why}"
+    return Event(policy_reference(policy, parts), Reason.ERROR, source, Action.NONE, note)
+
+
+def left_to_the_server(parts: Parts, policy: Policy, made: Iterable[ObjectKey]) -> Iterator[Event]:
+    """Yield the events on a policy of the admission policy and the binding made of it."""
+    regarding = policy_reference(policy, parts)
+    for key in made:
+        named = _CAPITAL.sub(" ", key.kind).lower()
+        note = f"successfully generated {named} {key.name} from policy {policy.name}"
+        yield Event(
+            regarding=regarding,
+            reason=Reason.APPLIED,
+            source=Source.GENERATE,
+            action=Action.GENERATED,
+            note=note,
+            related={"apiVersion": key.api_version, "kind": key.kind, "name": key.name},
+        )
+
+
+def cleaned_up(parts: Parts, policy: Policy, obj: Json, problem: str = "") -> Event:
+    """Return the event on a cleanup policy of an object deleted, or of why it was not."""
+    key = object_key(obj)
+    named = f"{key.kind}/{key.namespace}/{key.name}"
+    older = policy.kind in CLEANUP_POLICIES.kinds
+    note = f"successfully {'cleaned up' if older else 'deleted'} the target resource {named}"
+    if problem:
+        verb = "clean up" if older else "delete"
+        note = f"failed to {verb} the target resource {named}: {problem}"
+    return Event(
+        regarding=policy_reference(policy, parts),
+        reason=Reason.ERROR if problem else Reason.APPLIED,
+        source=Source.CLEANUP,
+        action=Action.NONE if problem else Action.CLEANED_UP,
+        note=note,
+        related=reference(obj),
+    )
+
+
+def _exception_reference(key: str, api_version: str, parts: Parts) -> dict[str, str]:
+    namespace, _, name = key.rpartition("/")
+    meta = {"name": name, "namespace": namespace}
+    named = {"apiVersion": api_version, "kind": "PolicyException", "metadata": meta}
+    return dict(reference(parts.store.get(*object_key(named)) or named))
+
+
+def _named(obj: Json) -> str:
+    """Return how notes name an object: `Pod default/p`, `Namespace shop`."""
+    key = object_key(obj)
+    return f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"
+
+
+def _slashed(obj: Json) -> str:
+    key = object_key(obj)
+    return "/".join(part for part in (key.kind, key.namespace, key.name) if part)

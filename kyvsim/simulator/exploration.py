@@ -1,0 +1,606 @@
+"""Races: one scenario run with its steps in many orders."""
+
+import heapq
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import combinations, pairwise
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import ObjectKey, lasting, metadata, text_field
+from kyvsim.model.simulation import Ending, Hazard, HazardLevel, Interleavings, Simulation
+from kyvsim.simulator.api_server import Change, Store
+from kyvsim.simulator.api_server.metadata import Identities
+from kyvsim.simulator.scheduler import Task
+
+# One run in a chosen order, and which steps of it led to which.
+
+# What a step read and wrote: two steps that do not meet in it may change places.
+
+
+class Footprint(NamedTuple):
+    """Keys by group in place of apiVersion; a read without a name is that of a list."""
+
+    reads: frozenset[ObjectKey]
+    writes: frozenset[ObjectKey]
+
+    def meets(self, other: "Footprint") -> bool:
+        """Return whether the order of two steps can matter."""
+        return (
+            not self.writes.isdisjoint(other.writes)
+            or _sees(self.reads, other.writes)
+            or _sees(other.reads, self.writes)
+        )
+
+
+NOTHING = Footprint(frozenset(), frozenset())
+
+
+def _sees(reads: Iterable[ObjectKey], writes: frozenset[ObjectKey]) -> bool:
+    return bool(writes) and any(
+        read in writes if read.name else any(_lists(read, write) for write in writes)
+        for read in reads
+    )
+
+
+def _lists(read: ObjectKey, write: ObjectKey) -> bool:
+    same_kind = read[:2] == write[:2]
+    return same_kind and (not read.namespace or read.namespace == write.namespace)
+
+
+# One run in a chosen order, and what it shows about other orders.
+
+_WINDOW = 0.1
+"""Seconds by which a step may come too early; what is further off waits for its time."""
+
+FOLLOWING = frozenset(
+    {"ClusterEphemeralReport", "ClusterPolicyReport", "EphemeralReport", "Event", "PolicyReport"}
+)
+"""Kinds that only tell of others: their order matters to nobody, and they are not compared."""
+
+
+Directions: TypeAlias = tuple[str, ...]
+"""The actors whose steps are to come first, one after the other."""
+
+
+class Choice(NamedTuple):
+    """A step that was run, and those that could have been run in its place.
+
+    It crosses processes: its task has nothing left to do.
+    """
+
+    actor: str
+    others: tuple[str, ...]
+    usual: bool
+    """Whether it was the one that was due first."""
+    footprint: Footprint
+    task: Task
+
+
+class Played(NamedTuple):
+    """What became of one run, and the steps that it took."""
+
+    simulation: Simulation
+    steps: tuple[Choice, ...]
+
+
+class DirectedRun:
+    """Chooses the steps of one run: first as told, then what is due first."""
+
+    def __init__(self, directions: Directions = ()) -> None:
+        self._directions = directions
+        self._store: Store | None = None
+        self._seen_changes = 0
+        self._open: tuple[tuple[str, ...], bool, Task] | None = None
+        self.steps: list[Choice] = []
+
+    def watch(self, store: Store) -> None:
+        """Note from now on what steps read from a store, and write to it."""
+        self._store = store
+        self._seen_changes = len(store.changes)
+        store.read_keys = set()
+
+    def choose(self, enabled: Sequence[Task]) -> int:
+        """Pick the step of the actor that is told, or the first one."""
+        self.close()
+        near = [task for task in enabled if task.due <= enabled[0].due + _WINDOW]
+        actors = [task.actor for task in near]
+        place = len(self.steps)
+        told = self._directions[place] if place < len(self._directions) else actors[0]
+        index = actors.index(told) if told in actors else 0
+        others = tuple(one for one in actors if one != actors[index])
+        self._open = (others, index == 0, near[index])
+        return index
+
+    def close(self) -> None:
+        """Note what the step that ran last has touched."""
+        if self._open is not None:
+            others, usual, task = self._open
+            done = task._replace(run=_nothing)
+            self.steps.append(Choice(task.actor, others, usual, self._touched(), done))
+            self._open = None
+
+    def _touched(self) -> Footprint:
+        store = self._store
+        if store is None or store.read_keys is None:
+            return NOTHING
+        changes = store.changes[self._seen_changes :]
+        self._seen_changes = len(store.changes)
+        writes = frozenset(map(_written, changes))
+        found = Footprint(
+            frozenset(filter(_counts, store.read_keys)), frozenset(filter(_counts, writes))
+        )
+        store.read_keys = set()
+        return found
+
+
+def play_directed(run: Callable[[DirectedRun], Simulation], directions: Directions) -> Played:
+    """Return what becomes of a run that asks at every choice."""
+    directed = DirectedRun(directions)
+    simulation = run(directed)
+    directed.close()
+    return Played(simulation, tuple(directed.steps))
+
+
+def _nothing() -> None:
+    """Do what a step does that was run already."""
+
+
+def _counts(key: ObjectKey) -> bool:
+    return key.kind not in FOLLOWING
+
+
+def _written(change: Change) -> ObjectKey:
+    key = change.key
+    return key._replace(api_version=split_api_version(key.api_version)[0])
+
+
+# Which steps of a run led to which: what could have come in another order, and what could not.
+
+
+class Race(NamedTuple):
+    """Two steps that touch the same things, the later of which nobody had to wait for."""
+
+    earlier: int
+    later: int
+
+
+class Causality:
+    """What follows from what in one run.
+
+    A step follows from the one that wanted it, from the one of its actor before it, and from all
+    before it that touch the same things. Timers wait for everything that is due before them, and
+    nothing that is due later comes before them.
+    """
+
+    def __init__(self, steps: Sequence[Choice]) -> None:
+        self._steps = steps
+        self.pasts: list[int] = []
+        """For each step the steps that it follows from, as bits."""
+        self._wanted_by: list[int] = []
+        self._needs: list[int] = []
+        """For each step those without which nobody would run it, as bits."""
+        self.races: list[Race] = []
+        self.names: list[int] = []
+        """Of each step what it is in every run that it is part of: whose, and wanted by which."""
+        self._groups = list(range(len(steps)))
+        self._follow()
+        self.races = list(dict.fromkeys((*self.races, *self._queued())))
+        self._name()
+
+    def _follow(self) -> None:
+        last: dict[str, int] = {}
+        numbers: dict[int, int] = {}
+        barrier = -1
+        for index, step in enumerate(self._steps):
+            wanted_by = numbers.get(step.task.parent, -1)
+            needs = past = 0
+            for before in (wanted_by, last.get(step.actor, -1), barrier):
+                if before >= 0:
+                    needs |= self._needs[before] | 1 << before
+                    past |= self._with(before)
+            if step.task.timer:
+                needs = past = (1 << index) - 1
+                barrier = index
+            if wanted_by >= 0 and not step.task.fresh:
+                self._join(wanted_by, index)
+            self._needs.append(needs)
+            self._wanted_by.append(wanted_by)
+            self.pasts.append(self._met(index, past))
+            last[step.actor] = numbers[step.task.number] = index
+
+    def _met(self, index: int, past: int) -> int:
+        """Return the past of a step with what it meets, and note its races."""
+        footprint, needs = self._steps[index].footprint, self._needs[index]
+        for before in range(index - 1, -1, -1):
+            if self._steps[before].footprint.meets(footprint):
+                self._join(before, index)
+                past |= self._with(before)
+                if (
+                    self._steps[before].actor != self._steps[index].actor
+                    and not needs >> before & 1
+                ):
+                    self.races.append(Race(before, index))
+        return past
+
+    def _queued(self) -> Iterator[Race]:
+        """Yield what to turn round so that an actor takes two steps of one story the other way.
+
+        An actor takes its steps in the order in which they were wanted: it is those that wanted
+        them that can be turned round.
+        """
+        for earlier, later in combinations(range(len(self._steps)), 2):
+            same = self._steps[earlier].actor == self._steps[later].actor
+            race = self._wanting(earlier, later) if same else None
+            if race is not None and self.story(race.earlier) == self.story(race.later):
+                yield race
+
+    def _wanting(self, earlier: int, later: int) -> Race | None:
+        while self._steps[earlier].actor == self._steps[later].actor:
+            earlier, later = self._wanted_by[earlier], self._wanted_by[later]
+            if earlier < 0 or later <= earlier:
+                return None
+        return None if self._needs[later] >> earlier & 1 else Race(earlier, later)
+
+    def _with(self, index: int) -> int:
+        return self.pasts[index] | 1 << index if index >= 0 else 0
+
+    def _name(self) -> None:
+        known: dict[int, int] = {}
+        counts: dict[tuple[int, str], int] = {}
+        for step in self._steps:
+            kind = (known.get(step.task.parent, 0), step.actor)
+            counts[kind] = counts.get(kind, 0) + 1
+            known[step.task.number] = hash((*kind, counts[kind]))
+            self.names.append(known[step.task.number])
+
+    def _find(self, index: int) -> int:
+        while self._groups[index] != index:
+            self._groups[index] = self._groups[self._groups[index]]
+            index = self._groups[index]
+        return index
+
+    def _join(self, one: int, other: int) -> None:
+        self._groups[self._find(other)] = self._find(one)
+
+    def story(self, index: int) -> int:
+        """Return to which story a step belongs: stories share nothing, and hand nothing on."""
+        return self._find(index)
+
+    def turned(self, race: Race) -> list[list[int]]:
+        """Return the steps to take before the earlier one so that the later one precedes it.
+
+        That is all that the later one needs, or also what it has seen that does not follow from
+        the earlier one.
+        """
+        first = 1 << race.earlier
+        between = range(race.earlier + 1, race.later)
+        needs, past = self._needs[race.later], self.pasts[race.later]
+        short = [one for one in between if needs >> one & 1]
+        whole = [one for one in between if past >> one & 1 and not self.pasts[one] & first]
+        found = [[*some, race.later] for some in (short, whole)]
+        return found if short != whole else found[:1]
+
+    def key(self, race: Race, turned: Sequence[int]) -> int:
+        """Return what an order has in common with all that only differ where nobody could tell.
+
+        It is that of the steps of the race's story up to the turn, and of what each follows from.
+        """
+        story = self.story(race.earlier)
+        told, before = [], 0
+        for one in (*range(race.earlier), *turned):
+            if self.story(one) == story:
+                past = self.pasts[one] & before
+                names = (self.names[index] for index in range(one) if past >> index & 1)
+                told.append((self.names[one], frozenset(names)))
+                before |= 1 << one
+        return hash(frozenset(told))
+
+    def stories(self, names: frozenset[int]) -> Iterator[int]:
+        """Yield the stories that steps of some names belong to."""
+        for index, name in enumerate(self.names):
+            if name in names:
+                yield self.story(index)
+
+
+# The orders of steps that are worth trying, and which runs end alike.
+
+# How a run ends, as a text that two runs share where a user could tell no difference.
+
+_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def text_of(simulation: Simulation) -> str:
+    """Return what a user would compare: objects, hazards, what was expected."""
+    told = [
+        *(lasting(obj) for obj in simulation.objects if obj["kind"] not in FOLLOWING),
+        *sorted({hazard.code for hazard in simulation.hazards}),
+        *((one.text, one.met) for one in simulation.expectations),
+    ]
+    lines = "\n".join(json.dumps(one, sort_keys=True) for one in told)
+    text = _UID.sub("UID", lines)
+    for name, base in sorted(_generated_names(simulation).items()):
+        text = text.replace(name, f"{base}*")
+    return "\n".join(sorted(text.splitlines()))
+
+
+def _generated_names(simulation: Simulation) -> dict[str, str]:
+    """Return names that chance has completed, and what they begin with."""
+    every = [metadata(obj) for obj in simulation.objects]
+    return {
+        text_field(meta, "name"): text_field(meta, "generateName")
+        for meta in every
+        if text_field(meta, "generateName")
+    }
+
+
+# The orders of steps that are worth trying.
+#
+# Dynamic partial-order reduction (Flanagan and Godefroid, 2005; Abdulla and others, 2014): where
+# two steps of a run touch the same things and neither follows from the other, the later one is
+# tried before the earlier one, together with what it needs. Orders that differ only where nobody
+# could tell are tried once. Steps fall into stories that share nothing: in a run whose order was
+# changed in one story the others are left as they are, for their orders are tried by themselves.
+# Of stories that each end otherwise in some order, these are tried together. Runs with the fewest
+# changes of order come first, and among them races of a sort that was seldom tried.
+
+Player: TypeAlias = Callable[[Directions, Callable[[int], Iterable[Directions]]], Played]
+"""Plays everything anew in an order, and may ask for those that are likely to come next."""
+
+_MANY = 1 << 30
+MOST_CHANGES = 2
+"""Orders that need more changes than this are not tried: few races do."""
+
+
+class Order(NamedTuple):
+    """One run, and how far its order is from the usual one."""
+
+    simulation: Simulation
+    changes: int
+    """How many times an actor was let go before the one that was due first."""
+    directions: Directions
+    """As far as the order was told."""
+    waiting: int = 0
+    """How many orders were still to be tried after it."""
+
+
+class _Turn(NamedTuple):
+    """What was changed in one story."""
+
+    names: frozenset[int]
+    """The names of the steps that were turned round."""
+    keys: tuple[int, ...]
+    """What it has in common with like orders of the story, change by change."""
+
+
+class _Plan(NamedTuple):
+    """An order to try, in the order in which plans are taken up."""
+
+    changes: int
+    tried: int
+    """How many plans there were before for a race of such actors."""
+    chance: int
+    directions: Directions = ()
+    turns: tuple[_Turn, ...] = ()
+    """What it changes, story by story."""
+
+    @property
+    def key(self) -> frozenset[int]:
+        """What it has in common with like orders, in all stories that it changes."""
+        return frozenset(turn.keys[-1] for turn in self.turns)
+
+
+def explore(
+    play: Player, limit: int | None, seed: int = 0, most_changes: int = MOST_CHANGES
+) -> Iterator[Order]:
+    """Yield runs in orders that may differ, the usual one first; at most `limit` of them.
+
+    Where the limit leaves some out, another seed tries others.
+    """
+    plans = _Plans(seed, most_changes)
+    tried = 0
+    while limit is None or tried < limit:
+        plan = plans.take()
+        if plan is None:
+            return
+        tried += 1
+        left = None if limit is None else limit - tried
+        simulation, steps = play(plan.directions, partial(plans.likely, left))
+        plans.learn(plan, steps, text_of(simulation))
+        yield Order(simulation, plan.changes, plan.directions, plans.left())
+
+
+class _Plans:
+    """The orders that are still to be tried."""
+
+    def __init__(self, seed: int, most_changes: int) -> None:
+        self._chance = Identities(seed)
+        self._most = most_changes
+        self._waiting = [_Plan(0, 0, 0)]
+        self._asked: set[frozenset[int]] = {frozenset()}
+        self._seen: dict[int, set[int]] = {}
+        """How runs began, with the keys of their turns, 0 for the usual order."""
+        self._sorts: dict[tuple[str, str], int] = {}
+        self._endings: set[str] = set()
+        self._telling: set[int] = set()
+        """The keys of turns on the way to another ending."""
+        self._elsewhere: dict[int, list[_Plan]] = {}
+        """Plans for turns in a further story, by key: of use where that ends otherwise, too."""
+
+    def take(self) -> _Plan | None:
+        """Return the next order to try, None where none is left."""
+        while self._waiting:
+            plan = heapq.heappop(self._waiting)
+            if not self._is_known(plan):
+                return plan
+        return None
+
+    def likely(self, left: int | None, count: int) -> Iterator[Directions]:
+        """Yield what comes next unless something is learned meanwhile: at most so many orders.
+
+        No more than are `left` to be tried, None for any number.
+        """
+        most = count if left is None else min(count, left)
+        for plan in heapq.nsmallest(most, self._waiting):
+            if not self._is_known(plan):
+                yield plan.directions
+
+    def left(self) -> int:
+        """Return how many orders there are that nobody has tried."""
+        return sum(not self._is_known(one) for one in self._waiting)
+
+    def _is_known(self, plan: _Plan) -> bool:
+        """Return whether a run in the usual order, or one with a change before it, went so."""
+        if len(plan.turns) != 1:
+            return False
+        known = self._seen.get(_hashes(plan.directions)[-1], set())
+        return 0 in known or not known.isdisjoint(plan.turns[0].keys)
+
+    def learn(self, plan: _Plan, steps: Sequence[Choice], ending: str) -> None:
+        """Plan what a run shows to be worth trying."""
+        keys = {key for turn in plan.turns for key in turn.keys}
+        for beginning in _hashes([step.actor for step in steps]):
+            self._seen.setdefault(beginning, set()).update(keys or {0})
+        causality = Causality(steps)
+        own = {story for turn in plan.turns for story in causality.stories(turn.names)}
+        joined, tells = len(plan.turns) > 1, ending not in self._endings
+        for race in causality.races:
+            apart = joined or (own and causality.story(race.earlier) not in own)
+            for made in self._turning(plan, steps, causality, race):
+                if not apart:
+                    self._add(made)
+                elif joined or tells:
+                    self._offer(made)
+        self._endings.add(ending)
+        if tells:
+            self._tell(keys)
+
+    def _offer(self, plan: _Plan) -> None:
+        """Try a change of a further story where that alone is on the way to another ending."""
+        key = plan.turns[-1].keys[-1]
+        if key in self._telling:
+            self._add(plan)
+        else:
+            self._elsewhere.setdefault(key, []).append(plan)
+
+    def _tell(self, keys: set[int]) -> None:
+        """Note turns on the way to another ending, and try them where other stories end so."""
+        self._telling |= keys
+        for plan in [one for key in sorted(keys) for one in self._elsewhere.pop(key, ())]:
+            self._add(plan)
+
+    def _add(self, plan: _Plan) -> None:
+        if plan.key not in self._asked:
+            self._asked.add(plan.key)
+            heapq.heappush(self._waiting, plan)
+
+    def _turning(
+        self, plan: _Plan, steps: Sequence[Choice], causality: Causality, race: Race
+    ) -> Iterator[_Plan]:
+        """Yield the orders that turn a race round, but for those that are too far off."""
+        actors = [step.actor for step in steps]
+        for turned in causality.turned(race):
+            ahead = [actors[index] for index in turned]
+            changes = _changes(steps, race.earlier) + _switches(actors[: race.earlier], ahead)
+            turns = _turns(plan, causality, race, causality.key(race, turned))
+            if len(turns) > 1:
+                # What was changed in other stories stays so, behind the turn.
+                rest = range(race.earlier, len(plan.directions))
+                ahead += [actors[index] for index in rest if index not in turned]
+                changes = plan.changes + 1
+            if ahead[0] not in steps[race.earlier].others or changes > self._most:
+                continue
+            sort = (actors[race.earlier], actors[race.later])
+            tried = self._sorts[sort] = self._sorts.get(sort, 0) + 1
+            directions = (*actors[: race.earlier], *ahead)
+            yield _Plan(changes, tried, self._chance.below(_MANY), directions, turns)
+
+
+def _turns(plan: _Plan, causality: Causality, race: Race, key: int) -> tuple[_Turn, ...]:
+    """Return the turns of a plan with one more, which goes on with those of its story."""
+    story = causality.story(race.earlier)
+    names = frozenset({causality.names[race.earlier], causality.names[race.later]})
+    keys: tuple[int, ...] = ()
+    others = []
+    for turn in plan.turns:
+        if story in causality.stories(turn.names):
+            names |= turn.names
+            keys += turn.keys
+        else:
+            others.append(turn)
+    return (*others, _Turn(names, (*keys, key)))
+
+
+def _switches(before: Sequence[str], ahead: Sequence[str]) -> int:
+    """Return how many changes it takes to let actors go ahead after others."""
+    at = before[-1] if before else ""
+    return sum(one != two for one, two in pairwise((at, *ahead)))
+
+
+def _changes(steps: Sequence[Choice], end: int) -> int:
+    """Return how often an actor was let go before the one that was due first."""
+    count = 0
+    for index in range(end):
+        goes_on = index > 0 and steps[index - 1].actor == steps[index].actor
+        count += not steps[index].usual and not goes_on
+    return count
+
+
+def _hashes(actors: Sequence[str]) -> list[int]:
+    """Return a hash for every beginning of a list of actors."""
+    found = [0]
+    for actor in actors:
+        found.append(hash((found[-1], actor)))
+    return found
+
+
+# Runs that end alike, and those that do not.
+
+
+def interleavings_of(orders: Iterable[Order]) -> Interleavings:
+    """Return the ways in which runs end, the usual order's first; there is at least one run."""
+    found: dict[str, Ending] = {}
+    complete = True
+    for order in orders:
+        ending = Ending(order.simulation, order.changes, 1)
+        known = found.setdefault(text_of(order.simulation), ending)
+        if known is not ending:
+            shortest = min(known, ending, key=_length)
+            found[text_of(order.simulation)] = shortest._replace(runs=known.runs + 1)
+        complete = order.waiting == 0
+    endings = tuple(found.values())
+    return Interleavings(sum(one.runs for one in endings), complete, MOST_CHANGES, endings)
+
+
+def with_interleavings(found: Interleavings) -> Simulation:
+    """Return the usual run with what other orders lead to, as a hazard where they end otherwise.
+
+    KH012: an error where another order meets fewer expectations or more hazards that are errors.
+    """
+    usual, *others = found.endings
+    simulation = usual.simulation._replace(interleavings=found)
+    if not others:
+        return simulation
+    worse = any(_failures(one.simulation) > _failures(usual.simulation) for one in others)
+    runs = sum(one.runs for one in others)
+    hazard = Hazard(
+        "KH012",
+        HazardLevel.ERROR if worse else HazardLevel.WARNING,
+        f"how it ends depends on which of two steps comes first: {runs} of {found.runs} orders of "
+        f"steps end otherwise, in {len(others)} {'way' if len(others) == 1 else 'ways'}",
+    )
+    return simulation._replace(hazards=(*simulation.hazards, hazard))
+
+
+def _failures(simulation: Simulation) -> int:
+    unmet = sum(not one.met for one in simulation.expectations)
+    return unmet + sum(one.level is HazardLevel.ERROR for one in simulation.hazards)
+
+
+def _length(ending: Ending) -> tuple[int, int]:
+    return ending.changes, len(ending.simulation.events)
+
+
+# Races on purpose: one scenario in many orders of its steps.

@@ -1,0 +1,239 @@
+"""The admission policies of Kubernetes that Kyverno generates from its own policies."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+
+from kyvsim.kubernetes.discovery import split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.languages.classic.native_twin import NativeTwin
+from kyvsim.model.policy import CelException, Policy
+from kyvsim.simulator.api_server import Change
+from kyvsim.simulator.configuration import ADMISSION
+from kyvsim.simulator.context import NOTICE
+from kyvsim.simulator.events import left_to_the_server
+from kyvsim.simulator.kyverno import Kyverno
+from kyvsim.simulator.native_policies import Plan, plan_of, with_plan
+
+# The admission policies of Kubernetes that Kyverno makes of its own policies.
+
+# A policy → the admission policy of Kubernetes that does the same, and its binding.
+#
+# Source of the rules: upstream pkg/admissionpolicy/builder.go. Of what validates the failure
+# policy is not copied, of a MutatingPolicy no selector and no exclusion, as there.
+
+_OWNER = "policies.kyverno.io/v1beta1"
+_EXCLUDED = "reports.kyverno.io/disabled"
+_LISTS = ("allowedImages", "allowedValues")
+"""The variables that hold what exceptions let pass: images, then other values."""
+_RULE = ("apiGroups", "apiVersions", "operations", "resourceNames", "resources", "scope")
+
+
+def built(plan: Plan, policy: Json, exceptions: Sequence[CelException]) -> tuple[Json, Json]:
+    """Return the admission policy for a stored policy, and its binding."""
+    spec, bound = _specs(plan, policy["spec"], exceptions)
+    excluded = {_EXCLUDED: "true"} if _EXCLUDED in labels(policy) else {}
+    whole, binding = plan.keys
+    return (
+        _object(whole, policy, spec, excluded),
+        _object(binding, policy, {"policyName": plan.name, **bound}, {}),
+    )
+
+
+def _specs(plan: Plan, spec: Json, exceptions: Sequence[CelException]) -> tuple[Json, Json]:
+    if plan.of_rules is not None:
+        return _of_rules(*plan.of_rules)
+    if plan.kind.startswith("Mutating"):
+        return _mutating(spec, exceptions), {}
+    actions = list(spec.get("validationActions") or ["Deny"])
+    return _validating(spec, exceptions), {"validationActions": actions}
+
+
+def _of_rules(twin: NativeTwin, constraints: Json) -> tuple[Json, Json]:
+    bound = _said(paramRef=twin.parameters, validationActions=list(twin.actions))
+    return _said(matchConstraints=constraints, **twin.body), bound
+
+
+def _object(key: ObjectKey, policy: Json, spec: Json, more: Mapping[str, str]) -> Json:
+    owner = {
+        "apiVersion": policy["apiVersion"] if policy["kind"] == "ClusterPolicy" else _OWNER,
+        "kind": policy["kind"],
+        "name": metadata(policy)["name"],
+        "uid": text_field(metadata(policy), "uid"),
+    }
+    meta = {
+        "name": key.name,
+        "labels": {"app.kubernetes.io/managed-by": "kyverno", **more},
+        "ownerReferences": [owner],
+    }
+    return {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta, "spec": spec}
+
+
+def _validating(spec: Json, exceptions: Sequence[CelException]) -> Json:
+    return _said(
+        matchConstraints=spec["matchConstraints"],
+        matchConditions=[*(spec.get("matchConditions") or ()), *_negated(exceptions)],
+        variables=[*(spec.get("variables") or ()), *_given(exceptions)],
+        validations=[_without_exceptions(one) for one in spec.get("validations") or ()],
+        auditAnnotations=list(spec.get("auditAnnotations") or ()),
+    )
+
+
+def _mutating(spec: Json, exceptions: Sequence[CelException]) -> Json:
+    rules = [
+        {name: rule[name] for name in _RULE if name in rule}
+        for rule in spec["matchConstraints"].get("resourceRules") or ()
+    ]
+    return _said(
+        matchConstraints={"resourceRules": rules},
+        matchConditions=[*_negated(exceptions), *(spec.get("matchConditions") or ())],
+        variables=list(spec.get("variables") or ()),
+        mutations=list(spec.get("mutations") or ()),
+        failurePolicy=spec.get("failurePolicy"),
+        reinvocationPolicy=spec.get("reinvocationPolicy") or "Never",
+    )
+
+
+def _said(**fields: Json) -> Json:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _negated(exceptions: Iterable[CelException]) -> Iterator[Json]:
+    for exception in exceptions:
+        for one in exception.conditions:
+            yield {"name": one["name"], "expression": f"!({one['expression']})"}
+
+
+def _given(exceptions: Iterable[CelException]) -> Iterator[Json]:
+    for exception in exceptions:
+        for values, name in zip((exception.images, exception.values), _LISTS, strict=True):
+            if values:
+                texts = ", ".join(f"'{one}'" for one in values)
+                yield {"name": name, "expression": f"[{texts}]"}
+
+
+def _without_exceptions(validation: Json) -> Json:
+    text = validation["expression"]
+    for name in _LISTS:
+        text = text.replace(f"exceptions.{name}", f"variables.{name}")
+    return {**validation, "expression": text}
+
+
+# Keeps the admission policies that are made of Kyverno's.
+#
+# They are made anew when the policy, an exception for it, or they themselves change; with the
+# policy they go by their owner references.
+#
+# Source of the rules: upstream pkg/controllers/admissionpolicygenerator.
+
+_ACTOR = "admission-policy-generator"
+_GROUP = "policies.kyverno.io"
+_CLASSIC = "kyverno.io"
+_NATIVE = "admissionregistration.k8s.io/"
+_SOURCES = MappingProxyType(
+    {
+        "ClusterPolicy": f"{_CLASSIC}/v1",
+        "MutatingPolicy": f"{_GROUP}/v1",
+        "ValidatingPolicy": f"{_GROUP}/v1",
+    }
+)
+"""The kinds of which admission policies are made."""
+
+
+def start_generated_policies(kyverno: Kyverno) -> None:
+    """Make the admission policies of each policy that acts, and keep them."""
+    generator = _Generator(kyverno)
+    kyverno.policies.changed.append(lambda policy, _: generator.reconcile(policy))
+    kyverno.parts.store.watch(generator.observe)
+
+
+class _Generator:
+    def __init__(self, kyverno: Kyverno) -> None:
+        self._kyverno = kyverno
+        self._parts = kyverno.parts
+        self._client = kyverno.parts.client(ADMISSION)
+
+    def observe(self, change: Change) -> None:
+        """Look again at the policies that a change is about."""
+        if change.old is not None and change.new is not None and not _differs(change):
+            return
+        for kind, name in _concerned(change.subject):
+            self._parts.scheduler.after(NOTICE, _ACTOR, partial(self._renew, kind, name))
+
+    def _renew(self, kind: str, name: str) -> None:
+        obj = self._parts.store.get(_SOURCES[kind], kind, "", name)
+        policy = self._parts.readers.policy(obj)[0] if obj is not None else None
+        if policy is not None:
+            self.reconcile(policy)
+
+    def reconcile(self, policy: Policy) -> None:
+        """Make what is to be there for a policy, or take it away, and say so in its status."""
+        plan = plan_of(policy, self._parts)
+        stored = self._parts.store.get(policy.facts.api_version, policy.kind, "", policy.name)
+        if plan is None or stored is None:
+            return
+        if plan.why_not:
+            for key in plan.keys:
+                self._remove(key)
+        elif not all(map(self._write, built(plan, stored, self._exceptions(policy.name)))):
+            # The API server refused one of them: the policy stays with whoever evaluates it now.
+            return
+        else:
+            told = left_to_the_server(self._parts, policy, plan.keys)
+            self._kyverno.events.record(*told)
+        self._state(stored, plan)
+
+    def _state(self, stored: Json, plan: Plan) -> None:
+        """Say what there is in the status of a policy that is ready, where it says otherwise."""
+        status = stored.get("status")
+        if status and with_plan(status, plan) != status:
+            self._client.update({**stored, "status": with_plan(status, plan)}, "status")
+
+    def _exceptions(self, name: str) -> list[CelException]:
+        """Return the exceptions that name a policy in CEL, of whatever kind they take it for."""
+        stored = self._parts.store.list(f"{_GROUP}/v1", "PolicyException", "")
+        read = (self._parts.readers.cel_exception(one)[0] for one in stored)
+        now = self._parts.clock.now()
+        return [
+            one
+            for one in read
+            if one is not None
+            and (one.expires is None or now < one.expires)
+            and any(ref.name == name for ref in one.policies)
+        ]
+
+    def _remove(self, key: ObjectKey) -> None:
+        if self._client.get(*key) is not None:
+            self._client.delete(key)
+
+    def _write(self, made: Json) -> bool:
+        """Store an admission policy or a binding; return whether the API server took it."""
+        before = self._client.get(*object_key(made))
+        if before is None:
+            return self._client.create(made).ok
+        kept = {**labels(before), **labels(made)}
+        meta = {**metadata(before), **metadata(made), "labels": kept}
+        return self._client.update({**before, "metadata": meta, "spec": made["spec"]}).ok
+
+
+def _concerned(subject: Json) -> Iterator[tuple[str, str]]:
+    """Yield kind and name of the policies that an object belongs to."""
+    key = object_key(subject)
+    group = split_api_version(key.api_version)[0]
+    if (group, key.kind) == (_GROUP, "PolicyException"):
+        for one in subject["spec"].get("policyRefs") or ():
+            if one.get("kind") in _SOURCES:
+                yield one["kind"], one["name"]
+    elif (group, key.kind) == (_CLASSIC, "PolicyException"):
+        for one in subject["spec"].get("exceptions") or ():
+            # An exception from several rules is heeded only when something else happens.
+            if "/" not in one["policyName"] and not (one.get("ruleNames") or ())[1:]:
+                yield "ClusterPolicy", one["policyName"]
+    elif key.api_version.startswith(_NATIVE) and "AdmissionPolicy" in key.kind:
+        for one in metadata(subject).get("ownerReferences") or ():
+            if text_field(one, "kind") in _SOURCES:
+                yield one["kind"], text_field(one, "name")
+
+
+def _differs(change: Change) -> bool:
+    return bool((change.old or {}).get("spec") != (change.new or {}).get("spec"))

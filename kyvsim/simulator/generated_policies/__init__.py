@@ -1,1 +1,0 @@
-"""The admission policies of Kubernetes that Kyverno makes of its own policies."""

@@ -1,0 +1,175 @@
+"""What Kubernetes' controllers share: identities, work queues, statuses."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from kyvsim.kubernetes.objects import Json, ObjectKey, entries, text_field
+from kyvsim.model.request import UserInfo
+from kyvsim.simulator.api_server import Change, Client, Store
+from kyvsim.simulator.context import LONGEST_RETRY, NOTICE, RETRY, Parts
+
+# The identities under which Kubernetes' own controllers work.
+#
+# Source of the names: k8s.io/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy.
+
+
+def _controller(name: str) -> UserInfo:
+    groups = ("system:serviceaccounts", "system:serviceaccounts:kube-system")
+    return UserInfo(
+        f"system:serviceaccount:kube-system:{name}", groups=(*groups, "system:authenticated")
+    )
+
+
+CLUSTER_ROLE_AGGREGATION = _controller("clusterrole-aggregation-controller")
+CRON_JOB = _controller("cronjob-controller")
+DAEMON_SET = _controller("daemon-set-controller")
+DEPLOYMENT = _controller("deployment-controller")
+GARBAGE_COLLECTOR = _controller("generic-garbage-collector")
+JOB = _controller("job-controller")
+NAMESPACE = _controller("namespace-controller")
+REPLICA_SET = _controller("replicaset-controller")
+ROOT_CA = _controller("root-ca-cert-publisher")
+SERVICE_ACCOUNT = _controller("service-account-controller")
+STATEFUL_SET = _controller("statefulset-controller")
+TTL_AFTER_FINISHED = _controller("ttl-after-finished-controller")
+SCHEDULER = UserInfo("system:kube-scheduler", groups=("system:authenticated",))
+
+
+def node(name: str) -> UserInfo:
+    """Return the identity of the kubelet on a node."""
+    return UserInfo(f"system:node:{name}", groups=("system:nodes", "system:authenticated"))
+
+
+# Statuses and the conditions in them.
+
+
+class Condition(NamedTuple):
+    """What holds of an object, or does not."""
+
+    type: str
+    holds: bool
+    reason: str = ""
+    message: str = ""
+
+
+def conditions(old: Json, wanted: Iterable[Condition], stamp: str) -> list[Json]:
+    """Return conditions as a status has them; the time of one that stays as it was is kept."""
+    before = {text_field(one, "type"): one for one in entries(old, "conditions")}
+    return [_written(one, before.get(one.type), stamp) for one in wanted]
+
+
+def _written(wanted: Condition, before: Json, stamp: str) -> Json:
+    status = "True" if wanted.holds else "False"
+    since = text_field(before, "lastTransitionTime") if before else ""
+    same = before is not None and text_field(before, "status") == status
+    told = {"reason": wanted.reason, "message": wanted.message}
+    return {
+        "type": wanted.type,
+        "status": status,
+        **{name: text for name, text in told.items() if text},
+        "lastTransitionTime": since if same and since else stamp,
+    }
+
+
+def has_condition(obj: Json, kind: str) -> bool:
+    """Return whether a condition holds of an object."""
+    return any(
+        text_field(one, "type") == kind and text_field(one, "status") == "True"
+        for one in entries(obj.get("status"), "conditions")
+    )
+
+
+def write_status(client: Client, obj: Json, status: Mapping[str, Json]) -> bool:
+    """Give an object another status; return whether that went well, or was not necessary."""
+    if obj.get("status") == status:
+        return True
+    return client.update({**obj, "status": dict(status)}, "status").ok
+
+
+def counts(**numbers: int) -> dict[str, int]:
+    """Return the numbers of a status; those that are 0 are left out, as the API does."""
+    return {name: number for name, number in numbers.items() if number}
+
+
+# What a controller still has to look at, as client-go's work queues hold it.
+
+_MOST_DOUBLINGS = 16
+"""After so many failures in a row the time between two attempts is the longest in any case."""
+
+
+class WorkQueue:
+    """Objects that one controller looks at soon; each is in it once, however often it is added."""
+
+    def __init__(self, parts: Parts, actor: str, work: Callable[[ObjectKey], bool]) -> None:
+        self._parts = parts
+        self._actor = actor
+        self._work = work
+        self._waiting: set[ObjectKey] = set()
+        self._failures: dict[ObjectKey, int] = {}
+
+    def add(self, key: ObjectKey, delay: float = NOTICE) -> None:
+        """Have a look at an object a moment from now; `work` says whether that went well."""
+        if key not in self._waiting:
+            self._waiting.add(key)
+            self._parts.scheduler.after(delay, self._actor, lambda: self._run(key))
+
+    def add_at(self, key: ObjectKey, delay: float) -> None:
+        """Have a look at an object when some time has passed, and also earlier if it is added."""
+        self._parts.scheduler.after(delay, self._actor, lambda: self._look(key), timer=True)
+
+    def _run(self, key: ObjectKey) -> None:
+        self._waiting.discard(key)
+        self._look(key)
+
+    def _look(self, key: ObjectKey) -> None:
+        if self._work(key):
+            self._failures.pop(key, None)
+            return
+        count = self._failures.get(key, 0)
+        self._failures[key] = min(count + 1, _MOST_DOUBLINGS)
+        self.add_at(key, min(RETRY * 2**count, LONGEST_RETRY))
+
+
+def watch_kinds(
+    store: Store, reactions: Mapping[tuple[str, str], Callable[[Change], None]]
+) -> None:
+    """Call the reaction to its kind, by apiVersion and kind, on every write of an object."""
+
+    def observe(change: Change) -> None:
+        subject = change.subject
+        reactions[subject["apiVersion"], subject["kind"]](change)
+
+    store.watch(observe, reactions)
+
+
+# Who waits for objects that are not there, or not as they should be.
+
+
+class MissingObjects:
+    """Puts what waits for an object back into a queue when that object is written."""
+
+    def __init__(self, queue: WorkQueue) -> None:
+        self._queue = queue
+        self._waiting: dict[ObjectKey, dict[ObjectKey, None]] = {}
+        """By what is missing, what waits for it."""
+        self._needs: dict[ObjectKey, tuple[ObjectKey, ...]] = {}
+
+    def note(self, waiter: ObjectKey, missing: Iterable[ObjectKey]) -> None:
+        """Keep in mind what something waits for now, and nothing else."""
+        self.forget(waiter)
+        needs = tuple(missing)
+        for key in needs:
+            self._waiting.setdefault(key, {})[waiter] = None
+        if needs:
+            self._needs[waiter] = needs
+
+    def forget(self, waiter: ObjectKey) -> None:
+        """Forget what something waited for."""
+        for key in self._needs.pop(waiter, ()):
+            self._waiting.get(key, {}).pop(waiter, None)
+
+    def observe(self, change: Change) -> None:
+        """Look at what waited for the object that was written."""
+        if self._needs and change.new is not None:
+            for waiter in self._waiting.get(change.key, ()):
+                self._queue.add(waiter)

@@ -1,0 +1,65 @@
+"""What Kyverno's controllers share, and how they restart."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kyvsim.kubernetes.objects import ObjectKey
+from kyvsim.simulator.admission.classic import AdmissionController
+from kyvsim.simulator.configuration import NAMESPACE
+from kyvsim.simulator.context import RESTART, Parts
+from kyvsim.simulator.downstream_watch import DownstreamWatch
+from kyvsim.simulator.events import EventRecorder
+from kyvsim.simulator.policies import PolicyCache, PolicyLister, PolicyStatusController
+from kyvsim.simulator.reports import ReportCollector
+
+# A controller's process started anew: memory is lost, and what is stored is seen again.
+
+
+class Process(NamedTuple):
+    """A controller's process."""
+
+    deployment: str
+    actors: frozenset[str]
+    """What runs in it."""
+    speaker: str
+    """Who says on the timeline that it begins."""
+
+
+def restart(parts: Parts, process: Process, relist: Callable[[], None]) -> None:
+    """Let a process end, and `relist` what it looks at when it is at work again some time later."""
+    deployment = ObjectKey("apps/v1", "Deployment", NAMESPACE, process.deployment)
+    event = parts.timeline.record("user", "restart", deployment)
+    parts.scheduler.stop(process.actors)
+
+    def begin() -> None:
+        parts.scheduler.resume(process.actors)
+        with parts.timeline.following(event.number):
+            parts.timeline.record(process.speaker, "begin", deployment, message="lists all anew")
+        relist()
+
+    parts.scheduler.after(RESTART, "kubelet", begin)
+
+
+# What Kyverno's controllers have of each other.
+
+
+class Kyverno(NamedTuple):
+    """One installation."""
+
+    parts: Parts
+    cache: PolicyCache
+    admission: AdmissionController
+    policies: PolicyStatusController
+    """Tells of policies that act anew, and of those that are gone."""
+    events: EventRecorder
+    lister: PolicyLister
+    """The policies that work in the background, which do not wait for admission."""
+    reports: ReportCollector
+    generating: PolicyLister
+    """The policies in CEL that generate."""
+    mutating: PolicyLister
+    """Those that mutate."""
+    downstreams: DownstreamWatch
+    """What those generated that keep it as they want it."""
+    cleaning: list[Callable[[], None]]
+    """What lists everything anew where the cleanup controller is started again."""

@@ -1,0 +1,288 @@
+"""Policies that Kyverno leaves to the API server, and those of Kubernetes it reports on."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.kubernetes.discovery import preferred_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
+from kyvsim.languages.cel.compile import wants_native_policy, why_no_native_policy
+from kyvsim.languages.classic import native_twin as classic
+from kyvsim.model.policy import Filter, Policy, PolicyException
+from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server.authorizer import may
+from kyvsim.simulator.api_server.store import find_resources
+from kyvsim.simulator.configuration import ADMISSION
+from kyvsim.simulator.context import Parts
+
+# Policies that Kyverno leaves to the API server, and their constraints.
+
+# Match and exclude blocks → the constraints of an admission policy of Kubernetes.
+#
+# Of filters of one API group and version there is one rule, with the names and operations of the
+# first; of several filters the last one's selectors count. Source of the rules: upstream
+# pkg/admissionpolicy/builder.go.
+
+_ANY = "*"
+_OPERATIONS = ("CREATE", "UPDATE", "CONNECT", "DELETE")
+_PODS, _PARTS = "pods", ("pods", "pods/ephemeralcontainers")
+_NAMESPACE = "kubernetes.io/metadata.name"
+
+
+class UnclearKindError(Exception):
+    """A kind that names no resource, or more than one."""
+
+
+def match_resources(match: Iterable[Filter], exclude: Iterable[Filter], store: Store) -> Json:
+    """Return the constraints that say the same; raises UnclearKindError."""
+    matched, excluded = tuple(match), tuple(exclude)
+    found: dict[str, Json] = {}
+    for one in matched:
+        found |= _selectors(one)
+    rules = _rules(matched, store, excludes=False)
+    kept_out = _rules(excluded, store, excludes=True)
+    written = {**found, "resourceRules": rules, "excludeResourceRules": kept_out}
+    return {name: value for name, value in written.items() if value}
+
+
+def _selectors(one: Filter) -> dict[str, Json]:
+    names = one.resources.get("namespaces")
+    selector = one.resources.get("namespaceSelector")
+    if names:
+        asked = {"key": _NAMESPACE, "operator": "In", "values": list(names)}
+        selector = {"matchExpressions": [asked]}
+    return {"namespaceSelector": selector, "objectSelector": one.resources.get("selector")}
+
+
+def _rules(filters: Iterable[Filter], store: Store, *, excludes: bool) -> list[Json]:
+    rules: list[Json] = []
+    for one in filters:
+        for kind in one.kinds:
+            if kind == _ANY:
+                rules.append(_rule(one, _ANY, _ANY, (_ANY,)))
+                continue
+            group, version, resources = _served(kind, store)
+            known = next((rule for rule in rules if _is_of(rule, group, version)), None)
+            if known is None:
+                rules.append(_rule(one, group, version, resources))
+            else:
+                known["resources"] = sorted((*known["resources"], *resources))
+        namespaces = one.resources.get("namespaces")
+        if excludes and namespaces and not one.kinds:
+            names = {"resourceNames": list(namespaces)}
+            rules.append({**_rule(one, "", "v1", ("namespaces",)), **names})
+    return rules
+
+
+def _is_of(rule: Json, group: str, version: str) -> bool:
+    return group in rule["apiGroups"] and version in rule["apiVersions"]
+
+
+def _served(kind: str, store: Store) -> tuple[str, str, tuple[str, ...]]:
+    """Return group, version and resources of a kind; raises UnclearKindError."""
+    found = list(find_resources(kind, store))
+    if len(found) != 1:
+        raise UnclearKindError(f"no unique match for kind {kind}")
+    (one,) = found
+    resource = "/".join(filter(None, (one.resource, one.subresource)))
+    return one.group, one.version, _PARTS if resource == _PODS else (resource,)
+
+
+def _rule(one: Filter, group: str, version: str, resources: Iterable[str]) -> dict[str, Json]:
+    named = {"resourceNames": one.names} if one.names else {}
+    return {
+        **named,
+        "apiGroups": [group],
+        "apiVersions": [version],
+        "operations": list(_operations(one)),
+        "resources": sorted(resources),
+    }
+
+
+def _operations(one: Filter) -> Iterator[str]:
+    written = one.resources.get("operations") or ()
+    yield from [name for name in written if name in _OPERATIONS] or _OPERATIONS
+
+
+# Whether Kyverno leaves a policy to the API server, by an admission policy made of it.
+#
+# While its status says that there is one, Kyverno neither asks the policy itself nor scans by it.
+#
+# Source of the rules: upstream pkg/controllers/admissionpolicygenerator (controller.go,
+# generate-vap.go, generate-map.go).
+
+_NATIVE = "admissionregistration.k8s.io"
+_VALIDATING, _MUTATING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
+_GENERATE_SWITCHES = (
+    f"generate{_VALIDATING}",
+    f"generate{_MUTATING}",
+)
+_VERBS = ("create", "update", "list", "delete")
+"""What Kyverno must be allowed to do with what it makes."""
+_CLASSIC = "validatingadmissionpolicy"
+"""The field of the status of a ClusterPolicy."""
+_SOURCES = frozenset({"ClusterPolicy", "MutatingPolicy", "ValidatingPolicy"})
+_EXCEPTION = ("kyverno.io/v2", "PolicyException")
+
+
+class Plan(NamedTuple):
+    """The admission policy that is made of a policy, or why there is none."""
+
+    kind: str
+    name: str
+    why_not: str = ""
+    """What the status of the policy says; "" where one is made."""
+    of_rules: tuple[classic.NativeTwin, Json] | None = None
+    """What of a ClusterPolicy goes into it, and its constraints."""
+
+    @property
+    def keys(self) -> tuple[ObjectKey, ObjectKey]:
+        """Where the admission policy is stored, and its binding."""
+        api_version = f"{_NATIVE}/{preferred_version(_NATIVE, self.kind)}"
+        return (
+            ObjectKey(api_version, self.kind, "", self.name),
+            ObjectKey(api_version, f"{self.kind}Binding", "", f"{self.name}-binding"),
+        )
+
+
+def plan_of(policy: Policy, parts: Parts) -> Plan | None:
+    """Return what is made of a policy, None where whatever there is stays as it is."""
+    plan = _wanted(policy, parts)
+    lacking = _lacking(plan, parts) if plan is not None else ""
+    return plan._replace(why_not=lacking) if plan is not None and lacking else plan
+
+
+def _lacking(plan: Plan, parts: Parts) -> str:
+    """Return what Kyverno may not make, as statuses say it; "" where it may."""
+    for key in plan.keys:
+        if not all(may(ADMISSION, verb, key._replace(name=""), parts.store) for verb in _VERBS):
+            named = f"{key.kind[:-1]}ies" if key.kind.endswith("y") else f"{key.kind}s"
+            return f"insufficient permissions to generate {named}"
+    return ""
+
+
+def _wanted(policy: Policy, parts: Parts) -> Plan | None:
+    if policy.kind not in _SOURCES:
+        return None
+    validates, mutates = (
+        parts.settings.installation.value("features", one, "enabled") for one in _GENERATE_SWITCHES
+    )
+    if policy.kind == "MutatingPolicy":
+        plan = Plan(_MUTATING, f"mpol-{policy.name}")
+        if mutates is not True and not wants_native_policy(policy, plan.kind):
+            return None
+        return plan._replace(why_not=why_no_native_policy(policy, plan.kind))
+    if validates is False:
+        return None
+    if policy.kind == "ClusterPolicy":
+        return _plan_of_rules(policy, parts)
+    plan = Plan(_VALIDATING, f"vpol-{policy.name}")
+    return plan._replace(why_not=why_no_native_policy(policy, plan.kind))
+
+
+def _plan_of_rules(policy: Policy, parts: Parts) -> Plan | None:
+    """Return the plan for a ClusterPolicy; exceptions count even where rules do not heed them."""
+    exceptions = classic.counted_exceptions(policy, _exceptions(parts))
+    why_not = classic.why_no_native_policy(policy, exceptions)
+    if why_not is None:
+        return None
+    plan = Plan(_VALIDATING, f"cpol-{policy.name}", why_not)
+    if why_not:
+        return plan
+    twin = classic.native_twin(policy, exceptions)
+    try:
+        constraints = match_resources(twin.match, twin.exclude, parts.store)
+    except UnclearKindError:
+        return None
+    return plan._replace(of_rules=(twin, constraints))
+
+
+def _exceptions(parts: Parts) -> list[PolicyException]:
+    read = (parts.readers.exception(obj)[0] for obj in parts.store.list(*_EXCEPTION, ""))
+    return [one for one in read if one is not None]
+
+
+def with_plan(status: Json, plan: Plan | None) -> Json:
+    """Return the status of a policy with what is made of it, or why nothing is."""
+    if plan is None:
+        return status
+    if "conditionStatus" not in status:
+        said = {"generated": not plan.why_not, "message": plan.why_not}
+        return {**status, _CLASSIC: said}
+    conditions = {**status["conditionStatus"], "message": plan.why_not}
+    return {**status, "conditionStatus": conditions, "generated": not plan.why_not}
+
+
+def with_why_not(status: Json, plan: Plan | None) -> Json:
+    """Return the status of a policy with why nothing is made of it, as it is where something is.
+
+    That there is something is said when it is there.
+    """
+    return with_plan(status, plan) if plan is not None and plan.why_not else status
+
+
+def with_twin_of(status: Json, before: Json) -> Json:
+    """Return the status of a policy in CEL with what the one before says is made of it."""
+    if "generated" not in status or not before:
+        return status
+    told = (before.get("conditionStatus") or {}).get("message") or ""
+    conditions = {**status["conditionStatus"], "message": told}
+    return {**status, "conditionStatus": conditions, "generated": before.get("generated") is True}
+
+
+def may_be_left(policy: Policy) -> bool:
+    """Return whether the API server may come to evaluate a policy instead of Kyverno."""
+    if policy.kind == "ClusterPolicy":
+        return classic.why_no_native_policy(policy, ()) == ""
+    if policy.kind in _SOURCES:
+        kind = policy.kind.replace("Policy", "AdmissionPolicy")
+        return not why_no_native_policy(policy, kind)
+    return False
+
+
+def is_left_to_the_server(obj: Json) -> bool:
+    """Return whether the API server evaluates a stored policy instead of Kyverno."""
+    if obj is None or obj["kind"] not in _SOURCES:
+        return False
+    status = obj.get("status") or {}
+    return (status.get(_CLASSIC) or status).get("generated") is True
+
+
+# The admission policies of Kubernetes that Kyverno reports on: a label asks for it.
+#
+# Its chart has scans by ValidatingAdmissionPolicies switched on, and those by the others off.
+#
+# Source of the rules: upstream pkg/controllers/report/utils/utils.go, charts/kyverno/values.yaml.
+
+API_VERSION = "admissionregistration.k8s.io/v1"
+_REPORT_SWITCHES: Mapping[str, tuple[str, bool]] = MappingProxyType(
+    {
+        _VALIDATING: ("validatingAdmissionPolicyReports", True),
+        _MUTATING: ("mutatingAdmissionPolicyReports", False),
+    }
+)
+"""The feature of the chart by which scans tell of each kind, and whether it is on by default."""
+NATIVE_KINDS = frozenset(f"{kind}{part}" for kind in _REPORT_SWITCHES for part in ("", "Binding"))
+"""The kinds whose objects have a say in what is reported."""
+_ENABLED, _DISABLED = "reports.kyverno.io/enabled", "reports.kyverno.io/disabled"
+
+
+def reported_policies(parts: Parts) -> Iterator[Json]:
+    """Yield the admission policies that scans tell of, by kind and name."""
+    for kind, (feature, usual) in _REPORT_SWITCHES.items():
+        wanted = parts.settings.installation.value("features", feature, "enabled")
+        if usual if wanted is None else wanted:
+            yield from filter(_wants_reports, parts.store.list(API_VERSION, kind, ""))
+
+
+def _wants_reports(policy: Json) -> bool:
+    return labels(policy).get(_ENABLED) == "true"
+
+
+def bindings_of(policy: Json, parts: Parts) -> Iterator[Json]:
+    """Yield the bindings of a policy that scans look at, by name."""
+    key = object_key(policy)
+    for one in parts.store.list(API_VERSION, f"{key.kind}Binding", ""):
+        left_out = key.kind == _VALIDATING and _DISABLED in labels(one)
+        if one["spec"].get("policyName") == key.name and not left_out:
+            yield one

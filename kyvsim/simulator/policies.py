@@ -1,0 +1,571 @@
+"""The installed policies: how they become ready, and what evaluates them."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.engine.compile import (
+    CompiledPolicy,
+    CompiledRule,
+    CompileOptions,
+    PolicySet,
+    index_policies,
+)
+from kyvsim.engine.context.cluster_api import allows
+from kyvsim.jmespath import System
+from kyvsim.kubernetes.discovery import kind_of_plural, split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.languages import CEL_POLICIES, CLASSIC_POLICIES, compile_policies
+from kyvsim.languages.cel import resources_of, webhook_facts_of
+from kyvsim.languages.cel.compile import existing_changes, pinning, variants_of
+from kyvsim.languages.cel.facts import (
+    WebhookFacts,
+    generates,
+    matched_resources,
+    mutates,
+    verifies_images,
+)
+from kyvsim.languages.cel.mutating_policy import ExistingChange
+from kyvsim.languages.classic.admission import derived_rules
+from kyvsim.languages.classic.rule_type import RuleContext
+from kyvsim.languages.classic.rules.generate import GeneratedSets, compile_generated
+from kyvsim.model.policy import CelException, Policy, PolicyException
+from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
+from kyvsim.simulator.api_server import Change, Store
+from kyvsim.simulator.configuration import ADMISSION, REPORTS
+from kyvsim.simulator.context import NOTICE, POLICY_CHANGED, POLICY_READY, Parts
+from kyvsim.simulator.native_policies import (
+    is_left_to_the_server,
+    may_be_left,
+    plan_of,
+    with_twin_of,
+    with_why_not,
+)
+
+# The policies that act at admission and those that work in the background.
+
+# The policies that act at admission: compiled, and there only once they are ready.
+#
+# Source of the rules: upstream pkg/controllers/policycache/controller.go, pkg/policycache.
+
+POLICY_KINDS = tuple((f"{RULES_GROUP}/v1", kind) for kind in sorted(CLASSIC_POLICIES.kinds))
+CEL_KINDS = CEL_POLICIES.kinds
+"""The kinds of `policies.kyverno.io`."""
+GENERATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(generates, CEL_KINDS)))
+MUTATING_KINDS = tuple((f"{CEL_GROUP}/v1", kind) for kind in sorted(filter(mutates, CEL_KINDS)))
+_EXCEPTION = (f"{RULES_GROUP}/v2", "PolicyException")
+_CEL_EXCEPTION = (f"{CEL_GROUP}/v1", "PolicyException")
+
+
+class PolicyCache:
+    """Compiled policies by key; in the order of their keys, for upstream's order is chance."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self.system = System(parts.clock, parts.identities, parts.settings.meter())
+        """Clock and chance for what else is compiled of policies."""
+        self._policies: dict[str, Policy] = {}
+        self._compiled: dict[str, CompiledPolicy] = {}
+        self._webhook_facts: dict[str, WebhookFacts] = {}
+        self._may_be_left: dict[str, bool] = {}
+        self._changes: dict[str, tuple[Policy, tuple[ExistingChange, ...]]] = {}
+        self._pinning: dict[str, CompiledPolicy] = {}
+        self._index: PolicySet | None = None
+        self._every: tuple[CompiledPolicy, ...] | None = None
+
+    def put(self, policy: Policy, compiled: CompiledPolicy) -> None:
+        """Let a policy that was `compiled` now act from now on, in place of that of its key."""
+        place = place_of(policy.kind, policy.key)
+        self._policies[place] = policy
+        self._forget(place)
+        self._compiled[place] = compiled
+
+    def drop(self, key: str) -> None:
+        """Let a policy act no more."""
+        self._policies.pop(key, None)
+        self._forget(key)
+
+    def forget_compiled(self) -> None:
+        """Compile everything anew, since exceptions have changed."""
+        self._compiled.clear()
+        self._pinning.clear()
+        self._changes.clear()
+        self._index = self._every = None
+
+    def _forget(self, key: str) -> None:
+        self._changes.pop(key, None)
+        self._compiled.pop(key, None)
+        self._pinning.pop(key, None)
+        self._webhook_facts.pop(key, None)
+        self._may_be_left.pop(key, None)
+        self._index = self._every = None
+
+    def get(self, key: str) -> CompiledPolicy | None:
+        """Return a policy that acts, compiled, or None."""
+        return self.compiled(self._policies[key]) if key in self._policies else None
+
+    def every(self) -> Sequence[CompiledPolicy]:
+        """Return the policies that act, compiled, by key: the same sequence until they change."""
+        if self._every is None:
+            found = (self.get(key) for key in sorted(self._policies))
+            some = tuple(one for one in found if one is not None)
+            if len(some) < len(self._policies):
+                return some  # what is not sound now may be so when a kind is defined
+            self._every = some
+        return self._every
+
+    def compiled(self, policy: Policy) -> CompiledPolicy | None:
+        """Return a policy compiled, with the exceptions there are; None where it is not sound."""
+        place = place_of(policy.kind, policy.key)
+        if self._policies.get(place) is not policy:
+            return self._compile(policy)
+        if place not in self._compiled:
+            fresh = self._compile(policy)
+            if fresh is None:
+                return None
+            self._compiled[place] = fresh
+        return self._compiled[place]
+
+    def existing_changes(self, policy: Policy) -> tuple[ExistingChange, ...]:
+        """Return what each variant of a policy in CEL makes of objects that are there."""
+        place = place_of(policy.kind, policy.key)
+        known = self._changes.get(place)
+        if known is None or not known[0].says(policy):
+            known = policy, existing_changes(policy, self._options(policy))
+            self._changes[place] = known
+        return known[1]
+
+    def pinning(self, policy: Policy) -> CompiledPolicy:
+        """Return what a policy on images that acts does before it validates them."""
+        place = place_of(policy.kind, policy.key)
+        if place not in self._pinning:
+            self._pinning[place] = pinning(policy, self._options(policy))
+        return self._pinning[place]
+
+    def _compile(self, policy: Policy) -> CompiledPolicy | None:
+        found, _ = compile_policies([policy], self._options(policy))
+        return found.policies[0] if found.policies else None
+
+    def _options(self, policy: Policy) -> CompileOptions:
+        model = self._parts.settings.model
+        tracer = self._parts.inquirer
+        options = CompileOptions(self.system, model=model, admitted=True, tracer=tracer)
+        if policy.kind not in CEL_KINDS:
+            return options._replace(exceptions=tuple(self._exceptions()))
+        kinds = self._parts.store.defined
+        return options._replace(cel_exceptions=tuple(self._cel_exceptions()), kinds=kinds)
+
+    def _exceptions(self) -> Iterable[PolicyException]:
+        namespace = self._parts.settings.exceptions_namespace
+        if not namespace:
+            return
+        for obj in self._parts.store.list(*_EXCEPTION, "" if namespace == "*" else namespace):
+            exception, _ = self._parts.readers.exception(obj)
+            if exception is not None:
+                yield exception
+
+    def _cel_exceptions(self) -> Iterable[CelException]:
+        namespace = self._parts.settings.exceptions_namespace
+        if not namespace:
+            return
+        for obj in self._parts.store.list(*_CEL_EXCEPTION, "" if namespace == "*" else namespace):
+            exception, _ = self._parts.readers.cel_exception(obj)
+            if exception is not None:
+                yield exception
+
+    def waiting(self) -> tuple[str, ...]:
+        """Return the keys of policies that are stored and do not act, in order."""
+        store, named = self._parts.store, {kind for _, kind in POLICY_KINDS} | CEL_KINDS
+        stored = (
+            obj for kind in store.kinds() if kind[1] in named for obj in store.list(*kind, "")
+        )
+        policies = [one for one in stored if _is_asked(object_key(one))]
+        places = {place_of(object_key(one).kind, policy_key(one)): one for one in policies}
+        return tuple(sorted({policy_key(places[one]) for one in places.keys() - self._policies}))
+
+    def webhook_facts(self, policy: Policy) -> "WebhookFacts":
+        """Return what the webhook of a policy in CEL needs to know of it."""
+        place = place_of(policy.kind, policy.key)
+        if place not in self._webhook_facts:
+            self._webhook_facts[place] = webhook_facts_of(policy, self._parts.store.defined)
+        return self._webhook_facts[place]
+
+    def is_left_to_the_server(self, policy: Policy) -> bool:
+        """Return whether the API server evaluates a policy instead of Kyverno."""
+        place = place_of(policy.kind, policy.key)
+        if place not in self._may_be_left:
+            self._may_be_left[place] = may_be_left(policy)
+        if not self._may_be_left[place]:
+            return False
+        known = policy.facts.api_version, policy.kind, policy.namespace, policy.name
+        return is_left_to_the_server(self._parts.store.get(*known))
+
+    @property
+    def index(self) -> PolicySet:
+        """The policies that act, indexed by kind."""
+        if self._index is None:
+            self._index = index_policies(self.every())
+        return self._index
+
+
+def policy_key(obj: Json) -> str:
+    """Return the key of a policy that is stored: `namespace/name` for a namespaced one."""
+    key = object_key(obj)
+    return f"{key.namespace}/{key.name}" if key.namespace else key.name
+
+
+def _is_asked(key: ObjectKey) -> bool:
+    return key[:2] in POLICY_KINDS or is_asked_policy(key)
+
+
+def is_asked_policy(key: ObjectKey) -> bool:
+    """Return whether an object is such a policy that webhooks ask, and not a clock."""
+    return is_cel_policy(key) and not key.kind.endswith("DeletingPolicy")
+
+
+def is_cel_policy(key: ObjectKey) -> bool:
+    """Return whether an object is a policy in CEL of a kind that is simulated."""
+    return key.kind in CEL_KINDS and key.api_version.startswith(f"{CEL_GROUP}/")
+
+
+def place_of(kind: str, key: str) -> str:
+    """Return under what a policy is kept; names of policies in CEL are their own kind's."""
+    return f"{kind} {key}" if kind in CEL_KINDS else key
+
+
+# The policies that work in the background, as they are stored: ready or not.
+#
+# Source of the rules: upstream pkg/policy/policy_controller.go, whose informers do not wait for
+# admission.
+
+_LISTER_ACTOR = "policy-controller"
+
+
+def generates_or_mutates(policy: Policy) -> bool:
+    """Return whether a policy has rules for the background."""
+    return any(rule.generates or rule.mutates_existing for rule in policy.rules)
+
+
+class PolicyLister:
+    """Policies of some kinds that work in the background, by key."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        cache: PolicyCache,
+        kinds: Iterable[tuple[str, str]],
+        works: Callable[[Policy], bool] = generates_or_mutates,
+    ) -> None:
+        """Take the kinds, by apiVersion, and what says of a policy whether it is one of these."""
+        self._parts = parts
+        self._kinds = tuple(kinds)
+        self._named = {(split_api_version(version)[0], kind) for version, kind in self._kinds}
+        self._works = works
+        self._cache = cache
+        self._policies: dict[str, Policy] = {}
+        self._compiled: dict[str, CompiledPolicy] = {}
+        self._wishes: dict[str, dict[str, GeneratedSets]] = {}
+        """What generate rules want, by policy and rule, for as long as a policy stays compiled."""
+        self.changed: list[Callable[[Policy, Policy | None], None]] = []
+        """Who is told of a policy that is new or has changed, with what it was before."""
+        self.dropped: list[Callable[[Policy], None]] = []
+        """Who is told of a policy that is gone."""
+        parts.store.watch(self._observe)
+
+    def get(self, key: str) -> CompiledPolicy | None:
+        """Return a policy, compiled, or None where it is gone or not sound."""
+        policy = self._policies.get(key)
+        if policy is None:
+            return None
+        if key not in self._compiled:
+            compiled = self._cache.compiled(policy)
+            if compiled is None:
+                return None
+            self._compiled[key] = compiled
+        return self._compiled[key]
+
+    def wishes(self, policy: CompiledPolicy, rule: CompiledRule) -> GeneratedSets:
+        """Return what says which objects a generate rule wants."""
+        known = self._wishes.setdefault(policy.policy.key, {})
+        if rule.rule.name not in known:
+            context = RuleContext(policy.policy, rule.rule, self._cache.system)
+            known[rule.rule.name] = compile_generated(context)
+        return known[rule.rule.name]
+
+    def _forget(self, key: str) -> None:
+        self._compiled.pop(key, None)
+        self._wishes.pop(key, None)
+
+    def _forget_all(self) -> None:
+        self._compiled.clear()
+        self._wishes.clear()
+
+    def every(self) -> list[CompiledPolicy]:
+        """Return all policies, compiled, by key."""
+        found = (self.get(key) for key in sorted(self._policies))
+        return [one for one in found if one is not None]
+
+    def relist(self) -> None:
+        """Forget all policies, and take up those that are stored as if they were new."""
+        self._policies.clear()
+        self._forget_all()
+        for api_version, kind in self._kinds:
+            for obj in self._parts.store.list(api_version, kind, ""):
+                self._take(object_key(obj))
+
+    def _observe(self, change: Change) -> None:
+        key = change.key
+        after = self._parts.scheduler.after
+        if key.kind == "PolicyException":
+            after(NOTICE, _LISTER_ACTOR, self._forget_all)
+        elif (split_api_version(key.api_version)[0], key.kind) in self._named:
+            if change.new is None:
+                after(NOTICE, _LISTER_ACTOR, lambda: self._drop(policy_key(change.old)))
+            elif change.old is None or change.old.get("spec") != change.new.get("spec"):
+                after(NOTICE, _LISTER_ACTOR, lambda: self._take(key))
+
+    def _take(self, key: ObjectKey) -> None:
+        obj = self._parts.store.get(*key)
+        policy = self._read(obj) if obj is not None else None
+        if policy is None:
+            return
+        before = self._policies.get(policy.key)
+        self._policies[policy.key] = policy
+        self._forget(policy.key)
+        for listener in self.changed:
+            listener(policy, before)
+
+    def _read(self, obj: Json) -> Policy | None:
+        """Return a policy if it works in the background, now or until now."""
+        policy, _ = self._parts.readers.policy(obj)
+        if policy is None:
+            return None
+        return policy if self._works(policy) or policy.key in self._policies else None
+
+    def _drop(self, key: str) -> None:
+        self._forget(key)
+        policy = self._policies.pop(key, None)
+        if policy is not None:
+            for listener in self.dropped:
+                listener(policy)
+
+
+# A policy's way to readiness: its status, and its place in the cache.
+
+# What the status of a policy in CEL says: whether it acts, may be reported on, and its variants.
+#
+# Source of the rules: upstream pkg/controllers/policystatus (controller.go, vpol.go).
+
+_REPORTING = "RBACPermissionsGranted"
+_VERBS = ("get", "list", "watch")
+_WITHOUT_SCANS = "Background scanning disabled; reporting permissions not required."
+
+
+def cel_status(policy: Policy, store: Store, now: str, before: Json) -> Json:
+    """Return the status of a policy that acts; a condition keeps its time while it stays.
+
+    What the API server evaluates in its place is for whoever makes that to say.
+    """
+    conditions = [one.written(now, before) for one in _conditions(policy, store)]
+    ready = all(one["status"] == "True" for one in conditions)
+    stated = {"conditionStatus": {"conditions": conditions, "message": "", "ready": ready}}
+    if generates(policy.kind):
+        return stated
+    configs = {
+        one.name: {"targets": list(_targets(one.spec)), "spec": _stored(one.spec)}
+        for one in variants_of(policy)
+    }
+    derived = {"autogen": {"configs": configs} if configs else {}, **stated}
+    # Nothing is made of a policy on images that the API server could evaluate.
+    return derived if verifies_images(policy.kind) else {**derived, "generated": False}
+
+
+def _missing(policy: Policy, store: Store) -> Iterator[str]:
+    for (group, version, resource), verb in product(resources_of(policy), _VERBS):
+        asked = {"verb": verb, "group": group, "resource": resource}
+        if not allows(asked, REPORTS, store):
+            yield f"{verb} {group}/{version}, Resource={resource}: "
+
+
+class _Condition(NamedTuple):
+    kind: str
+    holds: bool
+    message: str
+
+    def written(self, now: str, before: Json) -> Json:
+        """Return it as a status has it, with the time since when it is so."""
+        status = "True" if self.holds else "False"
+        for one in _known(before):
+            if text_field(one, "type") == self.kind and text_field(one, "status") == status:
+                now = text_field(one, "lastTransitionTime") or now
+        return {
+            "lastTransitionTime": now,
+            "message": self.message,
+            "reason": "Succeeded" if self.holds else "Failed",
+            "status": status,
+            "type": self.kind,
+        }
+
+
+def _conditions(policy: Policy, store: Store) -> Iterator[_Condition]:
+    if policy.facts.admission:
+        yield _Condition("WebhookConfigured", True, "Webhook configured.")
+    if not policy.facts.background:
+        yield _Condition(_REPORTING, True, _WITHOUT_SCANS)
+        return
+    missing = "; ".join(_missing(policy, store))
+    said = "Policy is ready for reporting."
+    if missing:
+        said = f"Policy is not ready for reporting, missing permissions: {missing}."
+    yield _Condition(_REPORTING, not missing, said)
+
+
+def _known(before: Json) -> Iterable[Json]:
+    return ((before or {}).get("conditionStatus") or {}).get("conditions") or ()
+
+
+def _targets(spec: Mapping[str, Json]) -> Iterator[Json]:
+    """Yield the kinds that a variant is for, in the order of group, version and resource."""
+    for group, version, resource in sorted(matched_resources(spec)):
+        kind = kind_of_plural(group, resource)
+        named = {"group": group} if group else {}
+        yield {**named, "version": version, "resource": resource, "kind": kind}
+
+
+def _stored(spec: Mapping[str, Json]) -> Json:
+    return {name: value for name, value in spec.items() if value is not None}
+
+
+# A policy's way to readiness: its status, and its place in the cache.
+#
+# Source of the rules: upstream pkg/controllers/webhook (status), pkg/controllers/policycache.
+
+_KINDS = frozenset(POLICY_KINDS)
+_STATUS_ACTOR = "admission-controller"
+_COUNTS = MappingProxyType(
+    {
+        "generate": "generate",
+        "mutate": "mutate",
+        "validate": "validate",
+        "verifyimages": "verifyImages",
+    }
+)
+"""Names of the counts, and the fields of the rules that they count."""
+
+
+class PolicyStatusController:
+    """Lets policies act some time after they were written, and says so in their status."""
+
+    def __init__(self, parts: Parts, cache: PolicyCache) -> None:
+        self._parts = parts
+        self._cache = cache
+        self.changed: list[Callable[[Policy, Policy | None], None]] = []
+        """Who is told of a policy that acts anew, with what it was before."""
+        self.dropped: list[Callable[[Policy], None]] = []
+        """Who is told of a policy that is gone."""
+        parts.store.watch(self._observe)
+
+    def _observe(self, change: Change) -> None:
+        key = change.key
+        scheduler = self._parts.scheduler
+        if key.kind == "PolicyException":
+            scheduler.after(NOTICE, _STATUS_ACTOR, self._cache.forget_compiled)
+        elif (key.api_version, key.kind) in _KINDS or _is_policy(key) or is_asked_policy(key):
+            if change.new is None:
+                scheduler.after(NOTICE, _STATUS_ACTOR, lambda: self._drop(change.old))
+            elif change.old is None or _spec(change.old) != _spec(change.new):
+                acts = self._cache.get(_place(change.subject)) is not None
+                delay = POLICY_CHANGED if acts else POLICY_READY
+                scheduler.after(delay, _STATUS_ACTOR, lambda: self._reconcile(key))
+
+    def _reconcile(self, key: ObjectKey) -> None:
+        obj = self._parts.store.get(*key)
+        if obj is None:
+            return
+        policy, _ = self._parts.readers.policy(obj)
+        compiled = self._cache.compiled(policy) if policy else None
+        now = self._parts.clock.stamp()
+        before = self._cache.get(_place(obj))
+        if policy is not None and compiled is not None:
+            self._cache.put(policy, compiled)
+        if policy is not None and is_asked_policy(key):
+            status = cel_status(policy, self._parts.store, now, obj.get("status"))
+            status = with_twin_of(status, obj.get("status"))
+            self._tell(obj, with_why_not(status, plan_of(policy, self._parts)))
+        else:
+            sound = policy if compiled is not None else None
+            plan = plan_of(sound, self._parts) if sound is not None else None
+            self._write(obj, with_why_not(_status(sound, obj.get("status"), now), plan))
+        if policy is None or compiled is None:
+            return
+        for listener in self.changed:
+            listener(policy, before.policy if before else None)
+
+    def _drop(self, obj: Json) -> None:
+        compiled = self._cache.get(_place(obj))
+        self._cache.drop(_place(obj))
+        if compiled is not None:
+            for listener in self.dropped:
+                listener(compiled.policy)
+
+    def _write(self, obj: Json, status: Json) -> None:
+        self._tell(obj, _timed(status, obj.get("status"), self._parts.clock.stamp()))
+
+    def _tell(self, obj: Json, status: Json) -> None:
+        if obj.get("status") != status:
+            self._parts.client(ADMISSION).update({**obj, "status": status}, "status")
+
+
+def _timed(status: Json, before: Json, now: str) -> Json:
+    """Return a status whose condition says since when it is as it is."""
+    (condition,) = status["conditions"]
+    for one in (before or {}).get("conditions") or ():
+        if one.get("status") == condition["status"]:
+            now = one.get("lastTransitionTime") or now
+    return {**status, "conditions": [{**condition, "lastTransitionTime": now}]}
+
+
+def _place(obj: Json) -> str:
+    return place_of(object_key(obj).kind, policy_key(obj))
+
+
+def _is_policy(key: ObjectKey) -> bool:
+    return key.api_version.startswith("kyverno.io/") and key.kind in {"ClusterPolicy", "Policy"}
+
+
+def _spec(obj: Json) -> Json:
+    return obj.get("spec"), metadata(obj).get("annotations")
+
+
+def _status(policy: Policy | None, before: Json, now: str) -> Json:
+    """Return the status of a policy that acts, or of one that cannot (None)."""
+    condition = _condition(before, now, ready=policy is not None)
+    if policy is None:
+        return {**(before or {}), "conditions": [condition]}
+    rules = derived_rules(policy)
+    counts = {
+        name: sum(rule.facts.section == section for rule in policy.rules)
+        for name, section in _COUNTS.items()
+    }
+    made = (before or {}).get("validatingadmissionpolicy")
+    return {
+        "autogen": {"rules": rules} if rules else {},
+        "conditions": [condition],
+        "rulecount": counts,
+        "validatingadmissionpolicy": made or {"generated": False, "message": ""},
+    }
+
+
+def _condition(before: Json, now: str, *, ready: bool) -> Json:
+    """Return the one condition; its time is that of its last change."""
+    status = "True" if ready else "False"
+    known = (before or {}).get("conditions") or [{}]
+    unchanged = known[0].get("status") == status
+    return {
+        "lastTransitionTime": known[0].get("lastTransitionTime", now) if unchanged else now,
+        "message": "Ready" if ready else "Not Ready",
+        "reason": "Succeeded" if ready else "Failed",
+        "status": status,
+        "type": "Ready",
+    }

@@ -1,1 +1,0 @@
-"""What Kyverno says of its own kinds before they are stored."""

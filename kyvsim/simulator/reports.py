@@ -1,0 +1,440 @@
+"""Reports: their entries, ephemeral ones of admission, and one for each object."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.engine.compile import CompiledPolicy
+from kyvsim.kubernetes.discovery import plural, split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
+from kyvsim.model.policy import SEVERITIES, Policy
+from kyvsim.model.result import (
+    PolicyResponse,
+    RuleResult,
+    RuleStatus,
+    report_message,
+    report_properties,
+    report_source,
+)
+from kyvsim.simulator.api_server import Change
+from kyvsim.simulator.api_server.metadata import with_metadata
+from kyvsim.simulator.configuration import ADMISSION, REPORTS
+from kyvsim.simulator.context import REPORT_DELAY, REPORT_GIVEN_UP, Parts
+from kyvsim.simulator.native_policies import reported_policies
+from kyvsim.simulator.policies import CEL_KINDS, PolicyCache
+
+# The entries of reports: what one rule says of one object.
+#
+# Source of the rules: upstream pkg/utils/report/results.go.
+
+_STATUSES = tuple(status.value for status in RuleStatus)
+_EXCLUDED = "reports.kyverno.io/disabled"
+
+
+def is_reported(policy: Policy) -> bool:
+    """Return whether reports may tell of a policy; a label keeps it out."""
+    meta = policy.document.data.get("metadata") or {}
+    return _EXCLUDED not in (meta.get("labels") or {})
+
+
+def entries(responses: Iterable[PolicyResponse], parts: Parts) -> list[Json]:
+    """Return the entries of the results that are reported, in the order of reports.
+
+    They have been evaluated now; the installation says which statuses are told.
+    """
+    told, seconds = parts.settings.installation.reported, int(parts.clock.now().timestamp())
+    return in_order(
+        _entry(one.policy, result, seconds)
+        for one in responses
+        if is_reported(one.policy)
+        for result in one.results
+        if told is None or result.status.value in told
+    )
+
+
+def in_order(results: Iterable[Json]) -> list[Json]:
+    """Return entries by policy and rule."""
+    return sorted(results, key=lambda one: (one["policy"], rule_of(one)))
+
+
+def rule_of(entry: Json) -> str:
+    """Return the rule that an entry tells of; "" for what a policy without rules says."""
+    return text_field(entry, "rule")
+
+
+def summary(results: Iterable[Json]) -> dict[str, int]:
+    """Return how many entries have each status."""
+    counts = dict.fromkeys(sorted(_STATUSES), 0)
+    for one in results:
+        counts[one["result"]] += 1
+    return counts
+
+
+class _Said(NamedTuple):
+    """What a rule said, as an entry tells it."""
+
+    source: str
+    policy: str
+    rule: str
+    message: str
+    result: str
+    scored: bool
+    seconds: int
+    properties: tuple[tuple[str, str], ...]
+    category: str | None
+    severity: str | None
+
+
+def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
+    status = result.status.value
+    unscored = result.status is RuleStatus.FAIL and not policy.scored
+    severity = policy.annotations.get("policies.kyverno.io/severity")
+    return _written(
+        _Said(
+            source=report_source(policy.kind),
+            policy=policy.key,
+            rule=result.rule.name,
+            message=report_message(result, status),
+            result="warn" if unscored else status,
+            scored=policy.scored,
+            seconds=seconds,
+            properties=tuple(_properties(policy, result)),
+            category=policy.annotations.get("policies.kyverno.io/category"),
+            severity=severity if severity in SEVERITIES else None,
+        )
+    )
+
+
+@lru_cache(maxsize=4096)
+def _written(said: _Said) -> Json:
+    """Return an entry; what is said of many objects in one second is one and the same.
+
+    As a server writes them out, entries have no fields that are empty, nor `scored: false`.
+    upstream: api/policyreport/v1alpha2/common.go `PolicyReportResult`
+    """
+    entry = {
+        "source": said.source,
+        "policy": said.policy,
+        "rule": said.rule,
+        "message": said.message,
+        "result": said.result,
+        "scored": said.scored,
+        "timestamp": {"seconds": said.seconds, "nanos": 0},
+        "properties": dict(said.properties),
+        "category": said.category,
+        "severity": said.severity,
+    }
+    return {name: value for name, value in entry.items() if value}
+
+
+def _properties(policy: Policy, result: RuleResult) -> Iterator[tuple[str, str]]:
+    yield from report_properties(policy, result).items()
+    if result.generated:
+        yield "generated-resources", "; ".join(_named(one) for one in result.generated)
+    if result.targets:
+        yield "patched-target", _named(result.targets[0].object)
+
+
+def _named(obj: Mapping[str, Json]) -> str:
+    """Return how properties name an object: `/v1, Kind=Secret Name=s Namespace=n`."""
+    key = object_key(obj)
+    group, version = split_api_version(key.api_version)
+    named = f"{group}/{version}, Kind={key.kind} Name={key.name}"
+    return f"{named} Namespace={key.namespace}" if key.namespace else named
+
+
+# Ephemeral reports: what admission said, until it is gathered into the object's report.
+#
+# Source of the rules: upstream pkg/utils/report (new.go, metadata.go).
+
+API_VERSION = "reports.kyverno.io/v1"
+UID_LABEL = "audit.kyverno.io/resource.uid"
+_LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        "ClusterPolicy": "cpol.kyverno.io",
+        "Policy": "pol.kyverno.io",
+        "GeneratingPolicy": "gpol.kyverno.io",
+        "ImageValidatingPolicy": "ivpol.kyverno.io",
+        "MutatingPolicy": "mpol.kyverno.io",
+        "NamespacedMutatingPolicy": "mpol.kyverno.io",
+        "ValidatingPolicy": "vpol.kyverno.io",
+    }
+)
+_OTHERS = "validatingadmissionpolicy.apiserver.io"
+"""How labels begin that name policies; upstream knows no other namespaced kind in CEL."""
+OWNED_NAMESPACE = "audit.kyverno.io/resource.namespace"
+OWNED_NAME = "audit.kyverno.io/resource.name"
+MANAGED: Mapping[str, str] = MappingProxyType({"app.kubernetes.io/managed-by": "kyverno"})
+
+
+def kind_of_report(namespace: str) -> str:
+    """Return the kind of ephemeral reports about objects of a namespace, "" for none."""
+    return "EphemeralReport" if namespace else "ClusterEphemeralReport"
+
+
+def write_report(
+    parts: Parts, subject: Json, responses: Iterable[PolicyResponse], base: str
+) -> None:
+    """Create a report on what was said at admission, where there is anything to tell.
+
+    Its name begins with `base`, the uid of the request.
+    """
+    results = entries(responses, parts)
+    if results:
+        report = _report(parts, subject, base, results)
+        labels = {**metadata(report)["labels"], **_policy_labels(parts, responses)}
+        parts.client(ADMISSION).create(with_metadata(report, {"labels": labels}))
+
+
+def owner_reference(obj: Json) -> Json:
+    """Return the reference by which what belongs to an object names it."""
+    key = object_key(obj)
+    uid = text_field(metadata(obj), "uid")
+    return {"apiVersion": key.api_version, "kind": key.kind, "name": key.name, "uid": uid}
+
+
+def adopted(report: Json, owner: Json) -> Json:
+    """Return a report with the object as its owner."""
+    reference = owner_reference(owner)
+    labels = {**metadata(report)["labels"], UID_LABEL: reference["uid"]}
+    return with_metadata(report, {"ownerReferences": [reference], "labels": labels})
+
+
+def _report(parts: Parts, subject: Json, base: str, results: list[Json]) -> Json:
+    key = object_key(subject)
+    group, version = split_api_version(key.api_version)
+    kind_labels = {
+        "audit.kyverno.io/resource.gvr": _resource(parts, group, version, key.kind),
+        "audit.kyverno.io/resource.group": group,
+        "audit.kyverno.io/resource.version": version,
+        "audit.kyverno.io/resource.kind": key.kind,
+        "audit.kyverno.io/source": "admission",
+        UID_LABEL: text_field(metadata(subject), "uid"),
+    }
+    meta: dict[str, Json] = {
+        "generateName": f"{base}-",
+        "labels": {**MANAGED, **kind_labels},
+        "annotations": {OWNED_NAMESPACE: key.namespace, OWNED_NAME: key.name},
+    }
+    if key.namespace:
+        meta["namespace"] = key.namespace
+    return {
+        "apiVersion": API_VERSION,
+        "kind": kind_of_report(key.namespace),
+        "metadata": meta,
+        "spec": {
+            "owner": owner_reference(subject),
+            "summary": summary(results),
+            "results": results,
+        },
+    }
+
+
+def _resource(parts: Parts, group: str, version: str, kind: str) -> str:
+    return ".".join(filter(None, (plural(group, kind, parts.store.defined), version, group)))
+
+
+def _policy_labels(parts: Parts, responses: Iterable[PolicyResponse]) -> dict[str, str]:
+    """Return a label for each policy told of, with its version."""
+    found = {}
+    for policy in (one.policy for one in responses if is_reported(one.policy)):
+        key = policy.facts.api_version, policy.kind, policy.namespace, policy.name
+        version = text_field(metadata(parts.store.get(*key)), "resourceVersion")
+        found[f"{_LABELS.get(policy.kind, _OTHERS)}/{policy.name}"] = version
+    return found
+
+
+# One report for each object, gathered from what is said of it now and then.
+#
+# Source of the rules: upstream pkg/controllers/report/aggregate.
+
+_ACTOR = "reports"
+EPHEMERAL = frozenset((API_VERSION, kind_of_report(namespace)) for namespace in ("", "any"))
+"""What the collector watches, by apiVersion and kind."""
+_REPORT = "wgpolicyk8s.io/v1alpha2"
+
+
+class _Told(NamedTuple):
+    """What was said of one object, until its report says it."""
+
+    owner: Json
+    """A reference to the object."""
+    results: list[Json]
+
+
+class ReportCollector:
+    """Gathers what is said of objects.
+
+    What admission says stays in ephemeral reports meanwhile. What is found in the background would
+    too; here it waits in memory, for nothing but the collector looks at it.
+    """
+
+    def __init__(self, parts: Parts, cache: PolicyCache) -> None:
+        self._parts = parts
+        self._cache = cache
+        self._client = parts.client(REPORTS)
+        self._told: dict[tuple[str, str], list[_Told]] = {}
+        """By namespace and uid of the object."""
+        self._known: tuple[Sequence[CompiledPolicy], frozenset[tuple[str, str]]] | None = None
+        """The policies that act, and their rules."""
+        self.listeners: list[Callable[[Iterable[PolicyResponse]], None]] = []
+        """Who hears of what was found in the background."""
+
+    def tell(self, subject: Json, responses: Iterable[PolicyResponse]) -> None:
+        """Put into the report of an object soon what was found in the background.
+
+        Results tell of downstreams (`generated`) and of changed objects (`targets`).
+        """
+        found = tuple(responses)
+        for listener in self.listeners:
+            listener(found)
+        results = entries(found, self._parts)
+        owner = owner_reference(subject)
+        if results and owner["uid"]:
+            place = object_key(subject).namespace, owner["uid"]
+            self._told.setdefault(place, []).append(_Told(owner, results))
+            self._gather_later(place)
+
+    def observe(self, change: Change) -> None:
+        """Look at an ephemeral report some time after it was written."""
+        key = change.key
+        if change.new is not None and key[:2] in EPHEMERAL:
+            self._later(key)
+
+    def renew(self, policy: str) -> None:
+        """Gather again what tells of the policy of a key that changed or is gone."""
+        for report in self._reports():
+            if any(one["policy"] == policy for one in report.get("results") or ()):
+                key = object_key(report)
+                self._gather_later((key.namespace, key.name))
+
+    def _later(self, key: ObjectKey) -> None:
+        self._parts.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._look(key))
+
+    def _gather_later(self, place: tuple[str, str]) -> None:
+        self._parts.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._gather(place))
+
+    def _reports(self) -> Iterable[Json]:
+        for kind in ("ClusterPolicyReport", "PolicyReport"):
+            yield from self._parts.store.list(_REPORT, kind, "")
+
+    def _look(self, key: ObjectKey) -> None:
+        """Find out whose an ephemeral report is, then gather it."""
+        report = self._parts.store.get(*key)
+        if report is None:
+            return
+        owners = metadata(report).get("ownerReferences")
+        if owners:
+            self._gather((key.namespace, owners[0]["uid"]))
+            return
+        owner = self._owner(report)
+        if owner is not None:
+            self._client.update(adopted(report, owner))
+        elif self._age(report) > REPORT_GIVEN_UP:
+            self._client.delete(key)
+        else:
+            self._later(key)
+
+    def _owner(self, report: Json) -> Json | None:
+        told = report["spec"]["owner"]
+        notes = metadata(report)["annotations"]
+        place = notes[OWNED_NAMESPACE], notes[OWNED_NAME]
+        return self._parts.store.get(told["apiVersion"], told["kind"], *place)
+
+    def _age(self, report: Json) -> float:
+        created = datetime.fromisoformat(text_field(metadata(report), "creationTimestamp"))
+        return (self._parts.clock.now() - created).total_seconds()
+
+    def _gather(self, place: tuple[str, str]) -> None:
+        """Put what was said of one object, by namespace and uid, into its report."""
+        namespace, uid = place
+        some = self._parts.store.list(API_VERSION, kind_of_report(namespace), namespace)
+        ephemeral = [one for one in some if _is_of(one, uid)]
+        told = [one for one in self._told.pop(place, ()) if self._is_there(namespace, one.owner)]
+        told += [
+            _Told(metadata(one)["ownerReferences"][0], one["spec"]["results"]) for one in ephemeral
+        ]
+        self._write(place, told)
+        for one in ephemeral:
+            self._client.delete(object_key(one))
+
+    def _is_there(self, namespace: str, owner: Json) -> bool:
+        place = owner["apiVersion"], owner["kind"], namespace, owner["name"]
+        uid = text_field(metadata(self._parts.store.get(*place)), "uid")
+        return uid == text_field(owner, "uid")
+
+    def _write(self, place: tuple[str, str], told: list[_Told]) -> None:
+        namespace, uid = place
+        kind = "PolicyReport" if namespace else "ClusterPolicyReport"
+        old = self._parts.store.get(_REPORT, kind, namespace, uid)
+        sources = [one.results for one in told]
+        results = in_order(self._merged([old["results"], *sources] if old else sources).values())
+        if old is None and results:
+            report = _new_report(kind, namespace, told[0].owner)
+            self._client.create(_with_results(report, results))
+        elif old is not None and not results:
+            self._client.delete(object_key(old))
+        elif old is not None and _with_results(old, results) != old:
+            self._client.update(_with_results(old, results))
+
+    def _merged(self, sources: Iterable[Iterable[Json]]) -> dict[tuple[str, ...], Json]:
+        """Return the newest entry of each rule there is; of two of one time the first.
+
+        What is said of a policy without rules has one place, whatever stands for its rule.
+        """
+        rules, policies = self._rules(), self._cel_policies()
+        policies |= {
+            (report_source(object_key(one).kind), object_key(one).name)
+            for one in reported_policies(self._parts)
+        }
+        found: dict[tuple[str, ...], Json] = {}
+        for entry in (one for source in sources for one in source):
+            policy, source, rule = entry["policy"], entry["source"], rule_of(entry)
+            whole = (source, policy) in policies
+            key = (source, policy) if whole else (source, policy, rule)
+            known = found.get(key)
+            newer = known is None or known["timestamp"]["seconds"] < entry["timestamp"]["seconds"]
+            if newer and (whole or (policy, rule) in rules):
+                found[key] = entry
+        return found
+
+    def _cel_policies(self) -> set[tuple[str, str]]:
+        """Return source and key of the policies in CEL that act and may be told of."""
+        return {
+            (report_source(one.policy.kind), one.policy.key)
+            for one in self._cache.every()
+            if one.policy.kind in CEL_KINDS
+            and is_reported(one.policy)
+            and not self._cache.is_left_to_the_server(one.policy)
+        }
+
+    def _rules(self) -> frozenset[tuple[str, str]]:
+        """Return policy and rule of all that may be told, by the policies that act."""
+        every = self._cache.every()
+        if self._known is None or self._known[0] is not every:
+            found = {
+                (one.policy.key, rule.rule.name)
+                for one in every
+                if one.policy.kind not in CEL_KINDS and is_reported(one.policy)
+                for rule in one.every
+            }
+            self._known = every, frozenset(found)
+        return self._known[1]
+
+
+def _is_of(report: Json, uid: str) -> bool:
+    return labels(report).get(UID_LABEL) == uid and bool(metadata(report).get("ownerReferences"))
+
+
+def _new_report(kind: str, namespace: str, owner: Json) -> Json:
+    meta = {"name": owner["uid"], "labels": dict(MANAGED), "ownerReferences": [owner]}
+    scope = {name: owner[name] for name in ("apiVersion", "kind", "name", "uid")}
+    if namespace:
+        meta["namespace"] = scope["namespace"] = namespace
+    return {"apiVersion": _REPORT, "kind": kind, "metadata": meta, "scope": scope}
+
+
+def _with_results(report: Json, results: list[Json]) -> Json:
+    return {**report, "results": results, "summary": summary(results)}

@@ -1,0 +1,494 @@
+"""Background scans, and the reports and events on admission."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kyvsim.engine.compile import Turn
+from kyvsim.engine.context.cluster_api import allows
+from kyvsim.engine.evaluate import STAGES, passing, shown_passes
+from kyvsim.engine.match import match_facts
+from kyvsim.engine.policy import RuleInput, open_request, run_turn
+from kyvsim.engine.world import World, creation_of
+from kyvsim.kubernetes.discovery import plural, split_api_version
+from kyvsim.kubernetes.objects import (
+    Json,
+    ObjectKey,
+    annotations,
+    labels,
+    metadata,
+    object_key,
+    text_field,
+)
+from kyvsim.languages.constraints import compile_constraints
+from kyvsim.languages.native import LANGUAGE
+from kyvsim.languages.native.compile import compile_invocation
+from kyvsim.model.policy import Policy
+from kyvsim.model.request import AdmissionRequest, Operation
+from kyvsim.model.result import Phase, PolicyResponse, RuleStatus, Stage
+from kyvsim.model.simulation import Unevaluated
+from kyvsim.model.source import Document, Location
+from kyvsim.patch.nodes import same
+from kyvsim.schema.kinds import kyverno_groups
+from kyvsim.simulator.admission.admission_policies import (
+    Asked,
+    ParameterError,
+    matches_request,
+    parameters_of,
+    unknown_kind,
+)
+from kyvsim.simulator.admission.classic import Admission
+from kyvsim.simulator.admission.request_events import unevaluated
+from kyvsim.simulator.admission.review import concerns, enforces
+from kyvsim.simulator.api_server import Change, Store
+from kyvsim.simulator.configuration import REPORTS, Filtered, is_filtered
+from kyvsim.simulator.context import NOTICE, SCAN_DELAY, SCAN_INTERVAL, Parts
+from kyvsim.simulator.events import (
+    Event,
+    Source,
+    applied,
+    excepted,
+    of_response,
+    violation_of_object,
+    violation_of_policy,
+)
+from kyvsim.simulator.kyverno import Kyverno
+from kyvsim.simulator.native_policies import NATIVE_KINDS, bindings_of, reported_policies
+from kyvsim.simulator.reports import EPHEMERAL, is_reported, write_report
+
+# Reports and events on what policies said at admission.
+
+# Reports on what policies said at admission.
+#
+# Source of the rules: upstream pkg/webhooks/resource/validation (validation.go, utils.go),
+# pkg/webhooks/resource/mutation.
+
+_ADMISSION_REPORTS_ACTOR = "admission-reports"
+
+
+def start_admission_reports(kyverno: Kyverno) -> None:
+    """Let reports be written on what policies say of requests that they do not block.
+
+    They are gathered from then on, and follow the policies there are.
+    """
+    parts, reports = kyverno.parts, kyverno.reports
+    parts.store.watch(reports.observe, EPHEMERAL)
+    kyverno.policies.changed.append(lambda policy, _: reports.renew(policy.key))
+    kyverno.policies.dropped.append(lambda policy: reports.renew(policy.key))
+
+    def tell(admission: Admission) -> None:
+        if not _is_reported(admission):
+            return
+        subject = admission.request.object
+        responses, base = admission.responses, admission.review.uid
+        parts.scheduler.after(
+            NOTICE, _ADMISSION_REPORTS_ACTOR, lambda: write_report(parts, subject, responses, base)
+        )
+
+    kyverno.admission.listeners.append(tell)
+
+
+def _is_reported(admission: Admission) -> bool:
+    request = admission.review.request
+    if admission.blocked or admission.unreported or request.dry_run or not admission.responses:
+        return False
+    if request.operation is Operation.DELETE or request.key.kind == "Event":
+        return False
+    named = bool(text_field(metadata(admission.request.object), "uid"))
+    # What has no uid is new where it is mutated, and no object of its own where it is validated.
+    return named or admission.mutating
+
+
+# Events on what admission found.
+#
+# Source of the rules: upstream pkg/webhooks/utils/event.go, pkg/webhooks/resource/handlers.go.
+
+
+def start_admission_events(kyverno: Kyverno) -> None:
+    """Let events tell what policies said at admission."""
+
+    def tell(admission: Admission) -> None:
+        if admission.responses:
+            kyverno.events.record(*_admission_events(kyverno.parts, admission))
+
+    kyverno.admission.listeners.append(tell)
+
+
+def _admission_events(parts: Parts, admission: Admission) -> Iterator[Event]:
+    blocked = admission.blocked
+    for response in _told(parts, admission):
+        if response.results and object_key(response.object).name:
+            yield from of_response(parts, Source.ADMISSION, response, blocked=blocked)
+
+
+def _told(parts: Parts, admission: Admission) -> Iterable[PolicyResponse]:
+    """Return the responses that are told: of a denied request only those that could deny it."""
+    if not admission.blocked:
+        return admission.responses
+    if admission.mutating:
+        return [one for one in admission.responses if one.phase is Phase.VERIFY_IMAGES]
+    namespace = parts.store.get("v1", "Namespace", "", admission.request.namespace)
+    return [
+        response
+        for response in admission.responses
+        if any(enforces(response.policy, one.rule, namespace) for one in response.results)
+    ]
+
+
+# Background scans: results of policies on stored objects.
+
+# What Kubernetes' admission policies say of objects that are there.
+#
+# Of several bindings that match the last one counts; parameters that a selector takes are one
+# list. A policy that would change an object has not been applied to it.
+#
+# Source of the rules: upstream pkg/admissionpolicy (validate.go, mutate.go, utils.go
+# `CollectParams`).
+
+_NOT_APPLIED = "mutation is not applied"
+
+
+class ScanError(Exception):
+    """A scan of an object that a policy keeps from being finished: no report is written on it."""
+
+    def __init__(self, policy: str, why: str) -> None:
+        super().__init__(why)
+        self.policy = policy
+
+
+def is_of_interest(key: ObjectKey, parts: Parts) -> bool:
+    """Return whether some policy may tell of objects of a kind."""
+    return any(
+        kinds is None or key.kind in kinds
+        for kinds in (
+            compile_constraints(_constraints(one), "", parts.store.defined).kinds
+            for one in reported_policies(parts)
+        )
+    )
+
+
+def native_responses(request: AdmissionRequest, parts: Parts) -> Iterator[PolicyResponse]:
+    """Yield what the policies say of an object; raises ScanError."""
+    asked = Asked(request, World(parts.store, account=REPORTS).outside, parts.store)
+    for stored in reported_policies(parts):
+        policy, _ = LANGUAGE.read(stored, Document(stored, "", 0, lambda _: Location("")))
+        bindings = tuple(bindings_of(stored, parts))
+        if bindings:
+            yield from _bound(policy, stored, bindings, asked)
+        else:
+            yield from _unbound(policy, stored, asked)
+
+
+def _unbound(policy: Policy, stored: Json, asked: Asked) -> Iterator[PolicyResponse]:
+    """Yield what a policy without bindings says, which knows nothing of Namespaces."""
+    facts = match_facts(asked.request, asked.request.subject, {})
+    constraints = compile_constraints(_constraints(stored), "", asked.store.defined)
+    if facts is None or not constraints.matches(facts):
+        return
+    for response in _evaluated(policy, asked, World(Store()), params=_no_params(stored)):
+        why = _unasked(response)
+        if why:
+            raise ScanError(policy.name, why)
+        yield _compared(response, asked.request.subject)
+
+
+def _bound(
+    policy: Policy, stored: Json, bindings: Sequence[Json], asked: Asked
+) -> Iterator[PolicyResponse]:
+    if not matches_request(_constraints(stored), asked, everything=False):
+        return
+    fitting = [
+        one
+        for one in bindings
+        if matches_request(one["spec"].get("matchResources"), asked, everything=True)
+    ]
+    found = [(one, _parameters(stored, one, asked)) for one in fitting]
+    world, before = World(asked.store, account=REPORTS), asked.request.subject
+    last: PolicyResponse | None = None
+    for binding, params in found if _changes(stored) else found[-1:]:
+        name = object_key(binding).name
+        for response in _evaluated(policy, asked, world, params=params, binding=name):
+            if not _unasked(response):
+                # Each changes the object as it is stored, beside what the one before made of it.
+                last = _compared(response, before)
+                before = response.object if response.results else before
+    if last is not None:
+        yield last
+
+
+def _changes(stored: Json) -> bool:
+    return object_key(stored).kind == "MutatingAdmissionPolicy"
+
+
+def _unasked(response: PolicyResponse) -> str:
+    """Return why a policy could not be asked whether it has to do with an object, "" if it was."""
+    silent = (one for one in response.silent if one.status is RuleStatus.ERROR)
+    return "; ".join(text for one in silent for text in one.unchecked)
+
+
+def _compared(response: PolicyResponse, before: Json) -> PolicyResponse:
+    """Return what a scan says: a mutation that would change the object has not been done."""
+    if not response.changed or same(response.object, before):
+        return response
+    results = tuple(
+        one._replace(status=RuleStatus.FAIL, message=_NOT_APPLIED)
+        if one.status is RuleStatus.PASS
+        else one
+        for one in response.results
+    )
+    return response._replace(results=results)
+
+
+def _evaluated(
+    policy: Policy, asked: Asked, world: World, *, params: Sequence[Json], binding: str = ""
+) -> Iterator[PolicyResponse]:
+    compiled = compile_invocation(policy, asked.store.defined, params, binding)
+    given = open_request(asked.request, world, policy.name)
+    if given is not None:
+        phase = compiled.rules[0].stage.phase
+        yield run_turn(Turn(compiled, compiled.rules), phase, given, world)
+
+
+def _no_params(stored: Json) -> tuple[Json, ...]:
+    """Return the value of `params` where nothing says which: policies that change have none."""
+    return (None,) if stored["spec"].get("paramKind") and not _changes(stored) else ()
+
+
+def _parameters(stored: Json, binding: Json, asked: Asked) -> tuple[Json, ...]:
+    """Return the value of `params`, or nothing where there is no such variable.
+
+    Raises ScanError where a binding refers to what is not there, or may not be read.
+    """
+    kind, reference = stored["spec"].get("paramKind"), binding["spec"].get("paramRef")
+    if not reference:
+        return _no_params(stored)
+    problem = unknown_kind(kind, asked.store) or _forbidden(kind, reference, asked)
+    name = object_key(stored).name
+    try:
+        found = [] if problem else parameters_of(kind, reference, asked)
+    except ParameterError as error:
+        raise ScanError(name, str(error)) from None
+    if problem or not found:
+        raise ScanError(name, problem or "no params found")
+    return ({"items": found} if len(found) > 1 else found[0],)
+
+
+def _forbidden(kind: Json, reference: Json, asked: Asked) -> str:
+    api_version, name = text_field(kind, "apiVersion"), text_field(kind, "kind")
+    group = split_api_version(api_version)[0]
+    verb = "get" if reference.get("name") else "list"
+    wanted = {
+        "verb": verb,
+        "group": group,
+        "resource": plural(group, name, asked.store.defined),
+        "namespace": text_field(reference, "namespace") or asked.request.namespace,
+        "name": text_field(reference, "name"),
+    }
+    return "" if allows(wanted, REPORTS, asked.store) else f"Kyverno may not {verb} {name} objects"
+
+
+def _constraints(stored: Json) -> Json:
+    return stored["spec"].get("matchConstraints")
+
+
+# Background scans: what policies say of objects that are there.
+#
+# Source of the rules: upstream pkg/controllers/report (background, resource, utils/scanner.go).
+
+_SCAN_ACTOR = "scan"
+_STAGES = tuple(
+    one
+    for one in STAGES
+    if one
+    in {
+        Stage.VALIDATE,
+        Stage.VERIFY_IMAGES,
+        Stage.CEL_VALIDATE,
+        Stage.CEL_MUTATE,
+        Stage.CEL_VERIFY_IMAGES,
+    }
+)
+_QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
+
+
+def start_scans(kyverno: Kyverno) -> None:
+    """Let objects be scanned some time after they or the policies change, and every hour."""
+    scanner = _Scanner(kyverno)
+    kyverno.parts.store.watch(scanner.observe)
+    kyverno.policies.changed.append(lambda *_: scanner.rescan())
+    kyverno.policies.dropped.append(lambda _: scanner.rescan())
+
+
+class _Scanner:
+    def __init__(self, kyverno: Kyverno) -> None:
+        self._kyverno = kyverno
+        self._parts = kyverno.parts
+        self._known: set[tuple[str, str]] = set()
+        """Group and kind of what is watched: the kinds that some policy may report on."""
+        self._waiting: set[str] = set()
+        """The uids of objects that are to be scanned."""
+        self._told: set[tuple[str, Unevaluated]] = set()
+        """By uid, what the timeline has told of rules that could not be evaluated."""
+        self._repeats = False
+
+    def observe(self, change: Change) -> None:
+        """Scan an object some time after it changed; everything after exceptions did."""
+        key = change.key
+        if key.kind == "PolicyException":
+            # The policies are compiled anew at the same time, before this.
+            self._parts.scheduler.after(NOTICE, _SCAN_ACTOR, self.rescan)
+        elif key.kind in NATIVE_KINDS:
+            self._parts.scheduler.after(
+                NOTICE, _SCAN_ACTOR, lambda: self._rescan_by(change.subject)
+            )
+        elif change.new is not None and self._is_scanned(key) and _differs(change):
+            self._known.add((split_api_version(key.api_version)[0], key.kind))
+            self._after(SCAN_DELAY, change.new)
+
+    def rescan(self) -> None:
+        """Scan objects of kinds known so far at once, and those of new kinds soon."""
+        if not self._repeats:
+            self._repeats = True
+            self._parts.scheduler.after(SCAN_INTERVAL, _SCAN_ACTOR, self._repeat, timer=True)
+        known = frozenset(self._known)
+        for api_version, kind in self._parts.store.kinds():
+            group = split_api_version(api_version)[0]
+            if not self._is_scanned(ObjectKey(api_version, kind, "", "")):
+                continue
+            self._known.add((group, kind))
+            delay = NOTICE if (group, kind) in known else SCAN_DELAY
+            for obj in self._parts.store.list(api_version, kind, ""):
+                self._after(delay, obj)
+
+    def _rescan_by(self, native: Json) -> None:
+        """Scan anew after an admission policy changed, or a binding, and drop what it said."""
+        bound = native["spec"].get("policyName")
+        self._kyverno.reports.renew(bound or object_key(native).name)
+        self.rescan()
+
+    def _repeat(self) -> None:
+        self._repeats = False
+        self.rescan()
+
+    def _is_scanned(self, key: ObjectKey) -> bool:
+        group = split_api_version(key.api_version)[0]
+        if group in kyverno_groups() or key.kind == "Event":
+            return False
+        asked = any(True for stage in _STAGES for _ in self._turns(stage, key.kind, ""))
+        return asked or is_of_interest(key, self._parts)
+
+    def _turns(self, stage: Stage, kind: str, namespace: str) -> Iterator[Turn]:
+        """Yield what a stage runs on a kind in the background; "" is any namespace."""
+        for turn in self._kyverno.cache.index.turns(stage, kind):
+            policy = turn.policy.policy
+            placed = not namespace or policy.namespace in {"", namespace}
+            left = self._kyverno.cache.is_left_to_the_server(policy)
+            if placed and policy.background and is_reported(policy) and not left:
+                rules = tuple(one for one in turn.rules if one.kinds is None or kind in one.kinds)
+                if rules:
+                    yield turn if rules == turn.rules else turn._replace(rules=rules)
+
+    def _after(self, delay: float, obj: Json) -> None:
+        key, uid = object_key(obj), text_field(metadata(obj), "uid")
+        if delay < SCAN_DELAY:
+            self._parts.scheduler.after(delay, _SCAN_ACTOR, lambda: self._scan(key, uid))
+        elif uid not in self._waiting:
+            self._waiting.add(uid)
+            self._parts.scheduler.follow_up(delay, _SCAN_ACTOR, lambda: self._scan(key, uid))
+
+    def _scan(self, key: ObjectKey, uid: str) -> None:
+        self._waiting.discard(uid)
+        obj = self._parts.store.get(*key)
+        if obj is None or metadata(obj).get("uid") != uid:
+            return
+        if is_filtered(Filtered(*key[:2], "", *key[2:]), self._parts.store):
+            return
+        responses: list[PolicyResponse] = []
+        given_up: ScanError | None = None
+        try:
+            for response in self._responses(obj):
+                self._kyverno.events.record(*_scan_events(self._parts, response))
+                responses.append(response)
+        except ScanError as error:
+            given_up = error
+        self._tell_errors(obj, "scan", unevaluated(responses))
+        if given_up is None:
+            self._kyverno.reports.tell(obj, responses)
+        else:
+            failed = Unevaluated(given_up.policy, str(given_up))
+            self._tell_errors(obj, "give up scan", [failed])
+
+    def _tell_errors(self, obj: Json, action: str, found: Iterable[Unevaluated]) -> None:
+        """Tell in the timeline of rules that could not be evaluated, once for each object."""
+        uid = text_field(metadata(obj), "uid")
+        new = [one for one in found if (uid, one) not in self._told]
+        if not new:
+            return
+        self._told.update((uid, one) for one in new)
+        timeline = self._parts.timeline
+        event = timeline.record("reports", action, object_key(obj), outcome="failed")
+        timeline.add_errors(event, tuple(new))
+
+    def _responses(self, obj: Json) -> Iterator[PolicyResponse]:
+        """Yield what policies say of an object as if nobody in particular created it now.
+
+        Raises ScanError.
+        """
+        key = object_key(obj)
+        request = creation_of(obj, None, None)
+        world = World(self._parts.store, account=REPORTS)
+        given: RuleInput | None = None
+        of_kind = self._kyverno.cache.index.of_kind(key.kind)
+        for stage in _STAGES:
+            shown = shown_passes(of_kind, stage, request, world)
+            for turn in self._turns(stage, key.kind, key.namespace):
+                policy: Policy = turn.policy.policy
+                if policy.namespace and policy.namespace != request.namespace:
+                    continue
+                if not concerns(policy, request, world.outside):
+                    continue
+                # One opening serves all policies.
+                given = given or open_request(request, world, "")
+                if given is None:
+                    continue
+                known = shown(turn)
+                if known is not None:
+                    yield passing(turn, stage.phase, given.object, known)
+                    continue
+                response = _unapplied(run_turn(turn, stage.phase, given, world))
+                if response.results:
+                    yield response
+        yield from native_responses(request, self._parts)
+
+
+def _unapplied(response: PolicyResponse) -> PolicyResponse:
+    """Return what a scan says: a mutation that would change the object has not been done."""
+    if not response.changed:
+        return response
+    results = tuple(
+        one._replace(status=RuleStatus.FAIL, message="mutation is not applied")
+        if one.status is RuleStatus.PASS and not one.exceptions
+        else one
+        for one in response.results
+    )
+    return response._replace(results=results)
+
+
+def _differs(change: Change) -> bool:
+    """Return whether a change is more than one of the status."""
+    return change.old is None or _scanned(change.old) != _scanned(change.new)
+
+
+def _scanned(obj: Json) -> Json:
+    rest = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
+    return labels(obj), annotations(obj), rest
+
+
+def _scan_events(parts: Parts, response: PolicyResponse) -> Iterator[Event]:
+    told = [one for one in response.results if one.status not in _QUIET]
+    for result in told:
+        yield violation_of_object(Source.SCAN, response, result)
+        yield violation_of_policy(parts, Source.SCAN, response, result, blocked=False)
+    for result in response.results:
+        if result.exceptions:
+            yield from excepted(parts, Source.SCAN, response, result)
+    if RuleStatus.FAIL not in {one.status for one in response.results}:
+        yield from applied(parts, Source.SCAN, response)

@@ -1,0 +1,216 @@
+"""Virtual time: the clock, and the steps of actors in its order. Nothing sleeps."""
+
+from bisect import insort
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import NamedTuple
+
+# Virtual time: the clock, and the steps of actors in its order.
+
+# The clock of a simulation, which jumps from event to event.
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+"""When a simulation begins where nobody says otherwise."""
+
+
+class VirtualClock:
+    """A `Clock` that stands still until it is moved."""
+
+    def __init__(self, start: datetime = START) -> None:
+        self.start = start
+        self.elapsed = 0.0
+        """Seconds since the simulation began."""
+        self._stamped = -1.0, ""
+        """When the time was last written, and how."""
+
+    def now(self) -> datetime:
+        """Return the current time in UTC."""
+        return self.start + timedelta(seconds=self.elapsed)
+
+    def move_to(self, elapsed: float) -> None:
+        """Move on to a number of seconds after the start; time never runs backwards."""
+        self.elapsed = max(self.elapsed, elapsed)
+
+    def stamp(self) -> str:
+        """Return the time as objects carry it, in whole seconds."""
+        known, text = self._stamped
+        if known != self.elapsed:
+            text = self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+            self._stamped = self.elapsed, text
+        return text
+
+
+# What is to be done when: steps of actors, in the order of virtual time.
+
+
+class Task(NamedTuple):
+    """One step of one actor; steps are atomic, and an actor's steps keep their order."""
+
+    due: float
+    """Seconds after the start of the simulation."""
+    number: int
+    actor: str
+    run: Callable[[], None]
+    timer: bool
+    """Whether it only waits for its time, as a rescan does; no work is pending for its sake."""
+    follows: bool = False
+    """Whether it waits to do what follows from something done, as a scan some time after a change;
+    what comes again and again, or was set for a time, does not follow."""
+    parent: int = 0
+    """The number of the step that wanted it, 0 where it was wanted from outside."""
+    fresh: bool = False
+    """Whether it only comes after that step, and is what it is whatever that one did."""
+
+
+Choose = Callable[[Sequence[Task]], int]
+"""Picks one of the tasks that may run next, the first of each actor, in order of time."""
+
+
+def earliest(enabled: Sequence[Task]) -> int:
+    """Pick what is due first."""
+    del enabled
+    return 0
+
+
+class Scheduler:
+    """The pending tasks, and the clock that they move."""
+
+    def __init__(
+        self,
+        clock: VirtualClock,
+        choose: Choose = earliest,
+        delays: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        """Let the steps of actors come some seconds later than they want, but for timers."""
+        self.clock = clock
+        self._choose = choose
+        self._delays = delays
+        self._pending: list[Task] = []
+        """In the order of their times, and of their numbers where those are equal."""
+        self._stopped: frozenset[str] = frozenset()
+        self._count = 0
+        self.running = 0
+        """The number of the step that runs now, 0 where none does."""
+        self.actor = ""
+        """Whose step that is."""
+        self.done = 0
+        """How many steps were run."""
+
+    def after(
+        self,
+        seconds: float,
+        actor: str,
+        run: Callable[[], None],
+        *,
+        timer: bool = False,
+        fresh: bool = False,
+    ) -> None:
+        """Let `actor` run a step some seconds from now."""
+        self._add(seconds, Task(0, 0, actor, run, timer, fresh=fresh))
+
+    def follow_up(self, seconds: float, actor: str, run: Callable[[], None]) -> None:
+        """Let `actor` do what follows from something done, on purpose some seconds later."""
+        self._add(seconds, Task(0, 0, actor, run, timer=True, follows=True))
+
+    def _add(self, seconds: float, task: Task) -> None:
+        if task.actor in self._stopped:
+            return
+        self._count += 1
+        delay = 0.0 if task.timer else self._delays.get(task.actor, 0.0)
+        due = self.clock.elapsed + seconds + delay
+        wanted = task._replace(due=due, number=self._count, parent=self.running)
+        insort(self._pending, wanted, key=_order)
+
+    def stop(self, actors: frozenset[str]) -> None:
+        """Let actors forget what they were about to do, but for timers, and take on nothing new."""
+        self._stopped |= actors
+        self._pending = [
+            task
+            for task in self._pending
+            if task.actor not in actors or (task.timer and not task.follows)
+        ]
+
+    def resume(self, actors: frozenset[str]) -> None:
+        """Let actors take on work again."""
+        self._stopped -= actors
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, and everything happen that is due meanwhile."""
+        end = self.clock.elapsed + seconds
+        while self.step(end):
+            pass
+        self.clock.move_to(end)
+
+    def run_until(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Run until `done` says so, at most for some virtual seconds; return whether it did.
+
+        `done` is asked again after every step.
+        """
+        end = self.clock.elapsed + seconds
+        while not done():
+            if not self.step(end):
+                self.clock.move_to(end)
+                return done()
+        return True
+
+    def settle(
+        self,
+        seconds: float,
+        *,
+        follow_ups: bool = False,
+        after_step: Callable[[], None] = lambda: None,
+    ) -> bool:
+        """Run until only timers wait, at most for some virtual seconds; return whether they do.
+
+        With `follow_ups`, timers are run, too, that follow from what was done. `after_step` is
+        called after each step.
+        """
+
+        def rests(task: Task) -> bool:
+            return task.timer and not (follow_ups and task.follows)
+
+        def done() -> bool:
+            after_step()
+            return all(map(rests, self._pending))
+
+        return self.run_until(done, seconds)
+
+    def step(self, end: float) -> bool:
+        """Run the next task due by `end`; return whether there was one."""
+        enabled = self._enabled(end)
+        if not enabled:
+            return False
+        task = enabled[self._choose(enabled)]
+        self._pending.remove(task)
+        self.clock.move_to(task.due)
+        self.running, self.actor = task.number, task.actor
+        task.run()
+        self.running, self.actor = 0, ""
+        self.done += 1
+        return True
+
+    def _enabled(self, end: float) -> list[Task]:
+        """Return the first task of each actor that may run by `end`; timers wait for their time.
+
+        A timer counts only where nothing else is due before it.
+        """
+        work: dict[str, Task] = {}
+        for task in self._pending:
+            if task.due > end:
+                break
+            if task.timer:
+                if not work:
+                    return [task]
+                break
+            work.setdefault(task.actor, task)
+            if self._choose is earliest:
+                break
+        return list(work.values())
+
+
+def _order(task: Task) -> tuple[float, int]:
+    return task[:2]
+
+
+# Virtual time: nothing sleeps.

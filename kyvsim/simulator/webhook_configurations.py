@@ -1,0 +1,556 @@
+"""The webhook configurations that Kyverno writes for its policies."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import product
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.kubernetes.discovery import parse_kind_selector
+from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.languages import language_of
+from kyvsim.languages.cel import webhook_facts_of
+from kyvsim.languages.cel.facts import WebhookFacts
+from kyvsim.model.policy import Filter, Generation, Policy, Rule
+from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, own_webhook_name
+from kyvsim.simulator.api_server import Change, Store
+from kyvsim.simulator.api_server.defaults import with_defaults
+from kyvsim.simulator.api_server.metadata import with_metadata
+from kyvsim.simulator.api_server.store import find_resources
+from kyvsim.simulator.configuration import NAMESPACE, settings_of
+from kyvsim.simulator.context import NOTICE
+from kyvsim.simulator.kyverno import Kyverno
+from kyvsim.simulator.native_policies import is_left_to_the_server
+
+# What webhooks have in common: their settings, and the rules by which the API server asks them.
+
+# What all of Kyverno's webhooks have in common, and what its ConfigMap says of them.
+
+TIMEOUT = 10
+"""Seconds that the API server waits for an answer, where no policy says otherwise."""
+_LONGEST = 30
+
+
+class Selectors(NamedTuple):
+    """What requests a webhook hears of; None where nothing is said."""
+
+    namespace: Json = None
+    object: Json = None
+
+
+def installed_selectors(store: Store) -> Selectors:
+    """Return what the ConfigMap selects for every webhook."""
+    try:
+        found = json.loads(settings_of(store).get("webhooks") or "{}")
+        first: Mapping[str, Json] = found[0] if found.__class__ is list and found else found
+        return Selectors(
+            _plain(first.get("namespaceSelector")), _plain(first.get("objectSelector"))
+        )
+    except (ValueError, AttributeError):
+        return Selectors()
+
+
+def merged_selector(first: Json, second: Json) -> Json:
+    """Return a selector that wants what both want; None is none.
+
+    upstream: pkg/controllers/webhook/validating.go mergeLabelSelectors
+    """
+    if first is None or second is None:
+        return second if first is None else first
+    labels = {**(first.get("matchLabels") or {}), **(second.get("matchLabels") or {})}
+    expressions = [*(first.get("matchExpressions") or ()), *(second.get("matchExpressions") or ())]
+    both = {"matchExpressions": expressions, "matchLabels": labels}
+    return _plain(both)
+
+
+def webhook(name: str, path: str, **fields: Json) -> dict[str, Json]:
+    """Return a webhook of Kyverno's service; fields that are None are left out."""
+    service = {"name": "kyverno-svc", "namespace": NAMESPACE, "path": path, "port": 443}
+    found = {
+        "name": name,
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {"service": service},
+        "sideEffects": "NoneOnDryRun",
+        "timeoutSeconds": TIMEOUT,
+        **fields,
+    }
+    return {field: value for field, value in found.items() if value is not None}
+
+
+def capped(timeout: int) -> int:
+    """Return seconds to wait, no more than the API server allows."""
+    return min(timeout, _LONGEST)
+
+
+def _plain(selector: Json) -> Json:
+    if selector is None:
+        return None
+    return {name: value for name, value in selector.items() if value}
+
+
+# The rules of a webhook: which requests the API server asks it about.
+#
+# Source of the rules: upstream pkg/controllers/webhook/utils_webhook.go and utils.go.
+
+ALL_SCOPES, NAMESPACED = "*", "Namespaced"
+_RULES_ANY = "*"
+_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+_POD_EXTRA = "pods/ephemeralcontainers"
+
+
+class Entry(NamedTuple):
+    """One operation on one resource that a policy is to be asked about."""
+
+    group: str
+    version: str
+    resource: str
+    """The name of a resource, or `*`."""
+    subresource: str
+    """"" for the resource itself."""
+    scope: str
+    operation: str
+
+
+def rules_of(entries: Iterable[Entry]) -> list[Json]:
+    """Return the rules for some entries, without those that a wider one has already.
+
+    Most policies that come bring no entry that is new. Nobody may change what is returned.
+    """
+    return _rules_of(frozenset(entries))
+
+
+@lru_cache(maxsize=64)
+def _rules_of(known: frozenset[Entry]) -> list[Json]:
+    places: dict[tuple[str, str, str], dict[str, set[str]]] = {}
+    for one in known:
+        if not _is_covered(one, known):
+            named = f"{one.resource}/{one.subresource}" if one.subresource else one.resource
+            some = places.setdefault((one.group, one.version, one.scope), {})
+            some.setdefault(named, set()).add(one.operation)
+    return in_order(
+        _rule(place, resources, operations)
+        for place, found in places.items()
+        for operations, resources in _by_operations(found).items()
+    )
+
+
+def in_order(rules: Iterable[Json]) -> list[Json]:
+    """Return rules as they are written: each once, its lists sorted, shorter ones before longer."""
+    distinct = {_order(rule): _sorted(rule) for rule in rules}
+    return [distinct[order] for order in sorted(distinct)]
+
+
+def _sorted(rule: Json) -> Json:
+    return {
+        name: sorted(value) if value.__class__ is list else value for name, value in rule.items()
+    }
+
+
+def _order(rule: Json) -> tuple[object, ...]:
+    lists = ("apiGroups", "apiVersions", "resources", "operations")
+    found = (sorted(rule.get(name) or ()) for name in lists)
+    parts = (part for one in found for part in (len(one), tuple(one)))
+    return (*parts, rule.get("scope") or ALL_SCOPES)
+
+
+def _by_operations(found: dict[str, set[str]]) -> dict[tuple[str, ...], list[str]]:
+    grouped: dict[tuple[str, ...], list[str]] = {}
+    for resource, operations in found.items():
+        key = tuple(one for one in _OPERATIONS if one in operations)
+        grouped.setdefault(key, []).append(resource)
+    return grouped
+
+
+def _rule(place: tuple[str, str, str], resources: list[str], operations: tuple[str, ...]) -> Json:
+    group, version, scope = place
+    takes_pods = "pods" in resources or _RULES_ANY in resources
+    if takes_pods and group in {"", _RULES_ANY} and version in {"v1", _RULES_ANY}:
+        resources = list(dict.fromkeys((*resources, _POD_EXTRA)))
+    return {
+        "apiGroups": [group],
+        "apiVersions": [version],
+        "operations": list(operations),
+        "resources": resources,
+        "scope": scope,
+    }
+
+
+def _is_covered(one: Entry, known: frozenset[Entry]) -> bool:
+    wider = (
+        Entry(
+            group=group,
+            version=version,
+            resource=resource,
+            subresource=subresource,
+            scope=scope,
+            operation=one.operation,
+        )
+        for scope, group, version, (resource, subresource) in product(
+            {one.scope, ALL_SCOPES},
+            {one.group, _RULES_ANY},
+            {one.version, _RULES_ANY},
+            _wider_resources(one),
+        )
+    )
+    return any(each != one and each in known for each in wider)
+
+
+def _wider_resources(one: Entry) -> set[tuple[str, str]]:
+    """Return the names that take a resource, its own among them; `pods` is none of `pods/*`."""
+    resource, part = one.resource, one.subresource
+    if not part:
+        return {(resource, ""), (_RULES_ANY, ""), (_RULES_ANY, _RULES_ANY)}
+    return {(resource, part), (resource, _RULES_ANY), (_RULES_ANY, part), (_RULES_ANY, _RULES_ANY)}
+
+
+# The webhooks for policies with rules.
+#
+# There is one for each failure policy, and one for each policy with conditions of its own.
+#
+# Source of the rules: upstream pkg/controllers/webhook (controller.go, utils.go).
+
+_CLASSIC_ANY = "*"
+_EVERY = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+_WRITES = ("CREATE", "UPDATE", "DELETE")
+_MUTATED = ("CREATE", "UPDATE")
+
+_Kinds = dict[str, set[str]]
+"""Operations by what a `kinds` entry says."""
+
+
+class _Group(NamedTuple):
+    """Policies that one webhook is for."""
+
+    policies: list[Policy]
+    own: Policy | None
+    """The only one, where it has conditions of its own."""
+    closed: bool
+
+
+class Entries:
+    """What policies are to be asked about, worked out once for each: all count at each change."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._defined = store.defined
+        self._known: dict[tuple[str, bool], tuple[Policy, frozenset[Entry]]] = {}
+
+    def of(self, policy: Policy, *, mutating: bool) -> frozenset[Entry]:
+        """Return the entries of a policy for one of the two configurations."""
+        if self._defined is not self._store.defined:
+            self._defined = self._store.defined
+            self._known.clear()
+        known = self._known.get((policy.key, mutating))
+        if known is None or known[0] is not policy:
+            known = policy, frozenset(_entries(policy, self._store, mutating=mutating))
+            self._known[policy.key, mutating] = known
+        return known[1]
+
+
+def classic_webhooks(
+    policies: Iterable[Policy], entries: Entries, selectors: Selectors, *, mutating: bool
+) -> Iterator[Json]:
+    """Yield the webhooks of one configuration, those of nothing left out."""
+    for group in _groups([one for one in policies if _takes_part(one, mutating=mutating)]):
+        each = (entries.of(policy, mutating=mutating) for policy in group.policies)
+        found = set().union(*each)
+        if found:
+            yield _webhook(group, found, selectors, mutating=mutating)
+
+
+def _webhook(
+    group: _Group, entries: set[Entry], selectors: Selectors, *, mutating: bool
+) -> dict[str, Json]:
+    base, ending = "mutate" if mutating else "validate", "fail" if group.closed else "ignore"
+    name, path = f"{base}.kyverno.svc-{ending}", f"/{base}/{ending}"
+    conditions = None
+    if group.own is not None:
+        name = f"{name}-finegrained-{group.own.key.replace('/', '-')}"
+        path = f"{path}/finegrained/{group.own.key}"
+        own = group.own.facts.webhook_conditions
+        conditions = [{"name": one, "expression": text} for one, text in own]
+    timeouts = (one.facts.webhook_timeout for one in group.policies)
+    return webhook(
+        name,
+        path,
+        failurePolicy="Fail" if group.closed else "Ignore",
+        rules=rules_of(entries),
+        namespaceSelector=selectors.namespace,
+        objectSelector=selectors.object or {},
+        timeoutSeconds=capped(max((TIMEOUT, *filter(None, timeouts)))),
+        matchPolicy="Equivalent",
+        matchConditions=conditions,
+        reinvocationPolicy="IfNeeded" if mutating else None,
+    )
+
+
+def _groups(policies: list[Policy]) -> Iterator[_Group]:
+    for closed in (False, True):
+        some = [one for one in policies if one.facts.fails_closed is closed]
+        yield _Group([one for one in some if not one.facts.webhook_conditions], None, closed)
+        yield from (_Group([one], one, closed) for one in some if one.facts.webhook_conditions)
+
+
+def _takes_part(policy: Policy, *, mutating: bool) -> bool:
+    if not policy.facts.admission:
+        return False
+    if mutating:
+        return any(
+            one.facts.section == "verifyImages" or _mutates_trigger(one) for one in policy.rules
+        )
+    return any(
+        one.facts.section in {"validate", "verifyImages", "generate"} or one.mutates_existing
+        for one in policy.rules
+    )
+
+
+def _mutates_trigger(rule: Rule) -> bool:
+    return rule.facts.section == "mutate" and not rule.mutates_existing
+
+
+def _entries(policy: Policy, store: Store, *, mutating: bool) -> Iterator[Entry]:
+    kinds: _Kinds = {}
+    for rule in language_of(policy).derive(policy):
+        for kind, operations in _kinds_of(rule, mutating=mutating).items():
+            kinds.setdefault(kind, set()).update(operations)
+    for kind, operations in kinds.items():
+        for group, version, resource, part, scope in _resources(kind, policy, store):
+            for operation in operations:
+                yield Entry(
+                    group=group,
+                    version=version,
+                    resource=resource,
+                    subresource=part,
+                    scope=scope,
+                    operation=operation,
+                )
+
+
+def _kinds_of(rule: Rule, *, mutating: bool) -> _Kinds:
+    generation, section = rule.facts.generation, rule.facts.section
+    if generation is not None:
+        kinds = _named(rule, _EVERY)
+        for kind in _generated(generation):
+            kinds.setdefault(kind, set()).update(_WRITES)
+        return kinds
+    if mutating:
+        looks = section == "verifyImages" or _mutates_trigger(rule)
+    else:
+        looks = section in {"validate", "verifyImages"} or rule.mutates_existing
+    return _named(rule, _MUTATED if mutating else _EVERY) if looks else {}
+
+
+def _generated(generation: Generation) -> Iterator[str]:
+    for one in (generation.whole, *(generation.loops or ())):
+        yield from (one.kind,) if one.kind else one.clone_kinds
+
+
+def _named(rule: Rule, usual: tuple[str, ...]) -> _Kinds:
+    """Return the kinds of a match block, less what a plain `exclude.any` takes away."""
+    found: _Kinds = {}
+    for entry in rule.facts.match:
+        operations = entry.resources.get("operations") or usual
+        for kind in entry.kinds:
+            found.setdefault(kind, set()).update(operations)
+    for entry in rule.facts.exclude:
+        if entry.path[1:2] == ("any",) and _is_plain(entry):
+            operations = entry.resources.get("operations") or _EVERY
+            for kind in entry.kinds or list(found):
+                found.get(kind, set()).difference_update(operations)
+    return found
+
+
+def _is_plain(entry: Filter) -> bool:
+    """Return whether a filter names kinds and operations only."""
+    users = any(entry.data.get(name) for name in ("roles", "clusterRoles", "subjects"))
+    others = (value for name, value in entry.resources.items() if name not in _PLAIN)
+    return not users and not any(others)
+
+
+_PLAIN = frozenset({"kinds", "operations"})
+
+
+def _resources(text: str, policy: Policy, store: Store) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield group, version, resource, subresource and scope of what a `kinds` entry selects."""
+    group, version, kind, part = parse_kind_selector(text)
+    if kind == _CLASSIC_ANY:
+        yield group, version, kind, part, NAMESPACED if policy.namespace else ALL_SCOPES
+        return
+    for found in find_resources(text, store):
+        yield *found[:4], NAMESPACED if found.namespaced else ALL_SCOPES
+
+
+# The webhooks for policies in CEL.
+#
+# Policies with conditions, an exact match or a timeout have one of their own; the others share one
+# for each failure policy and pair of selectors.
+#
+# Source of the rules: upstream pkg/controllers/webhook/validating.go.
+
+
+class _Asked(NamedTuple):
+    policy: Policy
+    facts: WebhookFacts
+    selectors: Selectors
+
+
+def cel_webhooks(
+    policies: Iterable[Policy], base: str, path: str, installed: Selectors
+) -> Iterator[Json]:
+    """Yield the webhooks for policies of one kind; `base` and `path` begin names and paths."""
+    asked = [
+        _Asked(one, facts, _selectors(one, facts, installed))
+        for one in policies
+        if (facts := webhook_facts_of(one)) and one.facts.admission
+    ]
+    for one in sorted((one for one in asked if one.facts.alone), key=_place):
+        yield _own(one, base, path)
+    yield from _shared([one for one in asked if not one.facts.alone], base, path)
+
+
+def _place(one: _Asked) -> tuple[str, str]:
+    return one.policy.namespace, one.policy.name
+
+
+def _own(one: _Asked, base: str, path: str) -> Json:
+    conditions = [{"name": name, "expression": text} for name, text in one.facts.conditions]
+    own = {"timeoutSeconds": one.facts.timeout} if one.facts.timeout is not None else {}
+    return webhook(
+        own_webhook_name(one.policy, base),
+        f"{path}/{one.policy.name}",
+        failurePolicy="Fail" if one.policy.facts.fails_closed else "Ignore",
+        matchPolicy="Exact" if one.facts.exact else None,
+        matchConditions=conditions or None,
+        namespaceSelector=one.selectors.namespace,
+        objectSelector=one.selectors.object,
+        rules=in_order(one.facts.rules),
+        **own,
+    )
+
+
+def _shared(asked: list[_Asked], base: str, path: str) -> Iterator[Json]:
+    groups: dict[str, list[_Asked]] = {}
+    for one in asked:
+        groups.setdefault(_key(one.selectors), []).append(one)
+    for key in sorted(groups):
+        some = groups[key]
+        suffix = f"-{key[:8]}" if len(groups) > 1 else ""
+        names = "/".join(sorted(one.policy.name for one in some))
+        for closed in (True, False):
+            rules = [
+                rule
+                for one in some
+                if one.policy.facts.fails_closed is closed
+                for rule in one.facts.rules
+            ]
+            if rules:
+                yield webhook(
+                    f"{base}-{'fail' if closed else 'ignore'}{suffix}",
+                    f"{path}/{names}",
+                    failurePolicy="Fail" if closed else "Ignore",
+                    namespaceSelector=some[0].selectors.namespace,
+                    objectSelector=some[0].selectors.object,
+                    rules=in_order(rules),
+                )
+
+
+def _key(selectors: Selectors) -> str:
+    # The names of groups come from a digest; upstream's is over its own texts.
+    text = json.dumps(selectors, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _selectors(policy: Policy, facts: WebhookFacts, installed: Selectors) -> Selectors:
+    namespace = facts.namespace_selector
+    if policy.namespace:
+        label, here = "kubernetes.io/metadata.name", [policy.namespace]
+        namespace = {"matchExpressions": [{"key": label, "operator": "In", "values": here}]}
+    return Selectors(
+        merged_selector(namespace, installed.namespace),
+        merged_selector(facts.object_selector, installed.object),
+    )
+
+
+# The objects in which the API server finds Kyverno's webhooks for resources.
+#
+# Source of the rules: upstream pkg/controllers/webhook/controller.go.
+
+_ACTOR = "admission-controller"
+_API = "admissionregistration.k8s.io/v1"
+_NAMES = MappingProxyType(
+    {
+        False: ("ValidatingWebhookConfiguration", "kyverno-resource-validating-webhook-cfg"),
+        True: ("MutatingWebhookConfiguration", "kyverno-resource-mutating-webhook-cfg"),
+    }
+)
+_MANAGED = ("webhook.kyverno.io/managed-by", "kyverno")
+
+
+def write_webhooks(kyverno: Kyverno) -> None:
+    """Keep the configurations as the policies want them, from now on.
+
+    They are written in the step that makes a policy act, without a request of their own: what the
+    API server asks Kyverno about is worked out for each request.
+    """
+    parts = kyverno.parts
+    entries = Entries(parts.store)
+
+    def write() -> None:
+        every = (one.policy for one in kyverno.cache.every())
+        policies = [one for one in every if not kyverno.cache.is_left_to_the_server(one)]
+        for mutating, (kind, name) in _NAMES.items():
+            found = _configuration(policies, parts.store, entries, mutating=mutating)
+            before = parts.store.get(_API, kind, "", name)
+            stamp = {
+                "uid": parts.identities.uid(_API, kind, "", name),
+                "creationTimestamp": parts.clock.stamp(),
+                "generation": 1,
+            }
+            if before is None:
+                parts.store.put(with_metadata(found, stamp))
+            elif before.get("webhooks") != found.get("webhooks"):
+                parts.store.put({**found, "metadata": before["metadata"]})
+
+    def observe(change: Change) -> None:
+        if is_left_to_the_server(change.old) != is_left_to_the_server(change.new):
+            parts.scheduler.after(NOTICE, _ACTOR, write)
+
+    kyverno.policies.changed.append(lambda *_: write())
+    kyverno.policies.dropped.append(lambda _: write())
+    parts.store.watch(observe)
+    write()
+
+
+def _configuration(
+    policies: list[Policy], store: Store, entries: Entries, *, mutating: bool
+) -> Json:
+    kind, name = _NAMES[mutating]
+    settings = settings_of(store)
+    notes = json.loads(settings.get("webhookAnnotations") or "{}")
+    labels = json.loads(settings.get("webhookLabels") or "{}")
+    meta = {"name": name, "labels": {**labels, _MANAGED[0]: _MANAGED[1]}}
+    if notes:
+        meta["annotations"] = notes
+    webhooks = sorted(
+        _webhooks(policies, store, entries, mutating=mutating),
+        key=lambda one: text_field(one, "name"),
+    )
+    found = {"apiVersion": _API, "kind": kind, "metadata": meta, "webhooks": webhooks}
+    return with_defaults(found)
+
+
+def _webhooks(
+    policies: list[Policy], store: Store, entries: Entries, *, mutating: bool
+) -> Iterator[Json]:
+    selectors = installed_selectors(store)
+    older = [one for one in policies if one.kind in {"ClusterPolicy", "Policy"}]
+    yield from classic_webhooks(older, entries, selectors, mutating=mutating)
+    pinning = [one for one in policies if one.facts.pins_images]
+    for every, hooks in ((policies, WEBHOOKS), (pinning, PINNING_WEBHOOKS)):
+        for kind, hook in hooks.items():
+            if hook.mutates is not mutating:
+                continue
+            some = [one for one in every if one.kind == kind]
+            yield from cel_webhooks(some, hook.name, hook.path, selectors)

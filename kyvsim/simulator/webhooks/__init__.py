@@ -1,1 +1,0 @@
-"""The webhook configurations that Kyverno writes for the policies there are."""
