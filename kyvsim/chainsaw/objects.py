@@ -2,12 +2,47 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
-from kyvsim.chainsaw.ending import HardError
+from kyvsim.chainsaw.errors import HardError
 from kyvsim.chainsaw.session import Situation
 from kyvsim.chainsaw.unsupported import is_served, require_simulated, require_written
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.chainsaw import UnreachableError
+
+# `forceTerminationGracePeriod`: how long the Pods of a test may take to end.
+#
+# Source of the kinds: chainsaw's documentation, "Termination grace period".
+
+_TEMPLATE = ("spec", "template", "spec")
+_PLACES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
+    {
+        ("v1", "Pod"): ("spec",),
+        ("apps/v1", "Deployment"): _TEMPLATE,
+        ("apps/v1", "StatefulSet"): _TEMPLATE,
+        ("apps/v1", "DaemonSet"): _TEMPLATE,
+        ("batch/v1", "Job"): _TEMPLATE,
+        ("batch/v1", "CronJob"): ("spec", "jobTemplate", *_TEMPLATE),
+    }
+)
+"""Where the specification of Pods is, by apiVersion and kind."""
+
+
+def with_grace_period(obj: Json, seconds: float | None) -> Json:
+    """Return an object whose Pods get some seconds to end; None and 0 leave it as it is."""
+    key = object_key(obj)
+    path = _PLACES.get((key.api_version, key.kind))
+    return obj if path is None or not seconds else _set(obj, path, int(seconds))
+
+
+def _set(data: Json, path: tuple[str, ...], seconds: int) -> Json:
+    if not path:
+        return {**data, "terminationGracePeriodSeconds": seconds}
+    inner = data.get(path[0])
+    if inner.__class__ is not dict:
+        return data
+    return {**data, path[0]: _set(inner, path[1:], seconds)}
+
 
 _REACH = "run `kyvsim chainsaw` on a folder that holds the test and the files that it names"
 

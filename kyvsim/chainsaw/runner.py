@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from kyvsim.chainsaw.ending import FailedError, UnsupportedError
+from kyvsim.chainsaw.errors import FailedError, UnsupportedError
 from kyvsim.chainsaw.operations import OPERATIONS
 from kyvsim.chainsaw.operations.asserting import ASSERT
 from kyvsim.chainsaw.operations.writing import delete_one
-from kyvsim.chainsaw.session import Files, Session, Situation
-from kyvsim.chainsaw.standing import deleted_too_soon
+from kyvsim.chainsaw.session import Files, Session, Situation, deleted_too_soon
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
 from kyvsim.model.source import Location

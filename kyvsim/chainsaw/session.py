@@ -1,22 +1,90 @@
-"""What the operations of one test share: the cluster, the files, and what is to be cleaned up."""
+"""The session of a test: its cluster, bindings and clock, and what its operations share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from kyvsim.chainsaw.ending import HardError, UnsupportedError
-from kyvsim.chainsaw.expressions import Ask, Bindings, asker, fill
-from kyvsim.chainsaw.standing import Found
+from kyvsim.chainsaw.errors import FailedError, HardError, UnsupportedError
+from kyvsim.chainsaw.expressions import Ask, Bindings, Mismatch, asker, check_tree, fill
+from kyvsim.chainsaw.limits import Usage
 from kyvsim.chainsaw.unsupported import watch_pods, watch_policies, watch_responses
-from kyvsim.chainsaw.usage import Usage
 from kyvsim.jmespath import System
 from kyvsim.kubernetes.discovery import lies_in_namespace, split_api_version
-from kyvsim.kubernetes.objects import Json, ObjectKey
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
 from kyvsim.model.ports import SIMULATED, Meter
 from kyvsim.simulator.api_server import Client
 from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.cluster import Cluster
-from kyvsim.simulator.context import Crowd, Idleness
+from kyvsim.simulator.context import Crowd, Idleness, Parts
+
+# Whether what the last assertions of a test found stays for as long as they might look for it.
+#
+# A real cluster is looked at until it is as it should be, which says nothing where it was so
+# already: an object that a cleanup is about to delete is there at the first look. Here the end of
+# a test is looked at until its time is up, so what passes here passes there, however late somebody
+# looks.
+
+
+class Found(NamedTuple):
+    """What an assertion found."""
+
+    name: str
+    """What it asks for."""
+    objects: tuple[tuple[ObjectKey, Json], ...]
+    """The objects that were as it says, with their uids."""
+    until: float
+    """When its time is up."""
+    unmet: Callable[[], str]
+    """Why no object is as it says, "" where one is."""
+
+
+def found(
+    name: str, objects: Sequence[Json], until: float, unmet: Callable[[], str]
+) -> Found | None:
+    """Return what an assertion found in the cluster; None for a tree that asks for no object."""
+    named = tuple((object_key(one), metadata(one).get("uid")) for one in objects if one is not None)
+    return Found(name, named, until, unmet) if named else None
+
+
+def deleted_too_soon(
+    standing: Sequence[Found], parts: Parts, advance: Callable[[Callable[[], bool], float], bool]
+) -> str:
+    """Let the time of assertions pass; return which of them came too early, "" for none.
+
+    Only what is deleted counts: what changes goes on, as a Pod does that runs and then ends.
+    """
+    reason, revision = "", parts.store.revision
+
+    def lost() -> bool:
+        nonlocal reason, revision
+        if parts.store.revision != revision:
+            revision = parts.store.revision
+            told = (_told(one, parts) for one in standing if parts.clock.elapsed <= one.until)
+            reason = next(filter(None, told), "")
+        return bool(reason)
+
+    last = max((one.until for one in standing), default=0.0)
+    advance(lost, max(last - parts.clock.elapsed, 0.0))
+    return reason
+
+
+def _told(one: Found, parts: Parts) -> str:
+    if any(_uid(key, parts) == uid for key, uid in one.objects) or not one.unmet():
+        return ""
+    key = one.objects[0][0]
+    by = (event for event in reversed(parts.timeline.events) if event.action == "delete")
+    actor = next((event.actor for event in by if event.object == key), "")
+    who = f" by {actor}" if actor else ""
+    return f"{one.name}: was there too early: it is deleted{who} at {parts.clock.elapsed:.3f} s"
+
+
+def _uid(key: ObjectKey, parts: Parts) -> Json:
+    obj = parts.store.get(*key)
+    return None if obj is None else metadata(obj).get("uid")
+
+
+# What the operations of one test share: the cluster, the files, and what is to be cleaned up.
 
 POLL = 0.05
 """Seconds from an operation's beginning to its first attempt."""
@@ -238,3 +306,74 @@ class Situation(NamedTuple):
         except HardError as error:
             self.require_said(spec)
             raise HardError(f"{error.message} ({_EXPRESSIONS})") from None
+
+
+# What the runner knows of an operation.
+
+
+class Operation(NamedTuple):
+    """An action of a step."""
+
+    name: str
+    """The field that asks for it."""
+    run: Callable[[Situation, Mapping[str, Json]], Mapping[str, Json]]
+    """Does it and returns the bindings it leaves; raises FailedError or UnsupportedError."""
+
+
+# Durations that operations say, in virtual seconds.
+
+
+def seconds_of(text: Json) -> float:
+    """Return the seconds that a duration says; raise HardError where it is none."""
+    nanoseconds = parse_duration(str(text))
+    if nanoseconds is None:
+        raise HardError(f"`{text}` is no duration")
+    return nanoseconds / SECOND
+
+
+def timeout_of(situation: Situation, spec: Mapping[str, Json], default: float) -> float:
+    """Return how long an operation may take."""
+    given = spec.get("timeout")
+    return default if given is None else seconds_of(situation.filled(given))
+
+
+# The blocks `expect` and `check`: what an operation's end is to be like.
+
+
+def judge(
+    situation: Situation, spec: Mapping[str, Json], obj: Json, error: str | None
+) -> str | None:
+    """Return why an operation failed, or None: what `expect` says, else the error itself."""
+    checked = situation.bind("error", error)
+    matched = False
+    problems: list[Mismatch] = []
+    for one in spec.get("expect") or ():
+        match = one.get("match")
+        if match is not None and check_tree(match, obj, situation.bindings, situation.session.ask):
+            continue
+        matched = True
+        problems += check_tree(one.get("check"), obj, checked.bindings, situation.session.ask)
+    if not matched:
+        return error
+    return "; ".join(map(str, problems)) or None
+
+
+def require(situation: Situation, tree: Json, value: Json) -> None:
+    """Raise FailedError where a value is not as a tree says."""
+    problems = check_tree(tree, value, situation.bindings, situation.session.ask)
+    if problems:
+        raise FailedError("; ".join(map(str, problems)))
+
+
+def outputs(situation: Situation, spec: Mapping[str, Json], value: Json) -> Mapping[str, Json]:
+    """Return the bindings that an operation leaves for those after it."""
+    found: dict[str, Json] = {}
+    inner = situation
+    for one in spec.get("outputs") or ():
+        match = one.get("match")
+        if match is not None and check_tree(match, value, inner.bindings, situation.session.ask):
+            continue
+        name = text_field(one, "name")
+        found[name] = fill(one.get("value"), inner.bindings, situation.session.ask, data=value)
+        inner = inner.bind(name, found[name])
+    return found

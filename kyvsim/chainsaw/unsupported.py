@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
 
-from kyvsim.chainsaw.assertion import Mismatch
-from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.chainsaw.errors import UnsupportedError
+from kyvsim.chainsaw.expressions import Mismatch
 from kyvsim.kubernetes.discovery import is_builtin, is_mature, served_versions, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
 from kyvsim.model.request import Operation

@@ -1,20 +1,54 @@
-"""One call of kubectl: its words and flags, and whom it asks for what."""
+"""A call of kubectl: its arguments, the kinds and objects that they name."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.chainsaw.kubectl.kinds import NamedKind, kind_named
-from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result
-from kyvsim.chainsaw.surroundings import Surroundings
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, Surroundings
+from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.unsupported import require_simulated, require_written
-from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.kubernetes.discovery import kinds_named, plural, preferred_version, split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.request import UserInfo
 from kyvsim.simulator.api_server import ApiError, ApiResponse, Client, Store
 from kyvsim.simulator.api_server.server import ADMIN
+
+# What kubectl calls kinds: plurals, singulars, short names, groups behind a dot.
+
+
+class NamedKind(NamedTuple):
+    """A kind, and how it is asked for."""
+
+    api_version: str
+    kind: str
+
+
+def kind_named(name: str, store: Store) -> NamedKind | None:
+    """Return the kind of a name such as `pods`, `po`, `Deployment` or `deployments.apps`."""
+    base, _, rest = name.lower().partition(".")
+    for group, kind in kinds_named(base, store.defined):
+        if not rest or rest == group or rest.partition(".")[2] == group:
+            return NamedKind(preferred(group, kind, store), kind)
+    return None
+
+
+def preferred(group: str, kind: str, store: Store) -> str:
+    """Return the apiVersion under which kubectl asks for a kind."""
+    version = preferred_version(group, kind, store.defined)
+    return f"{group}/{version}" if group else version
+
+
+def shown_kind(api_version: str, kind: str, *, in_plural: bool = False) -> str:
+    """Return how kubectl names a kind in what it prints: `pod`, `deployment.apps`."""
+    group = split_api_version(api_version)[0]
+    name = plural(group, kind) if in_plural else kind.lower()
+    return f"{name}.{group}" if group else name
+
+
+# One call of kubectl: its words and flags, and whom it asks for what.
 
 # kubectl's arguments: words, and flags by their long names.
 #
@@ -306,3 +340,87 @@ def together(results: list[Result]) -> Result:
     """Return several results as one: it fails where one of them does."""
     printed = tuple(one for result in results for one in result.printed)
     return Result(max((result.status for result in results), default=0), printed)
+
+
+# The objects of a kind that flags choose: by namespace, by labels.
+
+
+def chosen(call: Call, kind: NamedKind) -> list[Json]:
+    """Return the objects of a kind that `--namespace`, `-A` and `--selector` choose."""
+    everywhere = call.invocation.holds("all-namespaces")
+    namespace = "" if everywhere else call.key(kind, "").namespace
+    wanted = [_equality(one) for one in call.invocation.values("selector")]
+    found = [
+        one
+        for one in call.client.list(kind.api_version, kind.kind, namespace)
+        if all((labels(one).get(key) == value) is same for key, value, same in wanted)
+    ]
+    if not found:
+        require_written(ObjectKey(*kind, namespace, ""), call.store)
+    return found
+
+
+def _equality(text: str) -> tuple[str, str, bool]:
+    for operator, same in (("!=", False), ("==", True), ("=", True)):
+        key, found, value = text.partition(operator)
+        if found:
+            return key, value, same
+    raise UnsupportedError(f"the selector `{text}` of kubectl")
+
+
+# The objects of `--filename`, each with the name of its file.
+
+_SHOWN = 1_000
+
+
+def from_files(call: Call) -> list[tuple[str, Json]]:
+    """Return the objects of the files given; raise KubectlError where one cannot be read."""
+    found: list[tuple[str, Json]] = []
+    for name in call.invocation.values("filename"):
+        objects, why = call.surroundings.objects(name, call.stdin)
+        if why:
+            raise KubectlError(f"error: {why}")
+        shown = "STDIN" if name == "-" else name
+        for obj in (one for document in objects for one in _listed(document)):
+            _require_object(obj, shown)
+            require_simulated(object_key(obj))
+            found.append((shown, call.placed(obj)))
+    if not found and "filename" in call.invocation.flags:
+        raise KubectlError("error: no objects passed to apply")
+    if not found:
+        raise KubectlError("error: must specify one of -f and -k")
+    return found
+
+
+def _listed(document: Json) -> list[Json]:
+    """Return the objects of a document: those of a List, or the one that it is."""
+    items = document.get("items") if document.__class__ is dict else None
+    if isinstance(items, list) and object_key(document).kind.endswith("List"):
+        return items
+    return [document]
+
+
+def _require_object(obj: Json, name: str) -> None:
+    """Raise KubectlError for what cannot be sent.
+
+    Source of the texts: k8s.io/apimachinery, what reading unstructured objects returns.
+    """
+    if obj.__class__ is not dict:
+        kinds = {list: "array", str: "string", bool: "bool"}
+        kind = kinds.get(obj.__class__, "number")
+        into = "Go value of type map[string]interface {}"
+        text = f"json: cannot unmarshal {kind} into {into}"
+        raise KubectlError(f"error: error parsing {name}: {text}")
+    told = json.dumps(obj, separators=(",", ":"), ensure_ascii=False)[:_SHOWN]
+    for field in ("kind", "apiVersion"):
+        if not text_field(obj, field):
+            missing = f"Object '{field[0].upper()}{field[1:]}' is missing in '{told}'"
+            if field == "apiVersion":
+                missing = f"Object 'apiVersion' is missing in '{told}'"
+            raise KubectlError(f'error: unable to decode "{name}": {missing}')
+    about = obj.get("metadata")
+    texts = (about or {}) if about.__class__ is dict or about is None else {"name": 0}
+    names = (texts.get(one, "") for one in ("name", "generateName", "namespace"))
+    if any(one is not None and one.__class__ is not str for one in names):
+        text = "json: cannot unmarshal the metadata into Go struct field ObjectMeta"
+        raise KubectlError(f'error: unable to decode "{name}": {text}')

@@ -3,10 +3,16 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.chainsaw.kubectl.call import Call, KubectlError, answer, failure, named_objects
-from kyvsim.chainsaw.kubectl.kinds import NamedKind
-from kyvsim.chainsaw.streams import STDOUT, Printed, Result, unknown_output
+from kyvsim.chainsaw.environment import STDOUT, Printed, Result, unknown_output
+from kyvsim.chainsaw.errors import UnsupportedError
+from kyvsim.chainsaw.kubectl.call import (
+    Call,
+    KubectlError,
+    NamedKind,
+    answer,
+    failure,
+    named_objects,
+)
 from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.request import Operation
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, errors

@@ -1,7 +1,7 @@
 """The operations of steps; `OPERATIONS` lists them."""
 
-from kyvsim.chainsaw.operations import asserting, scripting, waiting, writing
-from kyvsim.chainsaw.operations.protocol import Operation
+from kyvsim.chainsaw.operations import asserting, scripting, writing
+from kyvsim.chainsaw.session import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
     writing.APPLY,
@@ -11,10 +11,10 @@ OPERATIONS: tuple[Operation, ...] = (
     writing.DELETE,
     asserting.ASSERT,
     asserting.ERROR,
-    waiting.SLEEP,
-    waiting.WAIT,
+    asserting.SLEEP,
+    asserting.WAIT,
     scripting.SCRIPT,
     scripting.COMMAND,
-    *waiting.SHOWING,
+    *asserting.SHOWING,
 )
 """Every operation that the simulation performs."""

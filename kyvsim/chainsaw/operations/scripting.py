@@ -3,16 +3,12 @@
 import re
 from collections.abc import Mapping
 
-from kyvsim.chainsaw.checks import outputs, require
-from kyvsim.chainsaw.durations import timeout_of
-from kyvsim.chainsaw.ending import FailedError, UnsupportedError
-from kyvsim.chainsaw.operations.protocol import Operation
-from kyvsim.chainsaw.session import Situation
-from kyvsim.chainsaw.shell.run import KilledError, Shell, parsed
-from kyvsim.chainsaw.shell.syntax import AndOr, Pipeline, Script, Simple, Text
-from kyvsim.chainsaw.streams import STDERR, STDOUT, Result
-from kyvsim.chainsaw.surroundings import Surroundings
-from kyvsim.chainsaw.usage import Usage
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Result, Surroundings
+from kyvsim.chainsaw.errors import FailedError, UnsupportedError
+from kyvsim.chainsaw.limits import Usage
+from kyvsim.chainsaw.session import Operation, Situation, outputs, require, timeout_of
+from kyvsim.chainsaw.shell.interpreter import KilledError, Shell, parsed
+from kyvsim.chainsaw.shell.parser import AndOr, Pipeline, Script, Simple, Text
 from kyvsim.kubernetes.objects import Json, text_field
 
 _KILLED = -1

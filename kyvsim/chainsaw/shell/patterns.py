@@ -9,7 +9,7 @@ from typing import Any
 
 import re2
 
-from kyvsim.chainsaw.ending import HardError, UnsupportedError
+from kyvsim.chainsaw.errors import HardError, UnsupportedError
 from kyvsim.kubernetes.regexes import as_bytes
 
 _MAX_MEMORY = 16 << 20

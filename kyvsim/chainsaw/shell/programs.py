@@ -9,13 +9,20 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.chainsaw.environment import (
+    STDERR,
+    STDOUT,
+    Printed,
+    Result,
+    Surroundings,
+    complaint,
+    out,
+)
+from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl import kubectl
-from kyvsim.chainsaw.shell.conditions import ConditionError, holds
+from kyvsim.chainsaw.limits import KUBECTL_STEPS, Usage
+from kyvsim.chainsaw.shell.builtins import ConditionError, holds
 from kyvsim.chainsaw.shell.patterns import PatternError, compile_pattern
-from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, complaint, out
-from kyvsim.chainsaw.surroundings import Surroundings
-from kyvsim.chainsaw.usage import KUBECTL_STEPS, Usage
 from kyvsim.kubernetes.regexes import as_bytes
 
 _ESCAPES = MappingProxyType(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kyvsim.chainsaw.assertion import check_tree
-from kyvsim.chainsaw.ending import HardError
+from kyvsim.chainsaw.errors import HardError
+from kyvsim.chainsaw.expressions import check_tree
 
 POD = {
     "metadata": {"name": "a", "labels": {"app": "web"}},

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.chainsaw.ending import HardError, UnsupportedError
+from kyvsim.chainsaw.errors import HardError, UnsupportedError
 from kyvsim.chainsaw.expressions import Expression, ask_expression, parse_expression
 
 GRAMMAR = [

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.chainsaw.ending import HardError
+from kyvsim.chainsaw.errors import HardError
 from kyvsim.chainsaw.expressions import fill
 
 

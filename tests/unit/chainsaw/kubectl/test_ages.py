@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kyvsim.chainsaw.kubectl.tables import age, shown_seconds
+from kyvsim.chainsaw.kubectl.output import age, shown_seconds
 
 NOW = datetime(2024, 1, 1, 0, 2, 30, tzinfo=UTC)
 

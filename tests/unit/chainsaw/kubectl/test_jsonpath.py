@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.chainsaw.kubectl.jsonpath import JsonPathError, print_jsonpath
+from kyvsim.chainsaw.kubectl.output import JsonPathError, print_jsonpath
 
 DATA = {
     "metadata": {"name": "a", "labels": {"app.io/x": "y"}},

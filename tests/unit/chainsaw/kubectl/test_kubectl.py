@@ -2,10 +2,9 @@
 
 import pytest
 
-from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Surroundings
+from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl import kubectl
-from kyvsim.chainsaw.streams import STDERR, STDOUT
-from kyvsim.chainsaw.surroundings import Surroundings
 
 CM = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {app: web}}\ndata: {x: '1'}\n"
 DENIES = """

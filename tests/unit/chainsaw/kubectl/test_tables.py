@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.chainsaw.kubectl.tables import print_table
+from kyvsim.chainsaw.errors import UnsupportedError
+from kyvsim.chainsaw.kubectl.output import print_table
 
 NOW = datetime(2024, 1, 1, 0, 1, tzinfo=UTC)
 META = {"name": "x", "namespace": "n", "creationTimestamp": "2024-01-01T00:00:00Z"}

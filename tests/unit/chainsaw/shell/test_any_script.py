@@ -6,11 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kyvsim.chainsaw.ending import FailedError, UnsupportedError
-from kyvsim.chainsaw.shell.run import KilledError, Shell, parsed
-from kyvsim.chainsaw.streams import STDERR, STDOUT
-from kyvsim.chainsaw.surroundings import Surroundings
-from kyvsim.chainsaw.usage import Limits, Usage
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Surroundings
+from kyvsim.chainsaw.errors import FailedError, UnsupportedError
+from kyvsim.chainsaw.limits import Limits, Usage
+from kyvsim.chainsaw.shell.interpreter import KilledError, Shell, parsed
 
 NUMBERS = (
     *("0", "1", "2", "-1", "+3", "99", "9" * 25, "9" * 5000, "abc", "", "1.5", "1e9", "0x1f"),

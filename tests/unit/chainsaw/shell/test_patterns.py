@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.chainsaw.ending import HardError, UnsupportedError
+from kyvsim.chainsaw.errors import HardError, UnsupportedError
 from kyvsim.chainsaw.shell.patterns import PatternError, compile_pattern
 from kyvsim.kubernetes.regexes import as_bytes
 

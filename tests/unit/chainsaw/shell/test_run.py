@@ -4,11 +4,10 @@ from itertools import chain
 
 import pytest
 
-from kyvsim.chainsaw.ending import HardError, UnsupportedError
-from kyvsim.chainsaw.shell.run import KilledError, Shell, parsed
-from kyvsim.chainsaw.streams import STDERR, STDOUT
-from kyvsim.chainsaw.surroundings import Surroundings
-from kyvsim.chainsaw.usage import Limits, Usage
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Surroundings
+from kyvsim.chainsaw.errors import HardError, UnsupportedError
+from kyvsim.chainsaw.limits import Limits, Usage
+from kyvsim.chainsaw.shell.interpreter import KilledError, Shell, parsed
 
 OUTPUTS = [
     ("printf -- '%s\\n' a", "a\n"),

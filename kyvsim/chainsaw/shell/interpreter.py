@@ -1,17 +1,14 @@
-"""The interpreter: a syntax tree, run on the simulated cluster.
-
-Source of the rules: POSIX, Shell Command Language, 2.6 to 2.9.
-"""
+"""Runs shell scripts."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from kyvsim.chainsaw.ending import UnsupportedError
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, Surroundings, require_known
+from kyvsim.chainsaw.errors import UnsupportedError
+from kyvsim.chainsaw.limits import require_depth
 from kyvsim.chainsaw.shell.builtins import BUILTINS, ExitError, LeftLoopError
-from kyvsim.chainsaw.shell.parse import parse_script
-from kyvsim.chainsaw.shell.programs import PROGRAMS, Call
-from kyvsim.chainsaw.shell.syntax import (
+from kyvsim.chainsaw.shell.parser import (
     AndOr,
     Command,
     For,
@@ -21,17 +18,20 @@ from kyvsim.chainsaw.shell.syntax import (
     Pipeline,
     Redirect,
     Script,
+    ShellSyntaxError,
     Simple,
     Substitution,
     Text,
     Variable,
     While,
     Word,
+    parse_script,
 )
-from kyvsim.chainsaw.shell.tokens import ShellSyntaxError
-from kyvsim.chainsaw.streams import STDERR, STDOUT, Printed, Result, require_known
-from kyvsim.chainsaw.surroundings import Surroundings
-from kyvsim.chainsaw.usage import require_depth
+from kyvsim.chainsaw.shell.programs import PROGRAMS, Call
+
+# The interpreter: a syntax tree, run on the simulated cluster.
+#
+# Source of the rules: POSIX, Shell Command Language, 2.6 to 2.9.
 
 _BLANK = re.compile(r"[ \t\n]+")
 _GLOB = re.compile(r"[*?]|\[.*\]", re.DOTALL)

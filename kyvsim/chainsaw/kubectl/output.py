@@ -1,16 +1,177 @@
-"""Tables as `kubectl get` prints them: columns by kind, ages, and how they are laid out."""
+"""What kubectl prints: tables, names, JSONPath."""
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.chainsaw.ending import UnsupportedError
-from kyvsim.chainsaw.kubectl.jsonpath import find
+from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
 from kyvsim.simulator.api_server import Store
+
+# JSONPath templates as kubectl has them.
+#
+# Source of the rules: k8s.io/client-go util/jsonpath.
+
+_STEP = re.compile(
+    r"""\.\.|\.?(?P<name>(?:\\.|[^\s.\[\]{}'"])+)|\.?\[(?P<inner>(?:[^\[\]'"]|'[^']*'|"[^"]*")*)\]|\.""",
+    re.VERBOSE,
+)
+_FILTER = re.compile(r"""\?\(\s*@(?P<path>[^=!<>]+?)\s*(?P<op>==|!=)\s*(?P<value>.+?)\s*\)""")
+_SLICE = re.compile(r"(-?\d*):(-?\d*)")
+
+
+_MOST_CHARACTERS = 4_000
+
+
+class JsonPathError(Exception):
+    """A template that cannot be followed."""
+
+
+def print_jsonpath(
+    template: str, data: Json, count: Callable[[int], None] = lambda _length: None
+) -> str:
+    """Return what a template prints of an object; raise JsonPathError where it is no template.
+
+    A field that is missing prints nothing, as with kubectl. `count` gets the length of each piece
+    as it is made, and raises where the whole becomes too long.
+    """
+    if len(template) > _MOST_CHARACTERS:
+        raise JsonPathError(f"a template of more than {_MOST_CHARACTERS:,} characters")
+    found: list[str] = []
+    for text in _printed(_pieces(template), data):
+        count(len(text) + 1)
+        found.append(text)
+    return "".join(found)
+
+
+def _pieces(template: str) -> list[str]:
+    """Return the texts and, with their braces, the expressions of a template in turn."""
+    return [one for one in re.split(r"(\{(?:[^{}'\"]|'[^']*'|\"[^\"]*\")*\})", template) if one]
+
+
+def _printed(pieces: list[str], data: Json) -> Iterator[str]:
+    place = 0
+    while place < len(pieces):
+        piece = pieces[place]
+        place += 1
+        if not piece.startswith("{"):
+            yield piece
+            continue
+        inner = piece[1:-1].strip()
+        if inner.startswith("range "):
+            end = _end_of_range(pieces, place)
+            for member in find(inner.removeprefix("range ").strip(), data):
+                yield from _printed(pieces[place:end], member)
+            place = end + 1
+        elif inner[:1] in {'"', "'"}:
+            yield _text(inner)
+        elif inner != "end":
+            yield " ".join(map(_shown, find(inner, data)))
+
+
+def _end_of_range(pieces: list[str], start: int) -> int:
+    depth = 1
+    for place in range(start, len(pieces)):
+        word = pieces[place][1:-1].strip()
+        depth += word.startswith("range ") - (word == "end")
+        if not depth:
+            return place
+    raise JsonPathError("unmatched {range}")
+
+
+def find(path: str, data: Json) -> list[Json]:
+    """Return what a path leads to."""
+    found = [data]
+    at = 0
+    path = path.removeprefix("$")
+    while at < len(path):
+        step = _STEP.match(path, at)
+        if step is None or step.end() == at or step[0] == "..":
+            raise JsonPathError(f"error parsing jsonpath {path}")
+        at = step.end()
+        if step["name"] is not None:
+            name = _unescaped(step["name"])
+            found = [one for value in found for one in _member(value, name)]
+        elif step["inner"] is not None:
+            found = [one for value in found for one in _inner(value, step["inner"].strip())]
+    return found
+
+
+def _unescaped(name: str) -> str:
+    return re.sub(r"\\(.)", r"\1", name)
+
+
+def _member(value: Json, name: str) -> Iterator[Json]:
+    if name == "*":
+        yield from _every(value)
+    elif value.__class__ is dict and name in value:
+        yield value[name]
+
+
+def _every(value: Json) -> Iterator[Json]:
+    if value.__class__ is list:
+        yield from value
+    elif value.__class__ is dict:
+        yield from value.values()
+
+
+def _inner(value: Json, inner: str) -> Iterator[Json]:
+    if inner == "*":
+        yield from _every(value)
+    elif inner[:1] in {"'", '"'}:
+        yield from _member(value, _unescaped(inner[1:-1]))
+    elif inner.startswith("?"):
+        yield from _filtered(value, inner)
+    elif value.__class__ is list:
+        yield from _items(value, inner)
+
+
+def _items(value: list[Json], inner: str) -> Iterator[Json]:
+    cut = _SLICE.fullmatch(inner)
+    if cut:
+        first, last = (int(one) if one else None for one in cut.groups())
+        yield from value[first:last]
+    elif re.fullmatch(r"-?\d+", inner):
+        place = int(inner)
+        if not -len(value) <= place < len(value):
+            text = f"array index out of bounds: index {place}, length {len(value)}"
+            raise JsonPathError(f"error executing jsonpath: {text}")
+        yield value[place]
+    else:
+        raise JsonPathError(f"error parsing jsonpath [{inner}]")
+
+
+def _filtered(value: Json, inner: str) -> Iterator[Json]:
+    found = _FILTER.fullmatch(inner)
+    if found is None:
+        raise JsonPathError(f"error parsing jsonpath [{inner}]")
+    text = found["value"]
+    try:
+        wanted = _text(text) if text[:1] in {"'", '"'} else json.loads(text)
+    except ValueError:
+        raise JsonPathError(f"error parsing jsonpath [{inner}]") from None
+    for member in _every(value):
+        met = find(found["path"], member)
+        same = bool(met) and met[0] == wanted
+        if same == (found["op"] == "=="):
+            yield member
+
+
+def _text(quoted: str) -> str:
+    return quoted[1:-1].replace("\\n", "\n").replace("\\t", "\t")
+
+
+def _shown(value: Json) -> str:
+    if value.__class__ is str:
+        return str(value)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+# Tables as `kubectl get` prints them: columns by kind, ages, and how they are laid out.
 
 # Times as kubectl shows them: how long ago, in one or two units.
 #
@@ -235,9 +396,9 @@ def _restarts(obj: Json, _now: datetime) -> str:
 
 
 _NAME = Column("NAME", lambda obj, _: object_key(obj).name)
-_TABLES_AGE = Column("AGE", _age)
+_AGE = Column("AGE", _age)
 _CREATED = Column("CREATED AT", _created)
-_BOUND = (_NAME, Column("ROLE", _role), _TABLES_AGE)
+_BOUND = (_NAME, Column("ROLE", _role), _AGE)
 _STATUS, _SPEC = "status", "spec"
 _EVENT = (
     Column("LAST SEEN", _last_seen),
@@ -248,22 +409,22 @@ _EVENT = (
 )
 _COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
     {
-        ("", "ConfigMap"): (_NAME, Column("DATA", _entries("data", "binaryData")), _TABLES_AGE),
+        ("", "ConfigMap"): (_NAME, Column("DATA", _entries("data", "binaryData")), _AGE),
         ("", "Event"): _EVENT,
         ("", "LimitRange"): (_NAME, _CREATED),
-        ("", "Namespace"): (_NAME, Column("STATUS", _field(_STATUS, "phase")), _TABLES_AGE),
+        ("", "Namespace"): (_NAME, Column("STATUS", _field(_STATUS, "phase")), _AGE),
         ("", "Pod"): (
             _NAME,
             Column("READY", _ready),
             Column("STATUS", _state),
             Column("RESTARTS", _restarts),
-            _TABLES_AGE,
+            _AGE,
         ),
         ("", "Secret"): (
             _NAME,
             Column("TYPE", _field("type")),
             Column("DATA", _entries("data")),
-            _TABLES_AGE,
+            _AGE,
         ),
         ("apiextensions.k8s.io", "CustomResourceDefinition"): (_NAME, _CREATED),
         ("apps", "Deployment"): (
@@ -271,24 +432,24 @@ _COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
             Column("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas"))),
             Column("UP-TO-DATE", _field(_STATUS, "updatedReplicas", default="0")),
             Column("AVAILABLE", _field(_STATUS, "availableReplicas", default="0")),
-            _TABLES_AGE,
+            _AGE,
         ),
         ("apps", "ReplicaSet"): (
             _NAME,
             Column("DESIRED", _field(_SPEC, "replicas", default="0")),
             Column("CURRENT", _field(_STATUS, "replicas", default="0")),
             Column("READY", _field(_STATUS, "readyReplicas", default="0")),
-            _TABLES_AGE,
+            _AGE,
         ),
         ("apps", "StatefulSet"): (
             _NAME,
             Column("READY", _ratio((_STATUS, "readyReplicas"), (_SPEC, "replicas"))),
-            _TABLES_AGE,
+            _AGE,
         ),
         ("networking.k8s.io", "NetworkPolicy"): (
             _NAME,
             Column("POD-SELECTOR", _selector),
-            _TABLES_AGE,
+            _AGE,
         ),
         ("rbac.authorization.k8s.io", "ClusterRole"): (_NAME, _CREATED),
         ("rbac.authorization.k8s.io", "ClusterRoleBinding"): _BOUND,
@@ -305,13 +466,13 @@ _COLUMNS: Mapping[tuple[str, str], tuple[Column, ...]] = MappingProxyType(
 _Columns = tuple[tuple[str, str, str], ...]
 """Heading, type and path of each."""
 
-_KYVERNO_COLUMNS_AGE = ("AGE", "date", ".metadata.creationTimestamp")
+_AGE_COLUMN = ("AGE", "date", ".metadata.creationTimestamp")
 _READY = ".status.conditions[?(@.type == 'Ready')]"
 _POLICY: _Columns = (
     ("ADMISSION", "boolean", ".spec.admission"),
     ("BACKGROUND", "boolean", ".spec.background"),
     ("READY", "string", f"{_READY}.status"),
-    _KYVERNO_COLUMNS_AGE,
+    _AGE_COLUMN,
     ("MESSAGE", "string", f"{_READY}.message"),
 )
 _COUNTS = ("pass", "fail", "warn", "error", "skip")
@@ -319,7 +480,7 @@ _REPORT: _Columns = (
     ("KIND", "string", ".scope.kind"),
     ("NAME", "string", ".scope.name"),
     *((one.upper(), "integer", f".summary.{one}") for one in _COUNTS),
-    _KYVERNO_COLUMNS_AGE,
+    _AGE_COLUMN,
 )
 _LABEL = ".metadata.labels['audit\\.kyverno\\.io/{}']"
 _EPHEMERAL: _Columns = (
@@ -328,9 +489,9 @@ _EPHEMERAL: _Columns = (
     ("KIND", "string", _LABEL.format("resource\\.kind")),
     ("OWNER", "string", ".metadata.annotations['audit\\.kyverno\\.io/resource\\.name']"),
     *((one.upper(), "integer", f".spec.summary.{one}") for one in _COUNTS),
-    _KYVERNO_COLUMNS_AGE,
+    _AGE_COLUMN,
 )
-_CLEANUP: _Columns = (("SCHEDULE", "string", ".spec.schedule"), _KYVERNO_COLUMNS_AGE)
+_CLEANUP: _Columns = (("SCHEDULE", "string", ".spec.schedule"), _AGE_COLUMN)
 
 KYVERNO_COLUMNS: Mapping[tuple[str, str], _Columns] = MappingProxyType(
     {
@@ -338,9 +499,9 @@ KYVERNO_COLUMNS: Mapping[tuple[str, str], _Columns] = MappingProxyType(
         ("kyverno.io", "Policy"): _POLICY,
         ("kyverno.io", "CleanupPolicy"): _CLEANUP,
         ("kyverno.io", "ClusterCleanupPolicy"): _CLEANUP,
-        ("kyverno.io", "PolicyException"): (_KYVERNO_COLUMNS_AGE,),
+        ("kyverno.io", "PolicyException"): (_AGE_COLUMN,),
         ("kyverno.io", "GlobalContextEntry"): (
-            _KYVERNO_COLUMNS_AGE,
+            _AGE_COLUMN,
             ("REFRESH INTERVAL", "string", ".spec.apiCall.refreshInterval"),
             ("LAST REFRESH", "date", ".status.lastRefreshTime"),
         ),
@@ -351,7 +512,7 @@ KYVERNO_COLUMNS: Mapping[tuple[str, str], _Columns] = MappingProxyType(
             ("RESOURCENAME", "string", ".spec.resource.name"),
             ("RESOURCENAMESPACE", "string", ".spec.resource.namespace"),
             ("STATUS", "string", ".status.state"),
-            _KYVERNO_COLUMNS_AGE,
+            _AGE_COLUMN,
         ),
         ("wgpolicyk8s.io", "ClusterPolicyReport"): _REPORT,
         ("wgpolicyk8s.io", "PolicyReport"): _REPORT,

@@ -5,7 +5,7 @@ Everything that grows is counted before it is made, so the limits bound memory a
 
 from typing import NamedTuple
 
-from kyvsim.chainsaw.ending import HardError
+from kyvsim.chainsaw.errors import HardError
 
 MOST_NESTING = 32
 """Groups, loops, conditions, substitutions and scripts, one in another: 12 Python frames each."""

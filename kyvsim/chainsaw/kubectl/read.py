@@ -1,0 +1,175 @@
+"""Commands of kubectl that read objects: get and wait."""
+
+import json
+from collections.abc import Callable
+
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, complaint
+from kyvsim.chainsaw.errors import UnsupportedError
+from kyvsim.chainsaw.kubectl.call import (
+    Call,
+    KubectlError,
+    NamedKind,
+    chosen,
+    failure,
+    named_objects,
+    shown_kind,
+)
+from kyvsim.chainsaw.kubectl.output import JsonPathError, find, print_jsonpath, print_table
+from kyvsim.chainsaw.kubectl.pods import awaited
+from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.simulator.api_server import errors
+from kyvsim.yaml.text import folded_yaml
+
+# `kubectl get`: objects shown in several formats.
+
+
+def get(call: Call) -> Result:
+    """Show objects; what is missing is told on standard error."""
+    given = call.invocation
+    found: list[Json] = []
+    printed: list[Printed] = []
+    single = False
+    for kind, name in named_objects(call, given.words):
+        single = bool(name)
+        key = call.key(kind, name)
+        objects = [call.there(key)] if name else chosen(call, kind)
+        there = [one for one in objects if one is not None]
+        if name and not there and not given.holds("ignore-not-found"):
+            printed.append(failure(errors.not_found(key, call.store.defined)))
+        found += there
+    status = 1 if printed else 0
+    output = given.value("output")
+    if not found and not printed and not single and not output:
+        return Result(0, (Printed(STDERR, _nothing(call, named_objects(call, given.words)[0][0])),))
+    if single and not found:
+        return Result(status, tuple(printed))
+    shown = found[0] if single and len(found) == 1 else _list(found)
+    try:
+        text = _shown(call, shown, found)
+    except JsonPathError as error:
+        return complaint(f"error: {error}\n")
+    return Result(status, (*printed, Printed(STDOUT, text)))
+
+
+def _nothing(call: Call, kind: NamedKind) -> str:
+    namespace = call.key(kind, "").namespace
+    if call.invocation.holds("all-namespaces") or not namespace:
+        return "No resources found\n"
+    return f"No resources found in {namespace} namespace.\n"
+
+
+def _list(objects: list[Json]) -> Json:
+    return {"apiVersion": "v1", "items": objects, "kind": "List", "metadata": {}}
+
+
+def _shown(call: Call, shown: Json, found: list[Json]) -> str:
+    output = call.invocation.value("output")
+    form, _, template = output.partition("=")
+    if form == "json":
+        return json.dumps(shown, indent=4, sort_keys=True, ensure_ascii=False) + "\n"
+    if form == "yaml":
+        return folded_yaml(shown)
+    if form == "name":
+        return "".join(f"{_name(one)}\n" for one in found)
+    if form == "jsonpath":
+        return print_jsonpath(template, shown, call.surroundings.usage.text)
+    if not form:
+        return _table(call, found)
+    raise UnsupportedError(f"`kubectl get --output {form}`")
+
+
+def _name(obj: Json) -> str:
+    key = object_key(obj)
+    return f"{shown_kind(key.api_version, key.kind)}/{key.name}"
+
+
+def _table(call: Call, found: list[Json]) -> str:
+    """Return the table of the objects of one kind."""
+    given = call.invocation
+    if len({(object_key(one).api_version, object_key(one).kind) for one in found}) > 1:
+        raise UnsupportedError("a table of several kinds of `kubectl get`")
+    return print_table(
+        found,
+        call.store,
+        call.surroundings.situation.session.parts.clock.now(),
+        namespaces=given.holds("all-namespaces"),
+        headings=not given.holds("no-headers"),
+    )
+
+
+# `kubectl wait`: until objects are deleted, have a condition, or a field a value.
+
+_DEFAULT = "30s"
+_LONGEST_PATH = 1_000
+
+
+def wait(call: Call) -> Result:
+    """Wait for every object that is named."""
+    own = awaited(call)
+    if own is not None:
+        return own
+    given = call.invocation
+    keys: list[ObjectKey] = []
+    for kind, name in named_objects(call, given.words):
+        keys += [call.key(kind, name)] if name else [object_key(one) for one in chosen(call, kind)]
+    condition = given.value("for")
+    if not keys:
+        return (
+            Result() if condition == "delete" else complaint("error: no matching resources found\n")
+        )
+    met = condition_of(condition)
+    printed: list[Printed] = []
+    for key in keys:
+        result = _wait(call, key, condition, met)
+        printed += result.printed
+        if result.status:
+            return Result(result.status, tuple(printed))
+    return Result(0, tuple(printed))
+
+
+def _wait(call: Call, key: ObjectKey, condition: str, met: Callable[[Json], bool]) -> Result:
+    deletes = condition == "delete"
+    if not deletes and call.there(key) is None:
+        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
+    limit = call.seconds("timeout", _DEFAULT)
+    shown = f"{shown_kind(key.api_version, key.kind)}/{key.name}"
+    session = call.surroundings.situation.session
+    try:
+        done_in_time = session.wait_until(lambda: met(call.client.get(*key)), limit)
+    except JsonPathError as error:
+        raise KubectlError(f"error: {error}") from None
+    if done_in_time:
+        done = "deleted" if deletes else "condition met"
+        return Result(0, (Printed(STDOUT, f"{shown} {done}\n"),))
+    text = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"
+    return Result(1, (Printed(STDERR, text),))
+
+
+def condition_of(text: str) -> Callable[[Json], bool]:
+    """Return the test of an object that `--for` asks for; raise UnsupportedError for others."""
+    kind, _, rest = text.partition("=")
+    if text == "delete":
+        return lambda obj: obj is None
+    if text == "create":
+        return lambda obj: obj is not None
+    if kind == "condition":
+        name, _, value = rest.partition("=")
+        return lambda obj: _has_condition(obj, name, value or "True")
+    if kind == "jsonpath":
+        path, assigned, wanted = rest.rpartition("=")
+        if not assigned or len(path) > _LONGEST_PATH:
+            raise UnsupportedError(f"`kubectl wait --for={text}`")
+        inner = path.strip("'\"").strip("{}")
+        return lambda obj: obj is not None and [str(one) for one in find(inner, obj)] == [wanted]
+    raise UnsupportedError(f"`kubectl wait --for={text}`")
+
+
+def _has_condition(obj: Json, name: str, value: str) -> bool:
+    status = obj.get("status") if obj.__class__ is dict else None
+    conditions = status.get("conditions") if status.__class__ is dict else None
+    return any(
+        str(one.get("type")).lower() == name.lower()
+        and str(one.get("status")).lower() == value.lower()
+        for one in (conditions if conditions.__class__ is list else [])
+        if one.__class__ is dict
+    )

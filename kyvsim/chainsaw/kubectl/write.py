@@ -1,0 +1,467 @@
+"""Commands of kubectl that write objects, from `create` and `apply` to `label` and `scale`."""
+
+import json
+from collections.abc import Callable
+from types import MappingProxyType
+
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, complaint
+from kyvsim.chainsaw.errors import UnsupportedError
+from kyvsim.chainsaw.kubectl.call import (
+    Call,
+    KubectlError,
+    answer,
+    chosen,
+    failure,
+    from_files,
+    named_objects,
+    shown_kind,
+    together,
+)
+from kyvsim.chainsaw.kubectl.pods import restarted
+from kyvsim.kubernetes.discovery import plural, split_api_version
+from kyvsim.kubernetes.objects import Json, ObjectKey, annotations, metadata, object_key
+from kyvsim.model.request import Operation
+from kyvsim.patch.json_patch import apply_json_patch, merge_patch
+from kyvsim.patch.nodes import PatchError
+from kyvsim.patch.strategic_merge import apply_strategic_merge
+from kyvsim.simulator.api_server import ApiRequest, ApiResponse, errors
+from kyvsim.simulator.api_server.subresources import scale_request
+
+# `kubectl apply` and `kubectl replace`: files as they should be in the cluster.
+#
+# Source of the rules: kubectl pkg/cmd/apply (apply.go, patcher.go).
+
+_LAST = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def apply(call: Call) -> Result:
+    """Create each object, or change it by what differs from when it was last applied."""
+    return together([_apply(call, name, obj) for name, obj in from_files(call)])
+
+
+def replace(call: Call) -> Result:
+    """Put each object in the place of the one that is there."""
+    results = []
+    for name, obj in from_files(call):
+        about = f'error when replacing "{name}"'
+        results.append(answer(call.client.update(obj), f"{_shown(obj)} replaced", about))
+    return together(results)
+
+
+def _apply(call: Call, name: str, obj: Json) -> Result:
+    key = object_key(obj)
+    dry_run = _dry_run(call)
+    if not key.name:
+        return answer(call.client.create(obj), f"{_shown(obj)} created")
+    wanted = _with_last(obj)
+    now = call.client.get(*key)
+    if now is None:
+        about = f'error when creating "{name}"'
+        response = call.client.create(wanted, dry_run=dry_run)
+        return answer(response, f"{_shown(obj)} created", about)
+    patch = _merge_patch(now, wanted)
+    if not patch:
+        return Result(0, (Printed(STDOUT, f"{_shown(obj)} unchanged\n"),))
+    request = ApiRequest(
+        operation=Operation.UPDATE,
+        key=key,
+        user=call.user,
+        object=merge_patch(now, patch),
+        subresource="",
+        dry_run=dry_run,
+        patch="strategic",
+    )
+    response = call.client.send(request)
+    return answer(response, f"{_shown(obj)} configured", _about_patch(name, obj, patch))
+
+
+def _dry_run(call: Call) -> bool:
+    mode = call.invocation.value("dry-run", "none")
+    if mode not in {"none", "server"}:
+        raise UnsupportedError(f"`kubectl apply --dry-run={mode}`")
+    if call.invocation.holds("server-side"):
+        raise UnsupportedError("`kubectl apply --server-side`")
+    return mode == "server"
+
+
+def _about_patch(name: str, obj: Json, patch: Json) -> str:
+    key = object_key(obj)
+    group = split_api_version(key.api_version)[0]
+    text = json.dumps(patch, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    resource = f"{key.api_version}, Resource={plural(group, key.kind)}"
+    return (
+        f"error when applying patch:\n{text}\nto:\n"
+        f'Resource: "{resource}", GroupVersionKind: "{key.api_version}, Kind={key.kind}"\n'
+        f'Name: "{key.name}", Namespace: "{key.namespace}"\nfor: "{name}": '
+        f'error when patching "{name}"'
+    )
+
+
+def _with_last(obj: Json) -> Json:
+    """Return an object with what is applied now noted in it."""
+    noted = {**obj, "metadata": {"annotations": {}, **metadata(obj)}}
+    text = json.dumps(noted, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    marks = {**annotations(obj), _LAST: f"{text}\n"}
+    return {**obj, "metadata": {**metadata(obj), "annotations": marks}}
+
+
+def _merge_patch(now: Json, wanted: Json) -> Json:
+    """Return the merge patch from what is there to what is wanted.
+
+    What was applied last and is not wanted any more goes; what others added stays.
+    """
+    noted = annotations(now).get(_LAST)
+    before = json.loads(noted) if noted else {}
+    return _difference(now, wanted, before)
+
+
+def _difference(now: Json, wanted: Json, before: Json) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for name, value in wanted.items():
+        there = now.get(name)
+        if value.__class__ is dict and there.__class__ is dict:
+            earlier = before.get(name) if before.__class__ is dict else None
+            inner = _difference(there, value, earlier if earlier.__class__ is dict else {})
+            if inner:
+                found[name] = inner
+        elif name not in now or there != value:
+            found[name] = value
+    for name in before:
+        if name not in wanted and name in now:
+            found[name] = None
+    return found
+
+
+def _shown(obj: Json) -> str:
+    key = object_key(obj)
+    return f"{shown_kind(key.api_version, key.kind)}/{key.name}"
+
+
+# `kubectl create`: objects of files, or of a few kinds from flags.
+
+_ALIASES = MappingProxyType(
+    {"ns": "namespace", "cm": "configmap", "deploy": "deployment", "cj": "cronjob"}
+    | {"sa": "serviceaccount"}
+)
+FLAGS = (
+    *("clusterrole", "from-literal", "group", "image", "replicas"),
+    *("restart", "role", "schedule", "serviceaccount", "user"),
+)
+"""The flags that objects are made from."""
+_RBAC = "rbac.authorization.k8s.io"
+
+
+def create(call: Call) -> Result:
+    """Create the objects of files, or the one that words and flags describe."""
+    if call.invocation.value("dry-run", "none") not in {"none", "server"}:
+        raise UnsupportedError("`kubectl create --dry-run=client`")
+    dry_run = call.invocation.value("dry-run") == "server"
+    if "filename" in call.invocation.flags:
+        results = [
+            _send_new(call, obj, f'error when creating "{name}"', dry_run=dry_run)
+            for name, obj in from_files(call)
+        ]
+        return together(results)
+    words = call.invocation.words
+    make = _MAKERS.get(_ALIASES.get(words[0], words[0])) if words else None
+    if make is None or len(words) < 2:
+        raise UnsupportedError(f"`kubectl create {' '.join(words)}`")
+    obj = call.placed(make(call, words[-1]))
+    about = f"failed to create {object_key(obj).kind.lower()}"
+    return _send_new(call, obj, about, dry_run=dry_run)
+
+
+def _send_new(call: Call, obj: Json, about: str, *, dry_run: bool) -> Result:
+    response = call.client.create(obj, dry_run=dry_run)
+    key = object_key(response.object or obj)
+    done = f"{shown_kind(key.api_version, key.kind)}/{key.name} created"
+    if response.error is not None and response.error.reason == "AlreadyExists":
+        about = about if about.startswith("error when") else ""
+    return answer(response, done, about)
+
+
+def _named(api_version: str, kind: str, name: str, **fields: Json) -> Json:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
+
+
+def _namespace(call: Call, name: str) -> Json:
+    del call
+    return _named("v1", "Namespace", name)
+
+
+def _service_account(call: Call, name: str) -> Json:
+    del call
+    return _named("v1", "ServiceAccount", name)
+
+
+def _config_map(call: Call, name: str) -> Json:
+    pairs = (one.partition("=") for one in call.invocation.flags.get("from-literal", ()))
+    return _named("v1", "ConfigMap", name, data={key: value for key, _, value in pairs})
+
+
+def _deployment(call: Call, name: str) -> Json:
+    labels = {"app": name}
+    images = call.invocation.values("image")
+    containers = [{"name": _container(image), "image": image} for image in images]
+    spec = {
+        "replicas": call.whole_number("replicas", "1"),
+        "selector": {"matchLabels": labels},
+        "strategy": {},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
+    }
+    made = _named("apps/v1", "Deployment", name, spec=spec)
+    return {**made, "metadata": {"name": name, "labels": labels}}
+
+
+def _container(image: str) -> str:
+    return image.rpartition("/")[2].partition("@")[0].partition(":")[0]
+
+
+def _job_spec(call: Call, name: str) -> Json:
+    container: dict[str, Json] = {"name": name, "image": call.invocation.value("image")}
+    if call.invocation.command:
+        container["command"] = list(call.invocation.command)
+    restart = call.invocation.value("restart", "OnFailure")
+    return {"template": {"spec": {"containers": [container], "restartPolicy": restart}}}
+
+
+def _job(call: Call, name: str) -> Json:
+    made = _job_spec(call, name)
+    pod = {**made["template"]["spec"], "restartPolicy": call.invocation.value("restart", "Never")}
+    return _named("batch/v1", "Job", name, spec={"template": {"spec": pod}})
+
+
+def _cron_job(call: Call, name: str) -> Json:
+    schedule = call.invocation.value("schedule")
+    if not schedule:
+        raise KubectlError('error: required flag(s) "schedule" not set')
+    template = {"metadata": {"name": name}, "spec": _job_spec(call, name)}
+    return _named("batch/v1", "CronJob", name, spec={"schedule": schedule, "jobTemplate": template})
+
+
+def _binding(kind: str) -> Callable[[Call, str], Json]:
+    def make(call: Call, name: str) -> Json:
+        given = call.invocation
+        role_kind = "ClusterRole" if given.value("clusterrole") else "Role"
+        role = given.value("clusterrole") or given.value("role")
+        subjects: list[Json] = [
+            {"kind": flag.capitalize(), "apiGroup": _RBAC, "name": one}
+            for flag in ("user", "group")
+            for one in given.values(flag)
+        ]
+        for one in given.values("serviceaccount"):
+            namespace, _, account = one.partition(":")
+            subjects.append({"kind": "ServiceAccount", "namespace": namespace, "name": account})
+        reference = {"apiGroup": _RBAC, "kind": role_kind, "name": role}
+        return _named(f"{_RBAC}/v1", kind, name, subjects=subjects, roleRef=reference)
+
+    return make
+
+
+_MAKERS = MappingProxyType(
+    {
+        "clusterrolebinding": _binding("ClusterRoleBinding"),
+        "configmap": _config_map,
+        "cronjob": _cron_job,
+        "deployment": _deployment,
+        "job": _job,
+        "namespace": _namespace,
+        "rolebinding": _binding("RoleBinding"),
+        "serviceaccount": _service_account,
+    }
+)
+"""What can be made from flags."""
+
+# `kubectl label`, `annotate`, `patch` and `scale`: stored objects are changed.
+
+# `kubectl label` and `kubectl annotate`: one or more marks set, or taken away.
+
+
+def label(call: Call) -> Result:
+    """Set and take away labels."""
+    return _mark(call, "labels", "labeled")
+
+
+def annotate(call: Call) -> Result:
+    """Set and take away annotations."""
+    return _mark(call, "annotations", "annotated")
+
+
+def _mark(call: Call, field: str, done: str) -> Result:
+    words = call.invocation.words
+    marks = [word for word in words if "=" in word or (word.endswith("-") and word != "-")]
+    if not marks:
+        raise KubectlError(f"error: at least one {field[:-1]} update is required")
+    named = tuple(word for word in words if word not in marks)
+    keys: list[ObjectKey] = []
+    for kind, name in named_objects(call, named):
+        keys += [call.key(kind, name)] if name else [object_key(one) for one in chosen(call, kind)]
+    return together([_mark_one(call, key, (field, done), marks) for key in keys])
+
+
+def _mark_one(call: Call, key: ObjectKey, names: tuple[str, str], marks: list[str]) -> Result:
+    field, done = names
+    now = call.there(key)
+    if now is None:
+        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
+    before = metadata(now).get(field) or {}
+    changes = dict(_change(mark) for mark in marks)
+    shown = f"{shown_kind(key.api_version, key.kind)}/{key.name}"
+    taken = [
+        name
+        for name, value in changes.items()
+        if value is not None and name in before and before[name] != value
+    ]
+    if taken and not call.invocation.holds("overwrite"):
+        name = taken[0]
+        text = f"error: '{name}' already has a value ({before[name]}), and --overwrite is false\n"
+        return Result(1, (Printed(STDERR, text),))
+    changed = {name: value for name, value in changes.items() if before.get(name) != value}
+    if not changed:
+        missing = [f'{field[:-1]} "{name}" not found.\n' for name in changes if name not in before]
+        printed = [Printed(STDOUT, text) for text in missing]
+        return Result(0, (*printed, Printed(STDOUT, f"{shown} not {done}\n")))
+    response = call.client.merge(key, {"metadata": {field: changed}})
+    removed = field == "labels" and all(value is None for value in changed.values())
+    return answer(response, f"{shown} {'unlabeled' if removed else done}")
+
+
+def _change(mark: str) -> tuple[str, Json]:
+    name, assigned, value = mark.partition("=")
+    return (name, value) if assigned else (mark[:-1], None)
+
+
+# `kubectl patch`: an object changed by a merge, strategic or JSON patch.
+
+
+def run_patch(call: Call) -> Result:
+    """Patch the one object that is named."""
+    given = call.invocation
+    named = named_objects(call, given.words)
+    if len(named) != 1 or not named[0][1]:
+        raise KubectlError("error: one resource name is required")
+    key = call.key(*named[0])
+    now = call.there(key)
+    if now is None:
+        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
+    patched = _patched(call, now, _given_patch(call))
+    done = f"{shown_kind(key.api_version, key.kind)}/{key.name} patched"
+    subresource = given.value("subresource")
+    if patched == now and not subresource:
+        return Result(0, (Printed(STDOUT, f"{done} (no change)\n"),))
+    return answer(_send_patched(call, key, patched, subresource), done)
+
+
+def _send_patched(call: Call, key: ObjectKey, patched: Json, subresource: str) -> ApiResponse:
+    kind = _kind(call)
+    request = ApiRequest(Operation.UPDATE, key, call.user, patched, subresource, patch=kind)
+    return call.client.send(request)
+
+
+def _kind(call: Call) -> str:
+    return call.invocation.value("type", "strategic")
+
+
+def _given_patch(call: Call) -> Json:
+    given = call.invocation
+    text = given.value("patch")
+    if "patch-file" in given.flags:
+        text = call.surroundings.read(given.value("patch-file"), call.stdin) or ""
+    objects, why = call.surroundings.situation.session.files.parsed(text)
+    if why or len(objects) != 1:
+        raise KubectlError(f"error: unable to parse {text!r}: {why or 'no document'}")
+    wanted, kind = (list, "array") if _kind(call) == "json" else (dict, "object")
+    if objects[0].__class__ is not wanted:
+        raise KubectlError(f"error: unable to parse {text!r}: the patch must be an {kind}")
+    return objects[0]
+
+
+def _patched(call: Call, now: Json, patch: Json) -> Json:
+    kind = _kind(call)
+    try:
+        if kind == "json":
+            return apply_json_patch(now, patch)
+        if kind == "merge":
+            return merge_patch(now, patch)
+        if kind == "strategic":
+            return apply_strategic_merge(patch, now, lambda _pattern: lambda _value: False)
+    except PatchError as error:
+        raise KubectlError(f"The request is invalid: {error.message}") from None
+    raise UnsupportedError(f"`kubectl patch --type {kind}`")
+
+
+# `kubectl scale`: another number of replicas.
+
+
+def run_scale(call: Call) -> Result:
+    """Scale what is named."""
+    replicas = call.whole_number("replicas", "-1")
+    if replicas < 0:
+        raise KubectlError("error: The --replicas=COUNT flag is required, and COUNT must be >= 0")
+    named = named_objects(call, call.invocation.words)
+    return together([_scale(call, call.key(*one), replicas) for one in named])
+
+
+def _scale(call: Call, key: ObjectKey, replicas: int) -> Result:
+    now = call.there(key)
+    if now is None:
+        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
+    response = call.client.send(scale_request(now, replicas, call.user))
+    return answer(response, f"{shown_kind(key.api_version, key.kind)}/{key.name} scaled")
+
+
+# `kubectl delete`: objects by name, by labels, of files; gone when it ends.
+
+_LONGEST = "10m"
+_PROPAGATION = (("orphan", "Orphan"), ("foreground", "Foreground"))
+
+
+def delete(call: Call) -> Result:
+    """Delete what is named; wait for it unless told otherwise."""
+    own = restarted(call)
+    if own is not None:
+        return own
+    given = call.invocation
+    if "filename" in given.flags:
+        keys = [object_key(obj) for _, obj in from_files(call)]
+    else:
+        keys = []
+        for kind, name in named_objects(call, given.words):
+            if name:
+                keys.append(call.key(kind, name))
+            elif given.holds("all") or "selector" in given.flags:
+                keys += [object_key(one) for one in chosen(call, kind)]
+            else:
+                return complaint("error: resource(s) were provided, but no name was specified\n")
+    if not keys and "filename" not in given.flags:
+        return Result(0, (Printed(STDOUT, "No resources found\n"),))
+    return together([_delete(call, key) for key in keys])
+
+
+def _delete(call: Call, key: ObjectKey) -> Result:
+    before = call.there(key)
+    if before is None:
+        if call.invocation.holds("ignore-not-found"):
+            return Result()
+        return Result(1, (failure(errors.not_found(key, call.store.defined)),))
+    cascade = call.invocation.value("cascade", "background")
+    response = call.client.delete(key, dict(_PROPAGATION).get(cascade, "Background"))
+    warnings = [Printed(STDERR, f"Warning: {one}\n") for one in response.warnings]
+    if response.error is not None:
+        return Result(1, (*warnings, failure(response.error)))
+    where = f" from {key.namespace} namespace" if key.namespace else ""
+    done = f'{shown_kind(key.api_version, key.kind)} "{key.name}" deleted{where}\n'
+    printed = (*warnings, Printed(STDOUT, done))
+    if not call.invocation.holds("wait", default=True):
+        return Result(0, printed)
+    uid = metadata(before).get("uid")
+
+    def gone() -> bool:
+        now = call.client.get(*key)
+        return now is None or metadata(now).get("uid") != uid
+
+    limit = call.seconds("timeout", _LONGEST)
+    if call.surroundings.situation.session.wait_until(gone, limit):
+        return Result(0, printed)
+    late = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"
+    return Result(1, (*printed, Printed(STDERR, late)))

@@ -1,0 +1,585 @@
+"""Shell scripts: tokens, syntax tree, parser."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias, Union
+
+from kyvsim.chainsaw.limits import require_depth
+
+# The syntax tree of scripts.
+
+
+class Text(NamedTuple):
+    """A part of a word that stands for itself."""
+
+    text: str
+    quoted: bool
+
+
+class Variable(NamedTuple):
+    """`$name`, or `${name:-fallback}`."""
+
+    name: str
+    quoted: bool
+    fallback: "Word | None" = None
+
+
+class Substitution(NamedTuple):
+    """`$(script)`."""
+
+    body: "Script"
+    quoted: bool
+
+
+Part: TypeAlias = Text | Variable | Substitution
+Word: TypeAlias = tuple[Part, ...]
+
+
+class Redirect(NamedTuple):
+    """Where a stream goes to or comes from."""
+
+    stream: int
+    """0, 1 or 2."""
+    operator: str
+    """`<`, `>`, `>>`, `>&` or `<<`."""
+    target: Word
+
+
+class Simple(NamedTuple):
+    """A command with its arguments, and assignments before it."""
+
+    assignments: tuple[tuple[str, Word], ...]
+    words: tuple[Word, ...]
+    redirects: tuple[Redirect, ...]
+
+
+class Pipeline(NamedTuple):
+    """Commands that pass on what they print."""
+
+    commands: tuple["Command", ...]
+    negated: bool
+
+
+class AndOr(NamedTuple):
+    """Pipelines, each but the first run as the ones before it ended: after `&&` or `||`."""
+
+    first: Pipeline
+    rest: tuple[tuple[str, Pipeline], ...]
+
+
+class If(NamedTuple):
+    """Conditions and what follows each, and what follows none."""
+
+    branches: tuple[tuple["Script", "Script"], ...]
+    otherwise: "Script"
+    redirects: tuple[Redirect, ...]
+
+
+class For(NamedTuple):
+    """A body for each word."""
+
+    name: str
+    words: tuple[Word, ...]
+    body: "Script"
+    redirects: tuple[Redirect, ...]
+
+
+class While(NamedTuple):
+    """A body as long as a condition succeeds, or fails."""
+
+    condition: "Script"
+    body: "Script"
+    until: bool
+    redirects: tuple[Redirect, ...]
+
+
+class Group(NamedTuple):
+    """`{ … }`, or `( … )` whose variables stay its own."""
+
+    body: "Script"
+    own: bool
+    redirects: tuple[Redirect, ...]
+
+
+Command: TypeAlias = Union[Simple, If, For, While, Group]  # noqa: UP007 — names that come later
+Script: TypeAlias = tuple[AndOr, ...]
+
+# Text of a script → tokens: words in their parts, operators, line ends.
+#
+# Source of the rules: POSIX, Shell Command Language, 2.2 and 2.3.
+
+_BLANK = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
+_OPERATOR = re.compile(r"(?:[012]?(?:>&|>>|<<-?|>|<))|&&|\|\||;;|[;|&()\n]")
+_OTHER_STREAM = re.compile(r"(?:[3-9]|[0-9]{2,})[<>]")
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9?#@*!$-]")
+_PLAIN = re.compile(r"[^\s\\'\"$`;|&()<>]+")
+_DOUBLE = re.compile(r'[^\\"$`]+')
+_ESCAPED_IN_DOUBLE = '$`"\\'
+
+
+class ShellSyntaxError(Exception):
+    """A script that is none, or that has more than is understood; the text says which."""
+
+
+class Token(NamedTuple):
+    """An operator, or a word."""
+
+    operator: str
+    """"" for a word."""
+    word: Word = ()
+    body: str = ""
+    """The text of a here-document."""
+
+    @property
+    def plain(self) -> str:
+        """The text of a word without quotes and variables, else ""."""
+        only = self.word[0] if len(self.word) == 1 else None
+        return only.text if isinstance(only, Text) and not only.quoted else ""
+
+
+def tokenize(text: str, parse: Callable[[str], Script]) -> list[Token]:
+    """Return the tokens; `parse` is what reads scripts inside of words."""
+    return _Lexer(text, parse).tokens()
+
+
+class _Lexer:
+    def __init__(self, text: str, parse: Callable[[str], Script]) -> None:
+        self.text = text
+        self.at = 0
+        self.parse = parse
+        self.waiting: list[tuple[int, str, bool]] = []
+
+    def tokens(self) -> list[Token]:
+        found: list[Token] = []
+        while True:
+            self.at = self._match(_BLANK).end()
+            if self.at >= len(self.text):
+                return [*found, Token("\n")]
+            operator = _OPERATOR.match(self.text, self.at)
+            if operator is None:
+                if _OTHER_STREAM.match(self.text, self.at):
+                    raise ShellSyntaxError("a redirection of another stream than 0, 1 and 2")
+                found.append(Token("", self._word()))
+                continue
+            self.at = operator.end()
+            if operator[0].lstrip("012").startswith("<<"):
+                found.append(self._here_document(len(found), operator[0]))
+                continue
+            found.append(Token(operator[0]))
+            if operator[0] == "\n":
+                self._bodies(found)
+
+    def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        found = pattern.match(self.text, self.at)
+        if found is None:
+            raise ShellSyntaxError("unexpected end")
+        return found
+
+    def _here_document(self, place: int, operator: str) -> Token:
+        self.at = self._match(_BLANK).end()
+        word = self._word()
+        if not word:
+            raise ShellSyntaxError("a here-document without its end")
+        if not all(isinstance(part, Text) for part in word):
+            raise ShellSyntaxError("a here-document whose end is no plain word")
+        end = "".join(part.text for part in word if isinstance(part, Text))
+        expands = not any(isinstance(part, Text) and part.quoted for part in word)
+        self.waiting.append((place, f"{'-' if operator.endswith('-') else ''}{end}", expands))
+        return Token("<<")
+
+    def _bodies(self, found: list[Token]) -> None:
+        """Read the here-documents that were asked for on the line that has just ended."""
+        for place, end, expands in self.waiting:
+            lines: list[str] = []
+            stripped = end.startswith("-")
+            wanted = end.removeprefix("-")
+            while self.at < len(self.text):
+                stop = self.text.find("\n", self.at)
+                stop = len(self.text) if stop < 0 else stop
+                line = self.text[self.at : stop]
+                self.at = min(stop + 1, len(self.text))
+                line = line.lstrip("\t") if stripped else line
+                if line == wanted:
+                    break
+                lines.append(f"{line}\n")
+            body = "".join(lines)
+            word = _Lexer(body, self.parse).quoted_text() if expands else (Text(body, quoted=True),)
+            found[place] = Token("<<", word)
+        self.waiting = []
+
+    def quoted_text(self) -> Word:
+        """Return the whole text as it reads between double quotes, in which `"` is plain."""
+        parts: list[Part] = []
+        while self.at < len(self.text):
+            if self.text[self.at] == '"':
+                self.at += 1
+                parts.append(Text('"', quoted=True))
+            else:
+                parts.append(self._part_in_double())
+        return tuple(parts)
+
+    def _word(self) -> Word:
+        parts: list[Part] = []
+        while self.at < len(self.text):
+            plain = _PLAIN.match(self.text, self.at)
+            if plain:
+                self.at = plain.end()
+                parts.append(Text(plain[0], quoted=False))
+                continue
+            if self.text[self.at] not in "\\'\"$`":
+                break
+            parts += self._special()
+        return _joined(parts)
+
+    def _special(self) -> list[Part]:
+        start = self.text[self.at]
+        if start == "\\":
+            following = self.text[self.at + 1 : self.at + 2]
+            self.at += 2
+            # At the end of a script a backslash stands for itself.
+            return [] if following == "\n" else [Text(following or "\\", quoted=True)]
+        if start == "'":
+            end = self._find("'", self.at + 1)
+            inner = self.text[self.at + 1 : end]
+            self.at = end + 1
+            return [Text(inner, quoted=True)]
+        if start == '"':
+            return self._double()
+        return [self._dollar(quoted=False)]
+
+    def _find(self, mark: str, start: int) -> int:
+        end = self.text.find(mark, start)
+        if end < 0:
+            raise ShellSyntaxError(f"a {mark} without its end")
+        return end
+
+    def _double(self) -> list[Part]:
+        self.at += 1
+        parts: list[Part] = [Text("", quoted=True)]
+        while self.at < len(self.text):
+            if self.text[self.at] == '"':
+                self.at += 1
+                return parts
+            parts.append(self._part_in_double())
+        raise ShellSyntaxError('a " without its end')
+
+    def _part_in_double(self) -> Part:
+        plain = _DOUBLE.match(self.text, self.at)
+        if plain:
+            self.at = plain.end()
+            return Text(plain[0], quoted=True)
+        if self.text[self.at] != "\\":
+            return self._dollar(quoted=True)
+        following = self.text[self.at + 1 : self.at + 2]
+        self.at += 2
+        if following == "\n":
+            return Text("", quoted=True)
+        return Text(following if following in _ESCAPED_IN_DOUBLE else f"\\{following}", quoted=True)
+
+    def _dollar(self, *, quoted: bool) -> Part:
+        if self.text[self.at] == "`":
+            end = self._find("`", self.at + 1)
+            body = self.text[self.at + 1 : end]
+            self.at = end + 1
+            return Substitution(self.parse(body), quoted)
+        if self.text.startswith("$((", self.at):
+            raise ShellSyntaxError("arithmetic `$((…))`")
+        if self.text.startswith("$(", self.at):
+            end = self._closing(self.at + 2)
+            body = self.text[self.at + 2 : end]
+            self.at = end + 1
+            return Substitution(self.parse(body), quoted)
+        if self.text.startswith("${", self.at):
+            return self._braced(quoted=quoted)
+        self.at += 1
+        name = _PARAMETER.match(self.text, self.at)
+        if name is None:
+            return Text("$", quoted)
+        self.at = name.end()
+        return Variable(name[0], quoted)
+
+    def _braced(self, *, quoted: bool) -> Part:
+        end = self._find("}", self.at)
+        inner = self.text[self.at + 2 : end]
+        self.at = end + 1
+        name, mark, fallback = inner.partition(":-")
+        if _PARAMETER.fullmatch(name) is None:
+            raise ShellSyntaxError(f"`${{{inner}}}`")
+        if not mark:
+            return Variable(name, quoted)
+        if any(one in fallback for one in "'\"\\"):
+            # Shells read quotes differently there, within quotes and without.
+            raise ShellSyntaxError(f"quotes in `${{{inner}}}`")
+        return Variable(name, quoted, _Lexer(fallback, self.parse).quoted_text())
+
+    def _closing(self, start: int) -> int:
+        """Return where the parenthesis closes that is open before `start`."""
+        depth, at = 1, start
+        while at < len(self.text):
+            mark = self.text[at]
+            if mark in "'\"":
+                at = self._end_of_quote(at)
+            elif mark == "#" and self.text[at - 1] in " \t\n;|&(":
+                at = self._find("\n", at)
+                continue
+            depth += (mark == "(") - (mark == ")")
+            if not depth:
+                return at
+            at += 2 if mark == "\\" else 1
+        raise ShellSyntaxError("a ( without its end")
+
+    def _end_of_quote(self, at: int) -> int:
+        mark = self.text[at]
+        at += 1
+        while at < len(self.text) and self.text[at] != mark:
+            at += 2 if mark == '"' and self.text[at] == "\\" else 1
+        return at
+
+
+def _joined(parts: list[Part]) -> Word:
+    """Return the parts with neighbouring plain texts as one."""
+    found: list[Part] = []
+    texts: list[str] = []
+    for place, part in enumerate(parts):
+        if not isinstance(part, Text):
+            found.append(part)
+            continue
+        texts.append(part.text)
+        following = parts[place + 1] if place + 1 < len(parts) else None
+        if not isinstance(following, Text) or following.quoted != part.quoted:
+            found.append(Text("".join(texts), part.quoted))
+            texts = []
+    return tuple(found)
+
+
+# Tokens → syntax tree.
+#
+# Source of the rules: POSIX, Shell Command Language, 2.9 and 2.10.
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_REDIRECTS = ("<", ">", ">>", ">&", "<<")
+_ENDINGS = frozenset({"then", "elif", "else", "fi", "do", "done", "}", "esac"})
+_REFUSED = frozenset({"case", "function", "select", "[["})
+
+
+def parse_script(text: str) -> Script:
+    """Return the tree of a script; raise ShellSyntaxError where it is not understood."""
+    return _parse(text, 0)
+
+
+def _parse(text: str, depth: int) -> Script:
+    """Return the tree of a script that is `depth` substitutions deep in another one."""
+    require_depth(depth)
+    parser = _Parser(tokenize(text, lambda inner: _parse(inner, depth + 1)))
+    script = parser.script()
+    if not parser.at_end:
+        raise ShellSyntaxError(f"unexpected `{parser.shown()}`")
+    return script
+
+
+class _Parser:
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.at = 0
+        self.depth = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self.at >= len(self.tokens)
+
+    def shown(self) -> str:
+        token = self.tokens[self.at]
+        return token.operator or token.plain
+
+    def _operator(self) -> str:
+        return "" if self.at_end else self.tokens[self.at].operator
+
+    def _plain(self) -> str:
+        return "" if self.at_end else self.tokens[self.at].plain
+
+    def _take(self) -> Token:
+        if self.at_end:
+            raise ShellSyntaxError("unexpected end")
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def _expect(self, word: str) -> None:
+        if self.at_end or self._plain() != word:
+            raise ShellSyntaxError(f"there is no `{word}`")
+        self.at += 1
+
+    def _skip_lines(self) -> None:
+        while not self.at_end and self._operator() == "\n":
+            self.at += 1
+
+    def _skip_separator(self) -> None:
+        """Take one `;` and any line ends."""
+        if self._operator() == ";":
+            self.at += 1
+        self._skip_lines()
+
+    def script(self) -> Script:
+        """Return the commands up to what ends them; there may be none."""
+        found: list[AndOr] = []
+        self._skip_lines()
+        while not self.at_end and self._plain() not in _ENDINGS and self._operator() != ")":
+            found.append(self._and_or())
+            if self._operator() == "&":
+                raise ShellSyntaxError("commands in the background, `&`")
+            if self._operator() not in {";", "\n"}:
+                break
+            self._skip_separator()
+        return tuple(found)
+
+    def _body(self) -> Script:
+        """Return the commands inside of another one, of which there must be some."""
+        found = self.script()
+        if not found:
+            raise ShellSyntaxError(f"unexpected `{'' if self.at_end else self.shown()}`")
+        return found
+
+    def _and_or(self) -> AndOr:
+        first = self._pipeline()
+        rest: list[tuple[str, Pipeline]] = []
+        while self._operator() in {"&&", "||"}:
+            operator = self._take().operator
+            self._skip_lines()
+            rest.append((operator, self._pipeline()))
+        return AndOr(first, tuple(rest))
+
+    def _pipeline(self) -> Pipeline:
+        negated = self._plain() == "!"
+        if negated:
+            self.at += 1
+        commands = [self._command()]
+        while self._operator() == "|":
+            self.at += 1
+            self._skip_lines()
+            commands.append(self._command())
+        return Pipeline(tuple(commands), negated)
+
+    def _command(self) -> Command:
+        self.depth += 1
+        require_depth(self.depth)
+        try:
+            return self._one_command()
+        finally:
+            self.depth -= 1
+
+    def _one_command(self) -> Command:
+        word = self._plain()
+        if word in _REFUSED:
+            raise ShellSyntaxError(f"`{word}`")
+        if word in _ENDINGS or word == "!":
+            raise ShellSyntaxError(f"unexpected `{word}`")
+        if word == "if":
+            return self._if()
+        if word == "for":
+            return self._for()
+        if word in {"while", "until"}:
+            return self._while()
+        if word == "{":
+            self.at += 1
+            body = self._body()
+            self._expect("}")
+            return Group(body, own=False, redirects=self._redirects())
+        if self._operator() == "(":
+            self.at += 1
+            body = self._body()
+            if self._operator() != ")":
+                raise ShellSyntaxError("a ( without its end")
+            self.at += 1
+            return Group(body, own=True, redirects=self._redirects())
+        return self._simple()
+
+    def _if(self) -> If:
+        branches: list[tuple[Script, Script]] = []
+        while self._plain() in {"if", "elif"}:
+            self.at += 1
+            condition = self._body()
+            self._expect("then")
+            branches.append((condition, self._body()))
+        otherwise: Script = ()
+        if self._plain() == "else":
+            self.at += 1
+            otherwise = self._body()
+        self._expect("fi")
+        return If(tuple(branches), otherwise, self._redirects())
+
+    def _for(self) -> For:
+        self.at += 1
+        name = self._take().plain
+        if not _NAME.fullmatch(name):
+            raise ShellSyntaxError("a loop over what is not the name of a variable")
+        self._expect("in")
+        words: list[Word] = []
+        while not self.at_end and not self._operator():
+            words.append(self._take().word)
+        self._skip_separator()
+        return For(name, tuple(words), self._do(), self._redirects())
+
+    def _while(self) -> While:
+        until = self._take().plain == "until"
+        condition = self._body()
+        return While(condition, self._do(), until, self._redirects())
+
+    def _do(self) -> Script:
+        self._expect("do")
+        body = self._body()
+        self._expect("done")
+        return body
+
+    def _redirects(self) -> tuple[Redirect, ...]:
+        found: list[Redirect] = []
+        while self._is_redirect():
+            found.append(self._redirect())
+        return tuple(found)
+
+    def _is_redirect(self) -> bool:
+        return self._operator().lstrip("012") in _REDIRECTS
+
+    def _redirect(self) -> Redirect:
+        token = self._take()
+        operator = token.operator.lstrip("012")
+        stream = token.operator[0] if token.operator[0].isdigit() else ""
+        number = int(stream) if stream else (0 if operator.startswith("<") else 1)
+        if operator == "<<":
+            return Redirect(0, "<<", token.word)
+        target = self._take()
+        if target.operator:
+            raise ShellSyntaxError(f"unexpected `{target.operator}`")
+        return Redirect(number, operator, target.word)
+
+    def _simple(self) -> Simple:
+        assignments: list[tuple[str, Word]] = []
+        words: list[Word] = []
+        redirects: list[Redirect] = []
+        while not self.at_end:
+            if self._is_redirect():
+                redirects.append(self._redirect())
+                continue
+            if self._operator():
+                break
+            word = self._take().word
+            assigned = None if words else _assignment(word)
+            if assigned is None:
+                words.append(word)
+            else:
+                assignments.append(assigned)
+        if self._operator() == "(" and words:
+            raise ShellSyntaxError("functions")
+        if not words and not assignments and not redirects:
+            raise ShellSyntaxError(f"unexpected `{'' if self.at_end else self.shown()}`")
+        return Simple(tuple(assignments), tuple(words), tuple(redirects))
+
+
+def _assignment(word: Word) -> tuple[str, Word] | None:
+    first = word[0] if word else None
+    if not isinstance(first, Text) or first.quoted:
+        return None
+    found = _ASSIGNMENT.fullmatch(first.text)
+    if found is None:
+        return None
+    rest = (Text(found[2], quoted=False),) if found[2] else ()
+    return found[1], (*rest, *word[1:])
