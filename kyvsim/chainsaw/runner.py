@@ -194,23 +194,19 @@ def _answered(situation: Situation, operation: ChainsawOperation) -> dict[str, J
     Its end says nothing then, whether it succeeded or not.
     """
     try:
-        return _run_operation(situation, operation)
+        if operation.foreign:
+            raise UnsupportedError(operation.foreign)
+        if operation.kind != ASSERT.name:
+            situation.session.standing = []
+        for known in OPERATIONS:
+            if known.name == operation.kind:
+                inner = situation.bind_all(operation.bindings)
+                return dict(known.run(inner, operation.spec))
+        raise UnsupportedError("this operation is not simulated")
     finally:
         unanswered = situation.session.unanswered
         if unanswered:
             raise UnsupportedError(unanswered[0])
-
-
-def _run_operation(situation: Situation, operation: ChainsawOperation) -> dict[str, Json]:
-    if operation.foreign:
-        raise UnsupportedError(operation.foreign)
-    if operation.kind != ASSERT.name:
-        situation.session.standing = []
-    for known in OPERATIONS:
-        if known.name == operation.kind:
-            inner = situation.bind_all(operation.bindings)
-            return dict(known.run(inner, operation.spec))
-    raise UnsupportedError("this operation is not simulated")
 
 
 def _delete(done: _Done, key: ObjectKey) -> str | None:

@@ -31,7 +31,7 @@ from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages import CLEANUP_POLICIES
 from kyvsim.languages.cel import resources_of
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import Phase, PolicyResponse, RuleStatus
+from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import Obstacle, Unevaluated
 from kyvsim.simulator.api_server import Change, Purpose, Review, Store, Verdict
 from kyvsim.simulator.api_server.authorizer import denial, may
@@ -103,7 +103,13 @@ class _CleanupController:
         if compiled is None:
             return
         for target in tuple(self._matched(compiled)):
-            self._delete(compiled.policy, target)
+            propagation = compiled.policy.facts.propagation
+            client = self._parts.client(CLEANUP, Purpose("", (compiled.policy.key,)))
+            response = client.delete(object_key(target), propagation)
+            error = response.error
+            if error is None or error.code != _NOT_FOUND:
+                why = error.message if error else ""
+                self._kyverno.events.record(cleaned_up(self._parts, compiled.policy, target, why))
         done = {"lastExecutionTime": self._parts.clock.stamp()}
         status = {**(obj.get("status") or {}), **done}
         self._parts.client(CLEANUP).update({**obj, "status": status}, "status")
@@ -113,7 +119,10 @@ class _CleanupController:
         """Yield the objects that a policy is to delete, of the kinds that may be listed."""
         for place in tuple(self._places(compiled.policy)):
             for obj in self._parts.store.list(*place[:3]):
-                if not self._is_filtered(obj) and self._holds(compiled, obj):
+                key = object_key(obj)
+                if not is_filtered(
+                    Filtered(*key[:2], "", *key[2:]), self._parts.store
+                ) and self._holds(compiled, obj):
                     yield obj
 
     def _places(self, policy: Policy) -> Iterator[ObjectKey]:
@@ -133,18 +142,11 @@ class _CleanupController:
             if refused is None:
                 yield place
             else:
-                self._tell(policy, "list", place, Obstacle(refused.why, refused.message, place))
-
-    def _tell(self, policy: Policy, action: str, place: ObjectKey, obstacle: Obstacle) -> None:
-        """Note that what a policy asks for cannot be looked at; upstream only logs it."""
-        timeline = self._parts.timeline
-        event = timeline.record(_CLEANUP_ACTOR, action, place, outcome="failed")
-        why = (obstacle._replace(object=place),)
-        timeline.amend(event, policies=(policy.key,), obstacles=why)
-
-    def _is_filtered(self, obj: Json) -> bool:
-        key = object_key(obj)
-        return is_filtered(Filtered(*key[:2], "", *key[2:]), self._parts.store)
+                obstacle = Obstacle(refused.why, refused.message, place)
+                timeline = self._parts.timeline
+                event = timeline.record(_CLEANUP_ACTOR, "list", place, outcome="failed")
+                why = (obstacle._replace(object=place),)
+                timeline.amend(event, policies=(policy.key,), obstacles=why)
 
     def _holds(self, compiled: CompiledPolicy, obj: Json) -> bool:
         """Return whether match, exclude and conditions of a policy say that an object goes."""
@@ -155,11 +157,7 @@ class _CleanupController:
         response = run_turn(Turn(compiled, compiled.rules), Phase.DELETE, given, world)
         for listener in self._kyverno.reports.listeners:
             listener((response,))
-        self._tell_errors(response, object_key(obj))
-        return any(one.status is RuleStatus.PASS for one in response.results)
-
-    def _tell_errors(self, response: PolicyResponse, key: ObjectKey) -> None:
-        """Note that a policy could not be evaluated for an object, which therefore stays."""
+        key = object_key(obj)
         policy = response.policy.key
         failed = (one for one in response.results if one.status is RuleStatus.ERROR)
         errors = tuple(Unevaluated(policy, one.message) for one in failed)
@@ -168,15 +166,7 @@ class _CleanupController:
             event = timeline.record(_CLEANUP_ACTOR, "evaluate", key, outcome="failed")
             event = timeline.add_errors(event, errors)
             timeline.amend(event, policies=(policy,))
-
-    def _delete(self, policy: Policy, obj: Json) -> None:
-        propagation = policy.facts.propagation
-        client = self._parts.client(CLEANUP, Purpose("", (policy.key,)))
-        response = client.delete(object_key(obj), propagation)
-        error = response.error
-        if error is None or error.code != _NOT_FOUND:
-            why = error.message if error else ""
-            self._kyverno.events.record(cleaned_up(self._parts, policy, obj, why))
+        return any(one.status is RuleStatus.PASS for one in response.results)
 
 
 def _is_scheduled(key: ObjectKey) -> bool:
@@ -377,7 +367,11 @@ class _TtlController:
         if TTL_LABEL not in labels(obj) or is_terminating(obj):
             return
         key = object_key(obj)
-        if self._follows(key):
+        named = _group_kind(key)
+        # Whether a kind was open to it at its last look is asked when it first matters.
+        if named not in self._followed and self._parts.clock.elapsed >= _INTERVAL:
+            self._try(key)
+        if named in self._followed:
             self._parts.scheduler.after(NOTICE, _TTL_ACTOR, lambda: self._plan(key))
         else:
             self._left[key] = None
@@ -387,14 +381,6 @@ class _TtlController:
         """Look at every object anew."""
         for obj in tuple(self._parts.store.every()):
             self._take(obj)
-
-    def _follows(self, key: ObjectKey) -> bool:
-        """Return whether the manager has seen that it may follow a kind."""
-        named = _group_kind(key)
-        # Whether a kind was open to it at its last look is asked when it first matters.
-        if named not in self._followed and self._parts.clock.elapsed >= _INTERVAL:
-            self._try(key)
-        return named in self._followed
 
     def _try(self, key: ObjectKey) -> None:
         if not missing_verbs(key, self._parts.store):
@@ -433,18 +419,16 @@ class _TtlController:
             self._parts.scheduler.after(rest, _TTL_ACTOR, lambda: self._plan(key), timer=True)
         else:
             purpose = Purpose("", message="its time to live is over")
-            self._parts.client(CLEANUP, purpose).delete(key, _propagation(obj))
+            wish = annotations(obj).get(_PROPAGATION, "")
+            self._parts.client(CLEANUP, purpose).delete(
+                key, wish if wish in _POLICIES else "Background"
+            )
 
 
 def missing_verbs(key: ObjectKey, store: Store) -> list[str]:
     """Return what the controller may not do to a kind that it is to follow."""
     anywhere = key._replace(namespace="", name="")
     return [verb for verb in _VERBS if not may(CLEANUP, verb, anywhere, store)]
-
-
-def _propagation(obj: Json) -> str:
-    wish = annotations(obj).get(_PROPAGATION, "")
-    return wish if wish in _POLICIES else "Background"
 
 
 def _group_kind(key: ObjectKey) -> tuple[str, str]:

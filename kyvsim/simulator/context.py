@@ -94,19 +94,15 @@ class Crowd:
         while self._seen < len(events) and not self.wanted:
             event = events[self._seen]
             self._seen += 1
-            count = _pods_of(event.after)
+            spec = event.after.get("spec") if event.after.__class__ is dict else None
+            found = [spec.get(name) for name in _WANTS] if spec.__class__ is dict else []
+            count = max((int(one) for one in found if one.__class__ in {int, float}), default=0)
             if count > MOST_PODS:
                 self.wanted = (
                     f"{count:,} Pods for {event.object.kind} {event.object.namespace}/"
                     f"{event.object.name} (no more than {MOST_PODS:,} are simulated)"
                 )
         return bool(self.wanted)
-
-
-def _pods_of(obj: Json) -> int:
-    spec = obj.get("spec") if obj.__class__ is dict else None
-    found = [spec.get(name) for name in _WANTS] if spec.__class__ is dict else []
-    return max((int(one) for one in found if one.__class__ in {int, float}), default=0)
 
 
 # What the controllers of one simulation share.

@@ -65,7 +65,9 @@ class DownstreamWatch:
                 self._tell_unwatched(obj, policy, why)
                 return
             if kind not in (*kinds, *self._of_policy.get(policy, ())):
-                self._tell_refused(obj, policy)
+                refused = denial(BACKGROUND, "watch", _everywhere(obj), self._parts.store)
+                if refused is not None:
+                    self._tell_unwatched(obj, policy, refused.message)
             self._watched.setdefault(kind, {})[_uid(obj)] = obj
             kinds += [kind] if kind not in kinds else []
         before = self._of_policy.get(policy, [])
@@ -185,12 +187,6 @@ class DownstreamWatch:
 
     def _client(self, action: str, policy: str) -> Client:
         return self._parts.client(BACKGROUND, Purpose(action, (policy,)))
-
-    def _tell_refused(self, obj: Json, policy: str) -> None:
-        """Tell that nobody will notice changes of an object's kind, which upstream only logs."""
-        refused = denial(BACKGROUND, "watch", _everywhere(obj), self._parts.store)
-        if refused is not None:
-            self._tell_unwatched(obj, policy, refused.message)
 
     def _tell_unwatched(self, obj: Json, policy: str, why: str) -> None:
         timeline = self._parts.timeline

@@ -245,12 +245,17 @@ def excepted(
 ) -> Iterator[Event]:
     """Yield the events of a rule that was skipped: on each exception, then on the policy."""
     policy, rule, related = response.policy, result.rule.name, reference(response.object)
-    skipped = _slashed(response.object)
+    key = object_key(response.object)
+    skipped = "/".join(part for part in (key.kind, key.namespace, key.name) if part)
     note = f"resource {skipped} was skipped from policy rule {policy.key}/{rule}"
     for exception in result.exceptions:
         group = split_api_version(policy.facts.api_version)[0]
         version = "v2" if group == "kyverno.io" else "v1beta1"
-        regarding = _exception_reference(exception, f"{group}/{version}", parts)
+        api_version = f"{group}/{version}"
+        namespace, _, name = exception.rpartition("/")
+        meta = {"name": name, "namespace": namespace}
+        named = {"apiVersion": api_version, "kind": "PolicyException", "metadata": meta}
+        regarding = dict(reference(parts.store.get(*object_key(named)) or named))
         yield Event(
             regarding=regarding,
             reason=Reason.SKIPPED,
@@ -368,19 +373,7 @@ def cleaned_up(parts: Parts, policy: Policy, obj: Json, problem: str = "") -> Ev
     )
 
 
-def _exception_reference(key: str, api_version: str, parts: Parts) -> dict[str, str]:
-    namespace, _, name = key.rpartition("/")
-    meta = {"name": name, "namespace": namespace}
-    named = {"apiVersion": api_version, "kind": "PolicyException", "metadata": meta}
-    return dict(reference(parts.store.get(*object_key(named)) or named))
-
-
 def _named(obj: Json) -> str:
     """Return how notes name an object: `Pod default/p`, `Namespace shop`."""
     key = object_key(obj)
     return f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"
-
-
-def _slashed(obj: Json) -> str:
-    key = object_key(obj)
-    return "/".join(part for part in (key.kind, key.namespace, key.name) if part)

@@ -188,7 +188,13 @@ class Causality:
         self._groups = list(range(len(steps)))
         self._follow()
         self.races = list(dict.fromkeys((*self.races, *self._queued())))
-        self._name()
+        known: dict[int, int] = {}
+        counts: dict[tuple[int, str], int] = {}
+        for step in self._steps:
+            kind = (known.get(step.task.parent, 0), step.actor)
+            counts[kind] = counts.get(kind, 0) + 1
+            known[step.task.number] = hash((*kind, counts[kind]))
+            self.names.append(known[step.task.number])
 
     def _follow(self) -> None:
         last: dict[str, int] = {}
@@ -246,15 +252,6 @@ class Causality:
 
     def _with(self, index: int) -> int:
         return self.pasts[index] | 1 << index if index >= 0 else 0
-
-    def _name(self) -> None:
-        known: dict[int, int] = {}
-        counts: dict[tuple[int, str], int] = {}
-        for step in self._steps:
-            kind = (known.get(step.task.parent, 0), step.actor)
-            counts[kind] = counts.get(kind, 0) + 1
-            known[step.task.number] = hash((*kind, counts[kind]))
-            self.names.append(known[step.task.number])
 
     def _find(self, index: int) -> int:
         while self._groups[index] != index:
@@ -503,7 +500,11 @@ class _Plans:
         actors = [step.actor for step in steps]
         for turned in causality.turned(race):
             ahead = [actors[index] for index in turned]
-            changes = _changes(steps, race.earlier) + _switches(actors[: race.earlier], ahead)
+            before = actors[: race.earlier]
+            at = before[-1] if before else ""
+            changes = _changes(steps, race.earlier) + sum(
+                one != two for one, two in pairwise((at, *ahead))
+            )
             turns = _turns(plan, causality, race, causality.key(race, turned))
             if len(turns) > 1:
                 # What was changed in other stories stays so, behind the turn.
@@ -531,12 +532,6 @@ def _turns(plan: _Plan, causality: Causality, race: Race, key: int) -> tuple[_Tu
         else:
             others.append(turn)
     return (*others, _Turn(names, (*keys, key)))
-
-
-def _switches(before: Sequence[str], ahead: Sequence[str]) -> int:
-    """Return how many changes it takes to let actors go ahead after others."""
-    at = before[-1] if before else ""
-    return sum(one != two for one, two in pairwise((at, *ahead)))
 
 
 def _changes(steps: Sequence[Choice], end: int) -> int:

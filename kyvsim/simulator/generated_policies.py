@@ -174,17 +174,14 @@ class _Generator:
             return
         if plan.why_not:
             for key in plan.keys:
-                self._remove(key)
+                if self._client.get(*key) is not None:
+                    self._client.delete(key)
         elif not all(map(self._write, built(plan, stored, self._exceptions(policy.name)))):
             # The API server refused one of them: the policy stays with whoever evaluates it now.
             return
         else:
             told = left_to_the_server(self._parts, policy, plan.keys)
             self._kyverno.events.record(*told)
-        self._state(stored, plan)
-
-    def _state(self, stored: Json, plan: Plan) -> None:
-        """Say what there is in the status of a policy that is ready, where it says otherwise."""
         status = stored.get("status")
         if status and with_plan(status, plan) != status:
             self._client.update({**stored, "status": with_plan(status, plan)}, "status")
@@ -201,10 +198,6 @@ class _Generator:
             and (one.expires is None or now < one.expires)
             and any(ref.name == name for ref in one.policies)
         ]
-
-    def _remove(self, key: ObjectKey) -> None:
-        if self._client.get(*key) is not None:
-            self._client.delete(key)
 
     def _write(self, made: Json) -> bool:
         """Store an admission policy or a binding; return whether the API server took it."""

@@ -8,7 +8,7 @@ from kyvsim.kubernetes.discovery import preferred_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
 from kyvsim.languages.cel.compile import wants_native_policy, why_no_native_policy
 from kyvsim.languages.classic import native_twin as classic
-from kyvsim.model.policy import Filter, Policy, PolicyException
+from kyvsim.model.policy import Filter, Policy
 from kyvsim.simulator.api_server import Store
 from kyvsim.simulator.api_server.authorizer import may
 from kyvsim.simulator.api_server.store import find_resources
@@ -62,7 +62,14 @@ def _rules(filters: Iterable[Filter], store: Store, *, excludes: bool) -> list[J
                 rules.append(_rule(one, _ANY, _ANY, (_ANY,)))
                 continue
             group, version, resources = _served(kind, store)
-            known = next((rule for rule in rules if _is_of(rule, group, version)), None)
+            known = next(
+                (
+                    rule
+                    for rule in rules
+                    if (group in rule["apiGroups"] and version in rule["apiVersions"])
+                ),
+                None,
+            )
             if known is None:
                 rules.append(_rule(one, group, version, resources))
             else:
@@ -72,10 +79,6 @@ def _rules(filters: Iterable[Filter], store: Store, *, excludes: bool) -> list[J
             names = {"resourceNames": list(namespaces)}
             rules.append({**_rule(one, "", "v1", ("namespaces",)), **names})
     return rules
-
-
-def _is_of(rule: Json, group: str, version: str) -> bool:
-    return group in rule["apiGroups"] and version in rule["apiVersions"]
 
 
 def _served(kind: str, store: Store) -> tuple[str, str, tuple[str, ...]]:
@@ -182,7 +185,8 @@ def _wanted(policy: Policy, parts: Parts) -> Plan | None:
 
 def _plan_of_rules(policy: Policy, parts: Parts) -> Plan | None:
     """Return the plan for a ClusterPolicy; exceptions count even where rules do not heed them."""
-    exceptions = classic.counted_exceptions(policy, _exceptions(parts))
+    read = (parts.readers.exception(obj)[0] for obj in parts.store.list(*_EXCEPTION, ""))
+    exceptions = classic.counted_exceptions(policy, [one for one in read if one is not None])
     why_not = classic.why_no_native_policy(policy, exceptions)
     if why_not is None:
         return None
@@ -195,11 +199,6 @@ def _plan_of_rules(policy: Policy, parts: Parts) -> Plan | None:
     except UnclearKindError:
         return None
     return plan._replace(of_rules=(twin, constraints))
-
-
-def _exceptions(parts: Parts) -> list[PolicyException]:
-    read = (parts.readers.exception(obj)[0] for obj in parts.store.list(*_EXCEPTION, ""))
-    return [one for one in read if one is not None]
 
 
 def with_plan(status: Json, plan: Plan | None) -> Json:

@@ -373,7 +373,10 @@ def cel_status(policy: Policy, store: Store, now: str, before: Json) -> Json:
     if generates(policy.kind):
         return stated
     configs = {
-        one.name: {"targets": list(_targets(one.spec)), "spec": _stored(one.spec)}
+        one.name: {
+            "targets": list(_targets(one.spec)),
+            "spec": {name: value for name, value in one.spec.items() if value is not None},
+        }
         for one in variants_of(policy)
     }
     derived = {"autogen": {"configs": configs} if configs else {}, **stated}
@@ -396,7 +399,7 @@ class _Condition(NamedTuple):
     def written(self, now: str, before: Json) -> Json:
         """Return it as a status has it, with the time since when it is so."""
         status = "True" if self.holds else "False"
-        for one in _known(before):
+        for one in ((before or {}).get("conditionStatus") or {}).get("conditions") or ():
             if text_field(one, "type") == self.kind and text_field(one, "status") == status:
                 now = text_field(one, "lastTransitionTime") or now
         return {
@@ -421,20 +424,12 @@ def _conditions(policy: Policy, store: Store) -> Iterator[_Condition]:
     yield _Condition(_REPORTING, not missing, said)
 
 
-def _known(before: Json) -> Iterable[Json]:
-    return ((before or {}).get("conditionStatus") or {}).get("conditions") or ()
-
-
 def _targets(spec: Mapping[str, Json]) -> Iterator[Json]:
     """Yield the kinds that a variant is for, in the order of group, version and resource."""
     for group, version, resource in sorted(matched_resources(spec)):
         kind = kind_of_plural(group, resource)
         named = {"group": group} if group else {}
         yield {**named, "version": version, "resource": resource, "kind": kind}
-
-
-def _stored(spec: Mapping[str, Json]) -> Json:
-    return {name: value for name, value in spec.items() if value is not None}
 
 
 # A policy's way to readiness: its status, and its place in the cache.
@@ -510,20 +505,17 @@ class PolicyStatusController:
                 listener(compiled.policy)
 
     def _write(self, obj: Json, status: Json) -> None:
-        self._tell(obj, _timed(status, obj.get("status"), self._parts.clock.stamp()))
+        before = obj.get("status")
+        now = self._parts.clock.stamp()
+        (condition,) = status["conditions"]
+        for one in (before or {}).get("conditions") or ():
+            if one.get("status") == condition["status"]:
+                now = one.get("lastTransitionTime") or now
+        self._tell(obj, {**status, "conditions": [{**condition, "lastTransitionTime": now}]})
 
     def _tell(self, obj: Json, status: Json) -> None:
         if obj.get("status") != status:
             self._parts.client(ADMISSION).update({**obj, "status": status}, "status")
-
-
-def _timed(status: Json, before: Json, now: str) -> Json:
-    """Return a status whose condition says since when it is as it is."""
-    (condition,) = status["conditions"]
-    for one in (before or {}).get("conditions") or ():
-        if one.get("status") == condition["status"]:
-            now = one.get("lastTransitionTime") or now
-    return {**status, "conditions": [{**condition, "lastTransitionTime": now}]}
 
 
 def _place(obj: Json) -> str:
@@ -540,7 +532,17 @@ def _spec(obj: Json) -> Json:
 
 def _status(policy: Policy | None, before: Json, now: str) -> Json:
     """Return the status of a policy that acts, or of one that cannot (None)."""
-    condition = _condition(before, now, ready=policy is not None)
+    ready = policy is not None
+    status = "True" if ready else "False"
+    known = (before or {}).get("conditions") or [{}]
+    unchanged = known[0].get("status") == status
+    condition = {
+        "lastTransitionTime": known[0].get("lastTransitionTime", now) if unchanged else now,
+        "message": "Ready" if ready else "Not Ready",
+        "reason": "Succeeded" if ready else "Failed",
+        "status": status,
+        "type": "Ready",
+    }
     if policy is None:
         return {**(before or {}), "conditions": [condition]}
     rules = derived_rules(policy)
@@ -554,18 +556,4 @@ def _status(policy: Policy | None, before: Json, now: str) -> Json:
         "conditions": [condition],
         "rulecount": counts,
         "validatingadmissionpolicy": made or {"generated": False, "message": ""},
-    }
-
-
-def _condition(before: Json, now: str, *, ready: bool) -> Json:
-    """Return the one condition; its time is that of its last change."""
-    status = "True" if ready else "False"
-    known = (before or {}).get("conditions") or [{}]
-    unchanged = known[0].get("status") == status
-    return {
-        "lastTransitionTime": known[0].get("lastTransitionTime", now) if unchanged else now,
-        "message": "Ready" if ready else "Not Ready",
-        "reason": "Succeeded" if ready else "Failed",
-        "status": status,
-        "type": "Ready",
     }

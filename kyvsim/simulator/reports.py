@@ -206,7 +206,9 @@ def _report(parts: Parts, subject: Json, base: str, results: list[Json]) -> Json
     key = object_key(subject)
     group, version = split_api_version(key.api_version)
     kind_labels = {
-        "audit.kyverno.io/resource.gvr": _resource(parts, group, version, key.kind),
+        "audit.kyverno.io/resource.gvr": ".".join(
+            filter(None, (plural(group, key.kind, parts.store.defined), version, group))
+        ),
         "audit.kyverno.io/resource.group": group,
         "audit.kyverno.io/resource.version": version,
         "audit.kyverno.io/resource.kind": key.kind,
@@ -230,10 +232,6 @@ def _report(parts: Parts, subject: Json, base: str, results: list[Json]) -> Json
             "results": results,
         },
     }
-
-
-def _resource(parts: Parts, group: str, version: str, kind: str) -> str:
-    return ".".join(filter(None, (plural(group, kind, parts.store.defined), version, group)))
 
 
 def _policy_labels(parts: Parts, responses: Iterable[PolicyResponse]) -> dict[str, str]:
@@ -329,19 +327,16 @@ class ReportCollector:
         if owners:
             self._gather((key.namespace, owners[0]["uid"]))
             return
-        owner = self._owner(report)
+        told = report["spec"]["owner"]
+        notes = metadata(report)["annotations"]
+        place = notes[OWNED_NAMESPACE], notes[OWNED_NAME]
+        owner = self._parts.store.get(told["apiVersion"], told["kind"], *place)
         if owner is not None:
             self._client.update(adopted(report, owner))
         elif self._age(report) > REPORT_GIVEN_UP:
             self._client.delete(key)
         else:
             self._later(key)
-
-    def _owner(self, report: Json) -> Json | None:
-        told = report["spec"]["owner"]
-        notes = metadata(report)["annotations"]
-        place = notes[OWNED_NAMESPACE], notes[OWNED_NAME]
-        return self._parts.store.get(told["apiVersion"], told["kind"], *place)
 
     def _age(self, report: Json) -> float:
         created = datetime.fromisoformat(text_field(metadata(report), "creationTimestamp"))
@@ -351,7 +346,11 @@ class ReportCollector:
         """Put what was said of one object, by namespace and uid, into its report."""
         namespace, uid = place
         some = self._parts.store.list(API_VERSION, kind_of_report(namespace), namespace)
-        ephemeral = [one for one in some if _is_of(one, uid)]
+        ephemeral = [
+            one
+            for one in some
+            if (labels(one).get(UID_LABEL) == uid and bool(metadata(one).get("ownerReferences")))
+        ]
         told = [one for one in self._told.pop(place, ()) if self._is_there(namespace, one.owner)]
         told += [
             _Told(metadata(one)["ownerReferences"][0], one["spec"]["results"]) for one in ephemeral
@@ -372,7 +371,12 @@ class ReportCollector:
         sources = [one.results for one in told]
         results = in_order(self._merged([old["results"], *sources] if old else sources).values())
         if old is None and results:
-            report = _new_report(kind, namespace, told[0].owner)
+            owner = told[0].owner
+            meta = {"name": owner["uid"], "labels": dict(MANAGED), "ownerReferences": [owner]}
+            scope = {name: owner[name] for name in ("apiVersion", "kind", "name", "uid")}
+            if namespace:
+                meta["namespace"] = scope["namespace"] = namespace
+            report = {"apiVersion": _REPORT, "kind": kind, "metadata": meta, "scope": scope}
             self._client.create(_with_results(report, results))
         elif old is not None and not results:
             self._client.delete(object_key(old))
@@ -384,7 +388,16 @@ class ReportCollector:
 
         What is said of a policy without rules has one place, whatever stands for its rule.
         """
-        rules, policies = self._rules(), self._cel_policies()
+        rules, policies = (
+            self._rules(),
+            {
+                (report_source(one.policy.kind), one.policy.key)
+                for one in self._cache.every()
+                if one.policy.kind in CEL_KINDS
+                and is_reported(one.policy)
+                and not self._cache.is_left_to_the_server(one.policy)
+            },
+        )
         policies |= {
             (report_source(object_key(one).kind), object_key(one).name)
             for one in reported_policies(self._parts)
@@ -400,16 +413,6 @@ class ReportCollector:
                 found[key] = entry
         return found
 
-    def _cel_policies(self) -> set[tuple[str, str]]:
-        """Return source and key of the policies in CEL that act and may be told of."""
-        return {
-            (report_source(one.policy.kind), one.policy.key)
-            for one in self._cache.every()
-            if one.policy.kind in CEL_KINDS
-            and is_reported(one.policy)
-            and not self._cache.is_left_to_the_server(one.policy)
-        }
-
     def _rules(self) -> frozenset[tuple[str, str]]:
         """Return policy and rule of all that may be told, by the policies that act."""
         every = self._cache.every()
@@ -422,18 +425,6 @@ class ReportCollector:
             }
             self._known = every, frozenset(found)
         return self._known[1]
-
-
-def _is_of(report: Json, uid: str) -> bool:
-    return labels(report).get(UID_LABEL) == uid and bool(metadata(report).get("ownerReferences"))
-
-
-def _new_report(kind: str, namespace: str, owner: Json) -> Json:
-    meta = {"name": owner["uid"], "labels": dict(MANAGED), "ownerReferences": [owner]}
-    scope = {name: owner[name] for name in ("apiVersion", "kind", "name", "uid")}
-    if namespace:
-        meta["namespace"] = scope["namespace"] = namespace
-    return {"apiVersion": _REPORT, "kind": kind, "metadata": meta, "scope": scope}
 
 
 def _with_results(report: Json, results: list[Json]) -> Json:

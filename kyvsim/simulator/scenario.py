@@ -413,7 +413,10 @@ def _cut_at(reached: str, steps: UserSteps, expectations: Expectations) -> Cut:
 def _set_up(scenario: Scenario, cluster: Cluster) -> tuple[Diagnostic, ...]:
     """Put in what is there before the first step; return what was refused."""
     parts, refused = cluster.parts, []
-    namespaces = [_namespace(name) for name in _missing_namespaces(scenario, parts)]
+    namespaces = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        for name in _missing_namespaces(scenario, parts)
+    ]
     first, second = parts.client(SETUP), parts.client(ADMIN)
     for namespace in namespaces:
         parts.client(_NOBODY).create(namespace)
@@ -493,10 +496,6 @@ def _missing_namespaces(scenario: Scenario, parts: Parts) -> list[str]:
     return [
         name for name in named if name not in brought and there("v1", "Namespace", "", name) is None
     ]
-
-
-def _namespace(name: str) -> Json:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 def _lasting(parts: Parts, installed: frozenset[str]) -> tuple[Json, ...]:

@@ -433,7 +433,9 @@ def _own(one: _Asked, base: str, path: str) -> Json:
 def _shared(asked: list[_Asked], base: str, path: str) -> Iterator[Json]:
     groups: dict[str, list[_Asked]] = {}
     for one in asked:
-        groups.setdefault(_key(one.selectors), []).append(one)
+        # The names of groups come from a digest; upstream's is over its own texts.
+        text = json.dumps(one.selectors, sort_keys=True)
+        groups.setdefault(hashlib.sha256(text.encode()).hexdigest(), []).append(one)
     for key in sorted(groups):
         some = groups[key]
         suffix = f"-{key[:8]}" if len(groups) > 1 else ""
@@ -454,12 +456,6 @@ def _shared(asked: list[_Asked], base: str, path: str) -> Iterator[Json]:
                     objectSelector=some[0].selectors.object,
                     rules=in_order(rules),
                 )
-
-
-def _key(selectors: Selectors) -> str:
-    # The names of groups come from a digest; upstream's is over its own texts.
-    text = json.dumps(selectors, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _selectors(policy: Policy, facts: WebhookFacts, installed: Selectors) -> Selectors:

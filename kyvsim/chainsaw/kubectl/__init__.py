@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kyvsim.chainsaw.environment import Result, Surroundings, complaint
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl import pods, read, write
-from kyvsim.chainsaw.kubectl.call import Call, Invocation, KubectlError, read_arguments
+from kyvsim.chainsaw.kubectl.call import Call, KubectlError, read_arguments
 
 # The program kubectl: finds the command, and runs it on the cluster.
 
@@ -65,17 +65,12 @@ def kubectl(arguments: tuple[str, ...], stdin: str, surroundings: Surroundings) 
     call = Call(invocation._replace(words=invocation.words[1:]), stdin, surroundings)
     for verb in VERBS:
         if verb.name == name:
-            _require_heeded(verb, invocation)
+            for flag in invocation.flags:
+                if flag not in _ALWAYS and flag not in verb.flags:
+                    raise UnsupportedError(f"the flag `{flag}` of `kubectl {verb.name}`")
             surroundings.situation.session.wait(_START)
             try:
                 return verb.run(call)
             except KubectlError as error:
                 return complaint(f"{error}\n")
     raise UnsupportedError(f"`kubectl {name}`")
-
-
-def _require_heeded(verb: Verb, invocation: Invocation) -> None:
-    """Raise UnsupportedError for a flag that a command would pass over here."""
-    for flag in invocation.flags:
-        if flag not in _ALWAYS and flag not in verb.flags:
-            raise UnsupportedError(f"the flag `{flag}` of `kubectl {verb.name}`")

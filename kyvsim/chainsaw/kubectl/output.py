@@ -248,16 +248,6 @@ def print_table(
     rows = [[_cell(column.show(obj, now)) for column in columns] for obj in objects]
     if headings:
         rows.insert(0, [column.heading for column in columns])
-    return _set(rows)
-
-
-def _cell(text: str) -> str:
-    """Return a text as it fits into a line: what comes after its first line is left out."""
-    cut = _BREAKS.search(text)
-    return f"{text[: cut.start()]}..." if cut else text
-
-
-def _set(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(_LEAST_WIDTH, max(map(len, column)) + _GAP) for column in zip(*rows, strict=True)]
     lines = (
         "".join(
@@ -267,6 +257,12 @@ def _set(rows: Sequence[Sequence[str]]) -> str:
         for row in rows
     )
     return "".join(f"{line}\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """Return a text as it fits into a line: what comes after its first line is left out."""
+    cut = _BREAKS.search(text)
+    return f"{text[: cut.start()]}..." if cut else text
 
 
 def columns_of(api_version: str, kind: str, store: Store) -> tuple[Column, ...]:

@@ -74,27 +74,22 @@ def _shown(call: Call, shown: Json, found: list[Json]) -> str:
     if form == "jsonpath":
         return print_jsonpath(template, shown, call.surroundings.usage.text)
     if not form:
-        return _table(call, found)
+        given = call.invocation
+        if len({(object_key(one).api_version, object_key(one).kind) for one in found}) > 1:
+            raise UnsupportedError("a table of several kinds of `kubectl get`")
+        return print_table(
+            found,
+            call.store,
+            call.surroundings.situation.session.parts.clock.now(),
+            namespaces=given.holds("all-namespaces"),
+            headings=not given.holds("no-headers"),
+        )
     raise UnsupportedError(f"`kubectl get --output {form}`")
 
 
 def _name(obj: Json) -> str:
     key = object_key(obj)
     return f"{shown_kind(key.api_version, key.kind)}/{key.name}"
-
-
-def _table(call: Call, found: list[Json]) -> str:
-    """Return the table of the objects of one kind."""
-    given = call.invocation
-    if len({(object_key(one).api_version, object_key(one).kind) for one in found}) > 1:
-        raise UnsupportedError("a table of several kinds of `kubectl get`")
-    return print_table(
-        found,
-        call.store,
-        call.surroundings.situation.session.parts.clock.now(),
-        namespaces=given.holds("all-namespaces"),
-        headings=not given.holds("no-headers"),
-    )
 
 
 # `kubectl wait`: until objects are deleted, have a condition, or a field a value.

@@ -24,7 +24,7 @@ from kyvsim.model.request import Operation
 from kyvsim.patch.json_patch import apply_json_patch, merge_patch
 from kyvsim.patch.nodes import PatchError
 from kyvsim.patch.strategic_merge import apply_strategic_merge
-from kyvsim.simulator.api_server import ApiRequest, ApiResponse, errors
+from kyvsim.simulator.api_server import ApiRequest, errors
 from kyvsim.simulator.api_server.subresources import scale_request
 
 # `kubectl apply` and `kubectl replace`: files as they should be in the cluster.
@@ -50,10 +50,18 @@ def replace(call: Call) -> Result:
 
 def _apply(call: Call, name: str, obj: Json) -> Result:
     key = object_key(obj)
-    dry_run = _dry_run(call)
+    mode = call.invocation.value("dry-run", "none")
+    if mode not in {"none", "server"}:
+        raise UnsupportedError(f"`kubectl apply --dry-run={mode}`")
+    if call.invocation.holds("server-side"):
+        raise UnsupportedError("`kubectl apply --server-side`")
+    dry_run = mode == "server"
     if not key.name:
         return answer(call.client.create(obj), f"{_shown(obj)} created")
-    wanted = _with_last(obj)
+    noted = {**obj, "metadata": {"annotations": {}, **metadata(obj)}}
+    text = json.dumps(noted, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    marks = {**annotations(obj), _LAST: f"{text}\n"}
+    wanted = {**obj, "metadata": {**metadata(obj), "annotations": marks}}
     now = call.client.get(*key)
     if now is None:
         about = f'error when creating "{name}"'
@@ -75,15 +83,6 @@ def _apply(call: Call, name: str, obj: Json) -> Result:
     return answer(response, f"{_shown(obj)} configured", _about_patch(name, obj, patch))
 
 
-def _dry_run(call: Call) -> bool:
-    mode = call.invocation.value("dry-run", "none")
-    if mode not in {"none", "server"}:
-        raise UnsupportedError(f"`kubectl apply --dry-run={mode}`")
-    if call.invocation.holds("server-side"):
-        raise UnsupportedError("`kubectl apply --server-side`")
-    return mode == "server"
-
-
 def _about_patch(name: str, obj: Json, patch: Json) -> str:
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
@@ -95,14 +94,6 @@ def _about_patch(name: str, obj: Json, patch: Json) -> str:
         f'Name: "{key.name}", Namespace: "{key.namespace}"\nfor: "{name}": '
         f'error when patching "{name}"'
     )
-
-
-def _with_last(obj: Json) -> Json:
-    """Return an object with what is applied now noted in it."""
-    noted = {**obj, "metadata": {"annotations": {}, **metadata(obj)}}
-    text = json.dumps(noted, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
-    marks = {**annotations(obj), _LAST: f"{text}\n"}
-    return {**obj, "metadata": {**metadata(obj), "annotations": marks}}
 
 
 def _merge_patch(now: Json, wanted: Json) -> Json:
@@ -202,7 +193,10 @@ def _config_map(call: Call, name: str) -> Json:
 def _deployment(call: Call, name: str) -> Json:
     labels = {"app": name}
     images = call.invocation.values("image")
-    containers = [{"name": _container(image), "image": image} for image in images]
+    containers = [
+        {"name": image.rpartition("/")[2].partition("@")[0].partition(":")[0], "image": image}
+        for image in images
+    ]
     spec = {
         "replicas": call.whole_number("replicas", "1"),
         "selector": {"matchLabels": labels},
@@ -211,10 +205,6 @@ def _deployment(call: Call, name: str) -> Json:
     }
     made = _named("apps/v1", "Deployment", name, spec=spec)
     return {**made, "metadata": {"name": name, "labels": labels}}
-
-
-def _container(image: str) -> str:
-    return image.rpartition("/")[2].partition("@")[0].partition(":")[0]
 
 
 def _job_spec(call: Call, name: str) -> Json:
@@ -349,13 +339,9 @@ def run_patch(call: Call) -> Result:
     subresource = given.value("subresource")
     if patched == now and not subresource:
         return Result(0, (Printed(STDOUT, f"{done} (no change)\n"),))
-    return answer(_send_patched(call, key, patched, subresource), done)
-
-
-def _send_patched(call: Call, key: ObjectKey, patched: Json, subresource: str) -> ApiResponse:
     kind = _kind(call)
     request = ApiRequest(Operation.UPDATE, key, call.user, patched, subresource, patch=kind)
-    return call.client.send(request)
+    return answer(call.client.send(request), done)
 
 
 def _kind(call: Call) -> str:

@@ -48,17 +48,14 @@ def run_wait(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Jso
     limit = timeout_of(situation, spec, situation.timeouts.exec)
     if "deletion" not in (given.get("for") or {}) and not candidates(situation, wanted):
         raise FailedError("no matching resources found")
-    if not situation.session.wait_until(_all(situation, wanted, met), limit):
-        raise FailedError(f"timed out after {limit:g} s waiting for the condition")
-    return {}
 
-
-def _all(situation: Situation, wanted: Json, met: Callable[[Json], bool]) -> Callable[[], bool]:
     def done() -> bool:
         found = candidates(situation, wanted)
         return met(None) if not found else all(met(one) for one in found)
 
-    return done
+    if not situation.session.wait_until(done, limit):
+        raise FailedError(f"timed out after {limit:g} s waiting for the condition")
+    return {}
 
 
 def _condition(wanted: Mapping[str, Json]) -> str:
@@ -148,7 +145,10 @@ def run_error(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Js
     limit = timeout_of(situation, spec, situation.timeouts.error)
     clock = situation.session.parts.clock
     for tree in _trees(situation, spec):
-        _require_comparable(tree)
+        fields = [key for key in tree if not parse_expression(str(key)).engine]
+        if fields and not tree.get("kind"):
+            text = f"`{fields[0]}` of no object: an object that must not be there needs `kind`"
+            raise HardError(f"{text} and `apiVersion`")
         _require_served(situation, tree)
         end = clock.elapsed + limit
         came = _settle(situation, limit, partial(_met, situation, tree))
@@ -177,17 +177,6 @@ def _settle(situation: Situation, limit: float, why_not: Callable[[], str]) -> s
 
     parts.scheduler.settle(limit, follow_ups=True, after_step=look)
     return came
-
-
-def _require_comparable(tree: Json) -> None:
-    """Raise HardError for an `error` that holds whatever there is in the cluster.
-
-    Without a kind chainsaw compares a tree with null, which has none of its fields.
-    """
-    fields = [key for key in tree if not parse_expression(str(key)).engine]
-    if fields and not tree.get("kind"):
-        text = f"`{fields[0]}` of no object: an object that must not be there needs `kind`"
-        raise HardError(f"{text} and `apiVersion`")
 
 
 def _require_served(situation: Situation, tree: Json) -> None:

@@ -194,7 +194,13 @@ class Shell:
             self._bare(command, stdin)
         finally:
             captured, self.printed = self.printed, saved
-            self._route(captured, goes)
+            for text in captured:
+                place = goes[text.stream]
+                if isinstance(place, int):
+                    self.printed.append(text._replace(stream=place))
+                elif place != "/dev/null":
+                    require_known(text)
+                    self.surroundings.write(place, text.text, append=True)
 
     def _bare(self, command: Command, stdin: str) -> None:
         if isinstance(command, Simple):
@@ -246,16 +252,6 @@ class Shell:
                 raise RedirectError(f"cannot create {name}: {why}")
             self.surroundings.write(name, "", append=append)
         return name
-
-    def _route(self, captured: list[Printed], goes: Mapping[int, int | str]) -> None:
-        """Pass on what was printed to where redirections say."""
-        for text in captured:
-            place = goes[text.stream]
-            if isinstance(place, int):
-                self.printed.append(text._replace(stream=place))
-            elif place != "/dev/null":
-                require_known(text)
-                self.surroundings.write(place, text.text, append=True)
 
     def _group(self, group: Group, stdin: str) -> None:
         if not group.own:

@@ -560,7 +560,10 @@ def _problems(obj: Json, store: Store) -> Iterator[tuple[tuple[str | int, ...], 
         yield from validating_problems(obj)
     elif obj["kind"] == _MUTATING:
         for one in mutating_problems(obj, store.defined):
-            yield one.path, _at(obj, one.path), one.message
+            found = obj
+            for step in one.path:
+                found = found[step]
+            yield one.path, str(found), one.message
 
 
 def _detail(fault: str) -> str:
@@ -574,13 +577,6 @@ def _selector_faults(obj: Json) -> Iterator[tuple[tuple[str | int, ...], str]]:
         yield from (
             policy_selector_problems if obj["kind"] in POLICIES else binding_selector_problems
         )(spec)
-
-
-def _at(obj: Json, path: tuple[str | int, ...]) -> str:
-    found = obj
-    for step in path:
-        found = found[step]
-    return str(found)
 
 
 def _field(path: tuple[str | int, ...]) -> str:

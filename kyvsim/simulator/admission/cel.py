@@ -166,7 +166,11 @@ class CelAdmission:
             if response is None or not response.results:
                 continue
             told.append(response)
-            errors = _errors(response)
+            errors = [
+                f"Policy {response.policy.name}: {one.message}"
+                for one in response.results
+                if one.status is RuleStatus.ERROR
+            ]
             if errors and policy.facts.fails_closed:
                 name = webhook_of(policy, self._cache.webhook_facts(policy))
                 problems.setdefault(name, []).extend(errors)
@@ -287,14 +291,6 @@ def _changes_triggers(policy: Policy, request: AdmissionRequest) -> bool:
     if own and not policy.rules[0].facts.sees_background:
         return False
     return not mutating_facts(policy).keeps_triggers
-
-
-def _errors(response: PolicyResponse) -> list[str]:
-    return [
-        f"Policy {response.policy.name}: {one.message}"
-        for one in response.results
-        if one.status is RuleStatus.ERROR
-    ]
 
 
 def _unmutated(request: AdmissionRequest, errors: list[str]) -> str:

@@ -99,7 +99,12 @@ class AdmissionController:
             if response is None or not response.results:
                 continue
             if _failed(response) and response.policy.facts.fails_closed:
-                return self._mutation_denied(review, request, response)
+                self.tell(Admission(review, request, (response,), mutating=True, blocked=True))
+                if response.phase is Phase.VERIFY_IMAGES:
+                    message = blocked_message(request.subject, [response])
+                else:
+                    message = mutation_failure(response)
+                return Verdict(denied=denial(_webhook("mutate", response.policy), message))
             if _failed(response):
                 dropped.append(response)
             else:
@@ -118,23 +123,17 @@ class AdmissionController:
             for turn in self._turns(stage, request, _mutates_trigger):
                 yield stage.phase, turn
 
-    def _mutation_denied(
-        self, review: Review, request: AdmissionRequest, response: PolicyResponse
-    ) -> Verdict:
-        self.tell(Admission(review, request, (response,), mutating=True, blocked=True))
-        if response.phase is Phase.VERIFY_IMAGES:
-            message = blocked_message(request.subject, [response])
-        else:
-            message = mutation_failure(response)
-        return Verdict(denied=denial(_webhook("mutate", response.policy), message))
-
     def validate(self, review: Review) -> Verdict:
         """Return whether the policies let a request pass; make work for the background."""
         request = self.seen(review)
         if request is None:
             return ALLOWED
         try:
-            responses = self._validated(request)
+            of_kind = self._cache.index.of_kind(_kind_of(request))
+            shown = shown_passes(of_kind, Stage.VALIDATE, request, self._world)
+            turns = self._turns(Stage.VALIDATE, request, _any_rule)
+            answers = (self._run(turn, Phase.VALIDATE, request, shown) for turn in turns)
+            responses = tuple(one for one in answers if one is not None and one.results)
         except ConditionError as error:
             return self.unasked(request, error)
         if not review.request.dry_run:
@@ -166,13 +165,6 @@ class AdmissionController:
             if any(_blocks(one, closed=closed) for one in enforced):
                 return denial(webhook, blocked_message(request.subject, enforced))
         return None
-
-    def _validated(self, request: AdmissionRequest) -> tuple[PolicyResponse, ...]:
-        of_kind = self._cache.index.of_kind(_kind_of(request))
-        shown = shown_passes(of_kind, Stage.VALIDATE, request, self._world)
-        turns = self._turns(Stage.VALIDATE, request, _any_rule)
-        answers = (self._run(turn, Phase.VALIDATE, request, shown) for turn in turns)
-        return tuple(one for one in answers if one is not None and one.results)
 
     def _warnings(
         self, responses: Iterable[PolicyResponse], namespace: Json | None

@@ -79,16 +79,12 @@ def details(key: ObjectKey, review: Review, store: Store) -> dict[str, Json]:
         "resource": resource,
         "requestKind": kind,
         "requestResource": resource,
-        "name": _name(key, subject),
+        "name": (key.name or text_field((subject or {}).get("metadata"), "name")),
         "dryRun": review.request.dry_run,
     }
     if review.request.subresource:
         found["subResource"] = found["requestSubResource"] = review.request.subresource
     return found
-
-
-def _name(key: ObjectKey, subject: Json) -> str:
-    return key.name or text_field((subject or {}).get("metadata"), "name")
 
 
 # Conditions of webhooks: whether the API server asks Kyverno about a request at all.

@@ -150,7 +150,12 @@ def _container(container: Json) -> Json:
         "terminationMessagePolicy": "File",
     }
     if text_field(container, "image"):
-        defaults["imagePullPolicy"] = _pull_policy(container["image"])
+        image = container["image"]
+        try:
+            tag = parse_image(image).tag
+        except ValueError:
+            tag = ""
+        defaults["imagePullPolicy"] = "Always" if tag == "latest" else "IfNotPresent"
     container = filled(container, defaults)
     container = changed(
         container, "ports", lambda some: each(some, lambda port: filled(port, {"protocol": "TCP"}))
@@ -159,14 +164,6 @@ def _container(container: Json) -> Json:
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
         container = changed(container, name, _probe)
     return changed(container, "lifecycle", _lifecycle)
-
-
-def _pull_policy(image: str) -> str:
-    try:
-        tag = parse_image(image).tag
-    except ValueError:
-        tag = ""
-    return "Always" if tag == "latest" else "IfNotPresent"
 
 
 def _variable(variable: Json) -> Json:

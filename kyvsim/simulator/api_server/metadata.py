@@ -146,9 +146,9 @@ def has_status(key: ObjectKey, store: Store) -> bool:
     for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
         spec = definition["spec"]
         if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) == (group, key.kind):
-            return any(_serves_status(one) for one in spec["versions"] if one["name"] == version)
+            return any(
+                ((one.get("subresources") or {}).get("status") is not None)
+                for one in spec["versions"]
+                if one["name"] == version
+            )
     return False
-
-
-def _serves_status(version: Json) -> bool:
-    return (version.get("subresources") or {}).get("status") is not None

@@ -82,21 +82,23 @@ def _with_token(spec: Json, new_name: Callable[[], str]) -> Json:
         spec = changed(spec, group, _each_with(mount))
     if not mounted or name:
         return spec
-    return {**spec, "volumes": [*(spec.get("volumes") or ()), _token_volume(found)]}
-
-
-def _each_with(mount: Callable[[Json], Json]) -> Callable[[Json], Json]:
-    return lambda some: each(some, mount)
-
-
-def _token_volume(name: str) -> Json:
     namespace = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
     sources = [
         {"serviceAccountToken": {"expirationSeconds": _TOKEN_SECONDS, "path": "token"}},
         {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
         {"downwardAPI": {"items": [{"fieldRef": namespace, "path": "namespace"}]}},
     ]
-    return {"name": name, "projected": {"defaultMode": _MODE, "sources": sources}}
+    return {
+        **spec,
+        "volumes": [
+            *(spec.get("volumes") or ()),
+            {"name": found, "projected": {"defaultMode": _MODE, "sources": sources}},
+        ],
+    }
+
+
+def _each_with(mount: Callable[[Json], Json]) -> Callable[[Json], Json]:
+    return lambda some: each(some, mount)
 
 
 # What Kubernetes itself changes in new objects before any webhook sees them.
@@ -121,7 +123,14 @@ def pod_plugin(store: Store, identities: Identities) -> Plugin:
         pod = give_account(review, store, identities)
         if isinstance(pod, ApiError) or pod.get("spec").__class__ is not dict:
             return pod
-        return {**pod, "spec": _with_tolerations(_with_priority(pod["spec"], store))}
+        spec = _with_priority(pod["spec"], store)
+        given = entries(spec, "tolerations")
+        added = [
+            {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS}
+            for key in _TOLERATED
+            if not any(_tolerates(one, key) for one in given)
+        ]
+        return {**pod, "spec": ({**spec, "tolerations": [*given, *added]} if added else spec)}
 
     return admit
 
@@ -132,17 +141,6 @@ def _with_priority(spec: Json, store: Store) -> Json:
     policy = text_field(found, "preemptionPolicy") or "PreemptLowerPriority"
     value = found.get("value", 0) if found else 0
     return filled(spec, {"priority": value, "preemptionPolicy": policy})
-
-
-def _with_tolerations(spec: Json) -> Json:
-    """Return a Pod's specification that stands a failing node for some minutes."""
-    given = entries(spec, "tolerations")
-    added = [
-        {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS}
-        for key in _TOLERATED
-        if not any(_tolerates(one, key) for one in given)
-    ]
-    return {**spec, "tolerations": [*given, *added]} if added else spec
 
 
 def _tolerates(toleration: Json, key: str) -> bool:

@@ -378,7 +378,11 @@ class ApiServer:
             return with_generation(obj, review.old)
         meta = metadata(obj)
         base = text_field(meta, "generateName")
-        name = text_field(meta, "name") or self._name(request.key, base)
+        name = text_field(meta, "name") or (
+            self.identities.generated_name(base, request.key.kind, request.key.namespace)
+            if base
+            else ""
+        )
         filled = {
             "name": name,
             "uid": self.identities.uid(*request.key[:3], name),
@@ -386,9 +390,6 @@ class ApiServer:
             "generation": 1,
         }
         return prepared(with_metadata(obj, filled), self.store)
-
-    def _name(self, key: ObjectKey, base: str) -> str:
-        return self.identities.generated_name(base, key.kind, key.namespace) if base else ""
 
     def persist(self, admitted: Admitted) -> ApiResponse:
         """Store what was admitted, unless another was faster."""

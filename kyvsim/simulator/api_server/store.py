@@ -108,18 +108,14 @@ class Store:
         some = self._objects.get((group, kind))
         if not some:
             return []
-        places = self._in_order(group, kind)
+        known = self._ordered.get((group, kind))
+        if known is None:
+            known = self._ordered[group, kind] = sorted(self._objects[group, kind])
+        places = known
         if namespace:
             start = bisect_left(places, (namespace, ""))
             places = places[start : bisect_left(places, (f"{namespace}\0", ""))]
         return [in_version(some[place], api_version) for place in places]
-
-    def _in_order(self, group: str, kind: str) -> Sequence[tuple[str, str]]:
-        """Return the namespaces and names of the objects of a kind, sorted."""
-        known = self._ordered.get((group, kind))
-        if known is None:
-            known = self._ordered[group, kind] = sorted(self._objects[group, kind])
-        return known
 
     def remembered(self, ask: Callable[..., Json], *about: Hashable) -> Json:
         """Return what `ask` says of this store, asked again only once a kind it read is written.
@@ -129,7 +125,13 @@ class Store:
         """
         known = self._answers.get((ask, *about))
         if known is None or self._is_old(known):
-            known = self._answered(ask, about)
+            outer, self.read_keys = self.read_keys, set()
+            try:
+                value = ask(self, *about)
+                reads = frozenset(self.read_keys)
+            finally:
+                self.read_keys = outer
+            known = _Answer(value, self.revision, reads, frozenset(one[:2] for one in reads))
             if len(self._answers) >= _MOST_ANSWERS:
                 self._answers.clear()
             self._answers[ask, *about] = known
@@ -143,15 +145,6 @@ class Store:
             if kind in written and written[kind] > revision:
                 return True
         return False
-
-    def _answered(self, ask: Callable[..., Json], about: Iterable[Hashable]) -> _Answer:
-        outer, self.read_keys = self.read_keys, set()
-        try:
-            value = ask(self, *about)
-            reads = frozenset(self.read_keys)
-        finally:
-            self.read_keys = outer
-        return _Answer(value, self.revision, reads, frozenset(one[:2] for one in reads))
 
     def ever(self, api_version: str, kind: str) -> int:
         """Return how many objects of a kind there have been; that counts as no read of them."""

@@ -383,7 +383,16 @@ def _generation(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequ
     trigger = reference(request.object)
     contexts = tuple(rule_context(rule.name, trigger) for rule in met if rule.generates)
     if contexts and _is_gated(kyverno, policy):
-        _tell_gate(kyverno, policy, request)
+        timeline = kyverno.parts.timeline
+        message = (
+            "generate rules do not run for new objects: the policy has background: false "
+            f"(model {Model.BACKGROUND_GATES_GENERATE.value})"
+        )
+        key = object_key(request.subject)
+        gated = [rule for rule in policy.rules if rule.rule.generates]
+        kyverno.admission.pass_by(policy.policy, gated, request, message)
+        event = timeline.record("admission", "generate", key, outcome="skipped", message=message)
+        timeline.amend(event, policies=(policy.policy.key,))
         return work
     return work._replace(contexts=contexts)
 
@@ -413,19 +422,6 @@ def _generates(policy: CompiledPolicy) -> bool:
 def _is_gated(kyverno: Kyverno, policy: CompiledPolicy) -> bool:
     model = kyverno.parts.settings.model
     return model is Model.BACKGROUND_GATES_GENERATE and not policy.policy.background
-
-
-def _tell_gate(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> None:
-    timeline = kyverno.parts.timeline
-    message = (
-        "generate rules do not run for new objects: the policy has background: false "
-        f"(model {Model.BACKGROUND_GATES_GENERATE.value})"
-    )
-    key = object_key(request.subject)
-    gated = [rule for rule in policy.rules if rule.rule.generates]
-    kyverno.admission.pass_by(policy.policy, gated, request, message)
-    event = timeline.record("admission", "generate", key, outcome="skipped", message=message)
-    timeline.amend(event, policies=(policy.policy.key,))
 
 
 # The background controller: attempts at UpdateRequests until they succeed or are given up.
@@ -484,17 +480,13 @@ def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
     if work is None:
         return
     if spec["requestType"] == MUTATE and kyverno.lister.get(spec["policy"]) is None:
-        _drop_mutations(spec["policy"], kyverno)
+        policy = spec["policy"]
+        for one in of_mutation(kyverno.parts, policy.rpartition("/")[2]):
+            kyverno.parts.client(BACKGROUND).delete(object_key(one))
         return
     event = _begin(obj, kyverno)
     with parts.timeline.following(event.number):
         _settle(obj, work(obj, kyverno), event, kyverno)
-
-
-def _drop_mutations(policy: str, kyverno: Kyverno) -> None:
-    """Delete all UpdateRequests for mutate rules of a policy that is gone."""
-    for one in of_mutation(kyverno.parts, policy.rpartition("/")[2]):
-        kyverno.parts.client(BACKGROUND).delete(object_key(one))
 
 
 def _begin(obj: Json, kyverno: Kyverno) -> TimelineEvent:

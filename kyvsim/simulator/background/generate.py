@@ -101,7 +101,9 @@ def realize(wanted: Json, owner: Owner, parts: Parts) -> Realized:
         response = owner.client("generate", parts).create(owned)
         exists = response.error is not None and response.error.reason == "AlreadyExists"
         return Realized(owned) if exists else Realized(response.object, response.error, key)
-    if not owner.synchronizes or (_is_copy(wanted) and _is_same(owned, live)):
+    if not owner.synchronizes or (
+        (f"{LABEL}source-uid" in labels(wanted)) and _is_same(owned, live)
+    ):
         return Realized()
     return Realized(error=_update(owned, live, owner, parts).error, key=key)
 
@@ -115,10 +117,6 @@ def _update(owned: Json, live: Json, owner: Owner, parts: Parts) -> ApiResponse:
         )
     version = metadata(live).get("resourceVersion")
     return client.update(with_metadata(owned, {"resourceVersion": version}))
-
-
-def _is_copy(wanted: Json) -> bool:
-    return f"{LABEL}source-uid" in labels(wanted)
 
 
 def _is_same(owned: Json, live: Json) -> bool:
@@ -285,7 +283,15 @@ def fulfil(wishes: Sequence[GeneratedSet], owner: Owner, kyverno: Kyverno) -> At
             return Attempt(notes=tuple(within("nothing generated: ", [obstacle])))
         problems += [obstacle] if obstacle is not None else []
     if not problems:
-        _tell_success(created, owner, kyverno)
+        report(owner, Outcome(RuleStatus.PASS, "", generated=tuple(created)), kyverno)
+        policy, source = owner.policy, Source.GENERATE
+        kyverno.events.record(
+            *(generated(source, policy, owner.rule.name, obj) for obj in created),
+            *background_succeeded(kyverno.parts, source, policy, created),
+        )
+        made = RuleResult(owner.rule, Phase.GENERATE, RuleStatus.PASS, "", tuple(created))
+        response = PolicyResponse(policy, Phase.GENERATE, owner.trigger, (made,))
+        kyverno.reports.tell(owner.trigger, [response])
     return Attempt(tuple(problems))
 
 
@@ -299,19 +305,6 @@ def _fulfil_one(
             return obstacle_of(realized.error, realized.key or object_key(obj))
         created += [realized.created] if realized.created else []
     return None
-
-
-def _tell_success(created: list[Json], owner: Owner, kyverno: Kyverno) -> None:
-    """Let events tell what a rule made, on each object and on the policy, and the report, too."""
-    report(owner, Outcome(RuleStatus.PASS, "", generated=tuple(created)), kyverno)
-    policy, source = owner.policy, Source.GENERATE
-    kyverno.events.record(
-        *(generated(source, policy, owner.rule.name, obj) for obj in created),
-        *background_succeeded(kyverno.parts, source, policy, created),
-    )
-    made = RuleResult(owner.rule, Phase.GENERATE, RuleStatus.PASS, "", tuple(created))
-    response = PolicyResponse(policy, Phase.GENERATE, owner.trigger, (made,))
-    kyverno.reports.tell(owner.trigger, [response])
 
 
 def report(owner: Owner, outcome: Outcome, kyverno: Kyverno) -> None:

@@ -125,7 +125,7 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
     policy = kyverno.lister.get(spec["policy"])
     rules = policy.policy.rules if policy else ()
     if policy is None or not any(
-        _is_meant(one.name, spec) for one in rules if one.mutates_existing
+        bool(one.name == spec.get("rule")) for one in rules if one.mutates_existing
     ):
         return noted(Reason.RULE_GONE, "the policy has no such rule any more")
     request = request_of(spec.get("context"), kyverno.parts.store)
@@ -134,10 +134,6 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
     except TriggerError as error:
         return Attempt(notes=tuple(within("failed to get trigger resource: ", [error.obstacle])))
     return Attempt(tuple(_mutate(policy, trigger, request, kyverno)))
-
-
-def _is_meant(name: str, spec: Json) -> bool:
-    return bool(name == spec.get("rule"))
 
 
 def _trigger(trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno) -> Json:
@@ -361,7 +357,11 @@ class _Attempt:
         if changed.object is None:
             return
         if same(changed.object, target.object) or self._write(target, changed.object):
-            self._tell(target.object, changed.responses)
+            source = Source.ADMISSION  # upstream names this one, whoever does it
+            for response in changed.responses:
+                told = of_response(self._kyverno.parts, source, response, blocked=False)
+                self._kyverno.events.record(*told)
+            self._kyverno.reports.tell(target.object, changed.responses)
 
     def _changed(self, target: _Target) -> _Changed:
         obj: Json = None
@@ -402,14 +402,6 @@ class _Attempt:
             text = f"failed to update target resource for mpol {name}: {error.message}"
             self.problems.append(obstacle_of(error, key)._replace(message=text))
         return False
-
-    def _tell(self, target: Json, responses: Sequence[PolicyResponse]) -> None:
-        """Let events and the target's report tell how the policy ended on it."""
-        source = Source.ADMISSION  # upstream names this one, whoever does it
-        for response in responses:
-            told = of_response(self._kyverno.parts, source, response, blocked=False)
-            self._kyverno.events.record(*told)
-        self._kyverno.reports.tell(target, responses)
 
 
 def _described(obj: Json) -> str:

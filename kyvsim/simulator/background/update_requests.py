@@ -291,7 +291,10 @@ def in_batches(work: Work) -> Iterator[Work]:
 
 def submit(work: Work, parts: Parts, user: UserInfo) -> None:
     """Write an UpdateRequest down, unless there are too many; it is pending at once."""
-    if _are_too_many(parts):
+    # The list is asked only where it can matter: it is a read of every UpdateRequest.
+    text = str(settings_of(parts.store).get("updateRequestThreshold") or "")
+    most = int(text) if text.isdecimal() else _THRESHOLD
+    if parts.store.ever(*KIND) >= most and len(parts.store.list(*KIND, "")) >= most:
         key = ObjectKey(*KIND, NAMESPACE, "")
         message = "UpdateRequest creation skipped: there are too many of them"
         parts.timeline.record(
@@ -299,27 +302,6 @@ def submit(work: Work, parts: Parts, user: UserInfo) -> None:
         )
         return
     client = parts.client(user)
-    obj = _object(work)
-    created = parts.client(user, _purpose(work, obj["spec"])).create(obj)
-    if created.object is not None:
-        status: dict[str, Json] = {"state": PENDING}
-        if work.generated:
-            status["generatedResources"] = list(work.generated)
-        client.update({**created.object, "status": status}, "status")
-
-
-def _are_too_many(parts: Parts) -> bool:
-    # The list is asked only where it can matter: it is a read of every UpdateRequest.
-    most = _threshold(parts)
-    return parts.store.ever(*KIND) >= most and len(parts.store.list(*KIND, "")) >= most
-
-
-def _threshold(parts: Parts) -> int:
-    text = str(settings_of(parts.store).get("updateRequestThreshold") or "")
-    return int(text) if text.isdecimal() else _THRESHOLD
-
-
-def _object(work: Work) -> Json:
     spec = {
         "requestType": work.type,
         "policy": work.policy,
@@ -331,7 +313,13 @@ def _object(work: Work) -> Json:
     if work.contexts:
         spec["ruleContext"] = list(work.contexts)
     meta = {"generateName": "ur-", "namespace": NAMESPACE, "labels": _labels(work)}
-    return {"apiVersion": KIND[0], "kind": KIND[1], "metadata": meta, "spec": spec}
+    obj = {"apiVersion": KIND[0], "kind": KIND[1], "metadata": meta, "spec": spec}
+    created = parts.client(user, _purpose(work, obj["spec"])).create(obj)
+    if created.object is not None:
+        status: dict[str, Json] = {"state": PENDING}
+        if work.generated:
+            status["generatedResources"] = list(work.generated)
+        client.update({**created.object, "status": status}, "status")
 
 
 def _labels(work: Work) -> dict[str, str]:
@@ -375,16 +363,11 @@ def triggers_of(spec: Json) -> str:
     """Return the triggers that an UpdateRequest is about, as text."""
     every = [one.get("trigger") for one in spec.get("ruleContext") or ()] or [spec.get("resource")]
     if spec.get("requestType") == CEL_MUTATE:
-        every = [_requested(spec)]
+        info = (spec.get("context") or {}).get("admissionRequestInfo") or {}
+        asked = info.get("admissionRequest") or {}
+        obj = asked.get("object") or asked.get("oldObject")
+        every = [(reference(obj) if obj else None)]
     return ", ".join(dict.fromkeys(_title(one) for one in every if one)) or "what is there"
-
-
-def _requested(spec: Json) -> Json:
-    """Return a reference to the object of the request that an UpdateRequest holds, or None."""
-    info = (spec.get("context") or {}).get("admissionRequestInfo") or {}
-    asked = info.get("admissionRequest") or {}
-    obj = asked.get("object") or asked.get("oldObject")
-    return reference(obj) if obj else None
 
 
 def _title(trigger: Json) -> str:
@@ -395,13 +378,9 @@ def _title(trigger: Json) -> str:
 
 def _purpose(work: Work, spec: Json) -> Purpose:
     """Return what the creation of an UpdateRequest is for."""
-    deletes = any(_deletions(work.contexts))
+    deletes = any(bool(one.get("deleteDownstream")) for one in work.contexts)
     what = "delete what was generated" if deletes else work.type
     return Purpose("update-request", rules_of(spec), f"{what} for {triggers_of(spec)}")
-
-
-def _deletions(contexts: Iterable[Json]) -> Iterator[bool]:
-    return (bool(one.get("deleteDownstream")) for one in contexts)
 
 
 # Triggers of rules that work in the background: existing ones, and each as it is now.

@@ -197,7 +197,10 @@ class _CronJobController:
             made, well = self._make(found, due)
         if due is None or due <= now:
             self._plan(found, which)
-        well = self._forget_old(found) and well
+        finished = [one for one in self._jobs(found) if is_finished(one)]
+        kept = int(found["spec"].get("successfulJobsHistoryLimit", 3))
+        old = sorted(finished, key=_started)[: max(len(finished) - kept, 0)]
+        well = (not [one for one in old if not self._client.delete(object_key(one)).ok]) and well
         return write_status(self._client, found, self._status(found, made)) and well
 
     def _plan(self, cron_job: Json, which: str) -> None:
@@ -223,14 +226,18 @@ class _CronJobController:
         if policy == "Replace":
             for one in active:
                 self._client.delete(object_key(one))
-        made = self._client.create(_job(cron_job, due))
+        template, key = cron_job["spec"]["jobTemplate"], object_key(cron_job)
+        meta: dict[str, Json] = {
+            "name": f"{key.name}-{int(due.timestamp()) // 60}",
+            "namespace": key.namespace,
+            "annotations": {**annotations(template), _AT: due.strftime("%Y-%m-%dT%H:%M:%SZ")},
+            "ownerReferences": [owner_reference(cron_job)],
+        }
+        if labels(template):
+            meta["labels"] = labels(template)
+        kind = {"apiVersion": "batch/v1", "kind": "Job"}
+        made = self._client.create({**kind, "metadata": meta, "spec": template.get("spec")})
         return (due if made.ok else None), made.ok
-
-    def _forget_old(self, cron_job: Json) -> bool:
-        finished = [one for one in self._jobs(cron_job) if is_finished(one)]
-        kept = int(cron_job["spec"].get("successfulJobsHistoryLimit", 3))
-        old = sorted(finished, key=_started)[: max(len(finished) - kept, 0)]
-        return not [one for one in old if not self._client.delete(object_key(one)).ok]
 
     def _status(self, cron_job: Json, made: datetime | None) -> Json:
         status = dict(cron_job.get("status") or {})
@@ -251,17 +258,3 @@ def _reference(job: Json) -> dict[str, Json]:
     key, meta = object_key(job), job["metadata"]
     named = {"apiVersion": key.api_version, "kind": key.kind, "name": key.name}
     return {**named, "namespace": key.namespace, "uid": meta["uid"]}
-
-
-def _job(cron_job: Json, due: datetime) -> Json:
-    template, key = cron_job["spec"]["jobTemplate"], object_key(cron_job)
-    meta: dict[str, Json] = {
-        "name": f"{key.name}-{int(due.timestamp()) // 60}",
-        "namespace": key.namespace,
-        "annotations": {**annotations(template), _AT: due.strftime("%Y-%m-%dT%H:%M:%SZ")},
-        "ownerReferences": [owner_reference(cron_job)],
-    }
-    if labels(template):
-        meta["labels"] = labels(template)
-    kind = {"apiVersion": "batch/v1", "kind": "Job"}
-    return {**kind, "metadata": meta, "spec": template.get("spec")}

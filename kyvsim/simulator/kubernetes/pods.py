@@ -243,7 +243,11 @@ def pod_status(pod: Json, found: Readiness, stamp: str) -> Json:
         text_field(one, "name") not in found.variables for one in entries(spec, "containers")
     )
     ready = bool(started and found.ready == found.total)
-    unready = [name for name in _names(spec) if not started or name in found.variables]
+    unready = [
+        name
+        for name in [text_field(one, "name") for one in entries(spec, "containers")]
+        if not started or name in found.variables
+    ]
     why = ("ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]")
     held = [
         Condition("PodReadyToStartContainers", not found.volumes),
@@ -281,10 +285,6 @@ def _kept(container: Json, before: Mapping[str, Json]) -> Json:
     state = (before.get(text_field(container, "name")) or {}).get("state") or {}
     same = "waiting" not in state and set(state) == set(container["state"])
     return {**container, "state": state} if same else container
-
-
-def _names(spec: Json) -> list[str]:
-    return [text_field(one, "name") for one in entries(spec, "containers")]
 
 
 def succeeded_status(pod: Json, stamp: str) -> Json:
@@ -376,7 +376,14 @@ def bind_pods(parts: Parts) -> None:
         problems = missing_claims(pod, parts.store)
         missing.note(key, [one.key for one in problems])
         if nodes and not problems:
-            return client.send(_binding(key, object_key(nodes[0]).name)).ok
+            node = object_key(nodes[0]).name
+            sent = {
+                "apiVersion": "v1",
+                "kind": "Binding",
+                "metadata": {"name": key.name, "namespace": key.namespace},
+                "target": {"kind": "Node", "name": node},
+            }
+            return client.send(ApiRequest(Operation.CREATE, key, SCHEDULER, sent, "binding")).ok
         why = "; ".join(one.reason for one in problems) or "no nodes available to schedule pods"
         return _unschedulable(parts, pod, f"0/{len(nodes)} nodes are available: {why}.")
 
@@ -384,16 +391,6 @@ def bind_pods(parts: Parts) -> None:
     missing = MissingObjects(queue)
     watch_kinds(parts.store, {("v1", "Pod"): look_at_self(queue)})
     parts.store.watch(missing.observe)
-
-
-def _binding(key: ObjectKey, node: str) -> ApiRequest:
-    sent = {
-        "apiVersion": "v1",
-        "kind": "Binding",
-        "metadata": {"name": key.name, "namespace": key.namespace},
-        "target": {"kind": "Node", "name": node},
-    }
-    return ApiRequest(Operation.CREATE, key, SCHEDULER, sent, "binding")
 
 
 def _unschedulable(parts: Parts, pod: Json, why: str) -> bool:
@@ -458,7 +455,9 @@ class _Kubelet:
             return True
         found = readiness(pod, self._parts.store)
         self._missing.note(key, [one.key for one in found.missing])
-        if found.ready > _running(pod):
+        status = pod.get("status") or {}
+        some = [*entries(status, "containerStatuses"), *entries(status, "initContainerStatuses")]
+        if found.ready > sum("running" in (one.get("state") or {}) for one in some):
             self._starts.add(key, POD_START)
         if not found.missing:
             return True
@@ -505,13 +504,6 @@ class _Kubelet:
 
 def _node_of(pod: Json) -> str:
     return str((pod or {}).get("spec", {}).get("nodeName") or "")
-
-
-def _running(pod: Json) -> int:
-    """Return how many containers of a Pod are ready already."""
-    status = pod.get("status") or {}
-    some = [*entries(status, "containerStatuses"), *entries(status, "initContainerStatuses")]
-    return sum("running" in (one.get("state") or {}) for one in some)
 
 
 def _ends(pod: Json) -> bool:
