@@ -31,7 +31,7 @@ from kyvsim.model.chainsaw import (
 from kyvsim.model.diagnostic import Diagnostic, without_left_out
 from kyvsim.model.scenario import BY_NAME, CI, Installation
 from kyvsim.simulator.cluster import open_cluster
-from kyvsim.simulator.context import Settings
+from kyvsim.simulator.context import SimulationSettings
 
 _DEFAULT_NAME = "chainsaw-test"
 _FEW = 8
@@ -152,7 +152,7 @@ def run_one(
 ) -> ChainsawOutcome:
     """Return what came of one test, with the wall time that it took."""
     start = time.perf_counter()
-    cluster = open_cluster(readers(), Settings(installation=installation))
+    cluster = open_cluster(readers(), SimulationSettings(installation=installation))
     outcome = run_test(test, cluster, files)
     spent = round((time.perf_counter() - start) * 1000)
     return outcome._replace(duration_ms=spent, events=outcome.events if timeline else ())

@@ -15,33 +15,33 @@ from kyvsim.model.result import EngineResponse, Stage
 from kyvsim.model.scenario import Scenario
 from kyvsim.model.simulation import Inquiry, Simulation
 from kyvsim.model.source import Document
-from kyvsim.simulator.tracer import Asked, Inquirer
+from kyvsim.simulator.tracer import SimulationTracer, TracedEvaluation
 
 _Written = Mapping[tuple[str, str, str], tuple[Document, ...]]
 
 
-def inquirer_for(name: str) -> Inquirer:
+def tracer_for(name: str) -> SimulationTracer:
     """Return who follows what policies are asked about objects with a name; see `Wanted`."""
     recorder = Recorder()
-    return Inquirer(lambda key: name in object_names(key), recorder, recorder.taken)
+    return SimulationTracer(lambda key: name in object_names(key), recorder, recorder.taken)
 
 
 def with_inquiries(
-    simulation: Simulation, inquirer: Inquirer, name: str, scenario: Scenario
+    simulation: Simulation, tracer: SimulationTracer, name: str, scenario: Scenario
 ) -> Simulation:
     """Return a simulation with what policies were asked about the object of a name.
 
     Raises NotFoundError where no object was called so.
     """
     keys = {one.object for one in simulation.events}
-    keys.update(one.subject for one in inquirer.asked)
+    keys.update(one.subject for one in tracer.evaluations)
     keys.update(map(object_key, simulation.objects))
     names = {text for key in keys for text in object_names(key)}
     if name not in names:
         hint = likely(name, names)
         raise NotFoundError(f"no object is called `{name}`{hint}", simulation.diagnostics)
     written = _documents(scenario)
-    found = tuple(_inquiry(one, written) for one in inquirer.asked)
+    found = tuple(_inquiry(one, written) for one in tracer.evaluations)
     return simulation._replace(explained=name, inquiries=found)
 
 
@@ -72,21 +72,21 @@ def _document_of(obj: Json, written: _Written) -> Document | None:
     return next(same, versions[0] if len(versions) == 1 else None)
 
 
-def _inquiry(asked: Asked, written: _Written) -> Inquiry:
-    trigger = _named(asked.subject) if asked.object is None else asked.object
+def _inquiry(evaluations: TracedEvaluation, written: _Written) -> Inquiry:
+    trigger = _named(evaluations.subject) if evaluations.object is None else evaluations.object
     response = EngineResponse(
-        trigger, asked.object, asked.responses, _document_of(trigger, written)
+        trigger, evaluations.object, evaluations.responses, _document_of(trigger, written)
     )
-    policies = asked.policies or _NO_POLICIES
-    explained = with_places(explanation_of(response, _once(asked.told), policies))
+    policies = evaluations.policies or _NO_POLICIES
+    explained = with_places(explanation_of(response, _once(evaluations.told), policies))
     return Inquiry(
-        time=asked.time,
-        actor=asked.actor,
-        occasion=asked.occasion,
-        event=asked.event,
+        time=evaluations.time,
+        actor=evaluations.actor,
+        occasion=evaluations.occasion,
+        event=evaluations.event,
         explained=explained,
-        unheard=asked.unheard,
-        waiting=asked.waiting,
+        unheard=evaluations.unheard,
+        waiting=evaluations.waiting,
     )
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.api.explain_simulation import inquirer_for, with_inquiries, written_in
+from kyvsim.api.explain_simulation import tracer_for, with_inquiries, written_in
 from kyvsim.api.inputs import name_of
 from kyvsim.api.simulate_orders import player
 from kyvsim.api.simulation import SIMULATED_READERS, readers
@@ -174,9 +174,9 @@ def _played(scenario: Scenario, inputs: SimulateInputs, watched: Watched) -> Sim
 
 
 def _explained(scenario: Scenario, name: str) -> Simulation:
-    inquirer = inquirer_for(name)
-    simulation = play(scenario, readers(written_in(scenario)), inquirer=inquirer)
-    return with_inquiries(simulation, inquirer, name, scenario)
+    tracer = tracer_for(name)
+    simulation = play(scenario, readers(written_in(scenario)), tracer=tracer)
+    return with_inquiries(simulation, tracer, name, scenario)
 
 
 def _named_scenario(

@@ -78,7 +78,7 @@ _PARSED = 64
 _Found = TypeVar("_Found")
 
 
-class Surroundings(NamedTuple):
+class ShellEnvironment(NamedTuple):
     """The surroundings of a script.
 
     Files that it writes are only seen by scripts of its test. Files below `/tmp` are those that

@@ -99,11 +99,11 @@ _TOO_MUCH = "the limit of steps for the expressions of a test is exceeded"
 
 Bindings = Mapping[str, Json]
 """What `$name` stands for, by name without the `$`."""
-Ask = Callable[[str, Json, Bindings], Json]
+Evaluate = Callable[[str, Json, Bindings], Json]
 """Evaluates the text of an expression on a value; raises HardError."""
 
 
-class Expression(NamedTuple):
+class TreeExpression(NamedTuple):
     """What a key or a text says beyond itself."""
 
     text: str
@@ -118,9 +118,9 @@ class Expression(NamedTuple):
     """The name that what it finds gets."""
 
 
-def parse_expression(text: str) -> Expression:
+def parse_expression(text: str) -> TreeExpression:
     r"""Return what a text says: `~index.(…)->name`, `(…)`, `\…\`, or itself."""
-    found = Expression(text)
+    found = TreeExpression(text)
     each = _FOREACH.fullmatch(text)
     if each:
         found = found._replace(foreach=True, place=each[1] or "", text=each[2])
@@ -136,15 +136,15 @@ def parse_expression(text: str) -> Expression:
     return found
 
 
-def asker(system: System) -> Ask:
+def asker(system: System) -> Evaluate:
     """Return what evaluates expressions; numbers are floats in what it returns."""
-    evaluate = bound_queries(system, FUNCTIONS)
+    query = bound_queries(system, FUNCTIONS)
 
-    def ask(text: str, value: Json, bindings: Bindings) -> Json:
+    def evaluate(text: str, value: Json, bindings: Bindings) -> Json:
         named = {name: floated(bound) for name, bound in bindings.items() if f"${name}" in text}
         system.meter.begin_rule()
         try:
-            return evaluate(text, floated(value), named)
+            return query(text, floated(value), named)
         except BudgetError:
             raise HardError(f"`{_start(text)}`: {_TOO_MUCH}") from None
         except (QueryError, QuerySyntaxError) as error:
@@ -153,18 +153,20 @@ def asker(system: System) -> Ask:
                 raise UnsupportedError(f"the function `{missing}` of an expression") from None
             raise HardError(f"`{text}`: {error.message}") from None
 
-    return ask
+    return evaluate
 
 
 def _start(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def ask_expression(expression: Expression, value: Json, bindings: Bindings, ask: Ask) -> Json:
+def evaluate_expression(
+    expression: TreeExpression, value: Json, bindings: Bindings, evaluate: Evaluate
+) -> Json:
     """Return what an expression finds; raise UnsupportedError for another language."""
     if expression.engine != "jp":
         raise UnsupportedError(f"expressions of the language `{expression.engine}`")
-    return ask(expression.text, value, bindings)
+    return evaluate(expression.text, value, bindings)
 
 
 # Scalars that are expressions, filled in: keys stay as they are.
@@ -173,22 +175,22 @@ _LARGEST_WHOLE = 2**63
 _EMPTY: Json = MappingProxyType({})
 
 
-def fill(value: Json, bindings: Bindings, ask: Ask, *, data: Json = _EMPTY) -> Json:
+def fill(value: Json, bindings: Bindings, evaluate: Evaluate, *, data: Json = _EMPTY) -> Json:
     """Return a value with every text that is an expression replaced by what it finds in `data`.
 
     Without data there is an empty map, so that lists and maps can be made of bindings.
     """
     kind = value.__class__
     if kind is dict:
-        return {key: fill(member, bindings, ask, data=data) for key, member in value.items()}
+        return {key: fill(member, bindings, evaluate, data=data) for key, member in value.items()}
     if kind is list:
-        return [fill(member, bindings, ask, data=data) for member in value]
+        return [fill(member, bindings, evaluate, data=data) for member in value]
     if kind is not str or not value.startswith("(") or not value.endswith(")"):
         return value
     expression = parse_expression(value)
     if not expression.engine or expression.foreach or expression.binding:
         return value
-    return unfloated(ask_expression(expression, data, bindings, ask))
+    return unfloated(evaluate_expression(expression, data, bindings, evaluate))
 
 
 def unfloated(value: Json) -> Json:
@@ -210,7 +212,7 @@ def unfloated(value: Json) -> Json:
 _NUMBERS = (int, float)
 
 
-class Mismatch(NamedTuple):
+class TreeMismatch(NamedTuple):
     """One place at which a value is not as it should be."""
 
     path: str
@@ -220,30 +222,32 @@ class Mismatch(NamedTuple):
         return f"{self.path}: {self.text}" if self.path else self.text
 
 
-def check_tree(tree: Json, value: Json, bindings: Bindings, ask: Ask) -> tuple[Mismatch, ...]:
+def check_tree(
+    tree: Json, value: Json, bindings: Bindings, evaluate: Evaluate
+) -> tuple[TreeMismatch, ...]:
     """Return where `value` is not as `tree` says; none where it is.
 
     Raises HardError for values that cannot be compared and expressions that cannot be evaluated.
     """
-    return tuple(_check(tree, value, _Place("", bindings, ask)))
+    return tuple(_check(tree, value, _TreePlace("", bindings, evaluate)))
 
 
-class _Place(NamedTuple):
+class _TreePlace(NamedTuple):
     path: str
     bindings: Bindings
-    ask: Ask
+    evaluate: Evaluate
 
-    def under(self, name: str) -> "_Place":
+    def under(self, name: str) -> "_TreePlace":
         return self._replace(path=f"{self.path}.{name}" if self.path else name)
 
-    def item(self, index: str) -> "_Place":
+    def item(self, index: str) -> "_TreePlace":
         return self._replace(path=f"{self.path}[{index}]")
 
-    def binding(self, name: str, value: Json) -> "_Place":
+    def binding(self, name: str, value: Json) -> "_TreePlace":
         return self._replace(bindings={**self.bindings, name: value}) if name else self
 
 
-def _check(tree: Json, value: Json, at: _Place) -> Iterator[Mismatch]:
+def _check(tree: Json, value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
     if tree.__class__ is dict:
         yield from _check_map(tree, value, at)
     elif tree.__class__ is list:
@@ -252,16 +256,16 @@ def _check(tree: Json, value: Json, at: _Place) -> Iterator[Mismatch]:
         yield from _check_scalar(tree, value, at)
 
 
-def _check_map(tree: Mapping[str, Json], value: Json, at: _Place) -> Iterator[Mismatch]:
+def _check_map(tree: Mapping[str, Json], value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
     if not tree:
         if value is None:
-            yield Mismatch(at.path, "is null, but should be there")
+            yield TreeMismatch(at.path, "is null, but should be there")
         return
     for key, wanted in tree.items():
         expression = parse_expression(str(key))
         place = at.under(str(key))
         if not expression.engine and not (value.__class__ is dict and expression.text in value):
-            yield Mismatch(place.path, "field not found in the input object")
+            yield TreeMismatch(place.path, "field not found in the input object")
             continue
         found = _project(expression, value, at)
         place = place.binding(expression.binding, found)
@@ -271,51 +275,53 @@ def _check_map(tree: Mapping[str, Json], value: Json, at: _Place) -> Iterator[Mi
             yield from _check(wanted, found, place)
 
 
-def _project(expression: Expression, value: Json, at: _Place) -> Json:
+def _project(expression: TreeExpression, value: Json, at: _TreePlace) -> Json:
     if not expression.engine:
         return value[expression.text]
-    return ask_expression(expression, value, at.bindings, at.ask)
+    return evaluate_expression(expression, value, at.bindings, at.evaluate)
 
 
-def _check_each(tree: Json, found: Json, expression: Expression, at: _Place) -> Iterator[Mismatch]:
+def _check_each(
+    tree: Json, found: Json, expression: TreeExpression, at: _TreePlace
+) -> Iterator[TreeMismatch]:
     if found.__class__ is list:
         entries = list(enumerate(found))
     elif found.__class__ is dict:
         entries = sorted(found.items())
     else:
-        yield Mismatch(at.path, f"expected a list or a map, not {_kind(found)}")
+        yield TreeMismatch(at.path, f"expected a list or a map, not {_kind(found)}")
         return
     for index, member in entries:
         place = at.item(str(index)).binding(expression.place, index)
         yield from _check(tree, member, place)
 
 
-def _check_list(tree: list[Json], value: Json, at: _Place) -> Iterator[Mismatch]:
+def _check_list(tree: list[Json], value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
     if value is None:
-        yield Mismatch(at.path, "is null, but should be a list")
+        yield TreeMismatch(at.path, "is null, but should be a list")
         return
     if value.__class__ is not list:
         raise HardError(f"{at.path}: expected a list, not {_kind(value)}")
     if len(tree) != len(value):
-        yield Mismatch(at.path, f"the list has {len(value)} items, not {len(tree)}")
+        yield TreeMismatch(at.path, f"the list has {len(value)} items, not {len(tree)}")
         return
     for index, (wanted, member) in enumerate(zip(tree, value, strict=True)):
         yield from _check(wanted, member, at.item(str(index)))
 
 
-def _check_scalar(tree: Json, value: Json, at: _Place) -> Iterator[Mismatch]:
+def _check_scalar(tree: Json, value: Json, at: _TreePlace) -> Iterator[TreeMismatch]:
     wanted = tree
     if tree.__class__ is str:
         expression = parse_expression(tree)
         if expression.engine:
-            wanted = ask_expression(expression, value, at.bindings, at.ask)
+            wanted = evaluate_expression(expression, value, at.bindings, at.evaluate)
         elif not expression.foreach and not expression.binding:
             wanted = expression.text
     if not _equal(wanted, value, at):
-        yield Mismatch(at.path, f"is {_shown(value)}, but should be {_shown(wanted)}")
+        yield TreeMismatch(at.path, f"is {_shown(value)}, but should be {_shown(wanted)}")
 
 
-def _equal(wanted: Json, value: Json, at: _Place) -> bool:
+def _equal(wanted: Json, value: Json, at: _TreePlace) -> bool:
     """Return whether two values are equal; raise HardError where they cannot be compared."""
     if wanted is None or value is None:
         return wanted is value

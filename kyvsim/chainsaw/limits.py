@@ -13,7 +13,7 @@ KUBECTL_STEPS = 200
 """A call of kubectl is a request or two, and what controllers make of them."""
 
 
-class Limits(NamedTuple):
+class ScriptLimits(NamedTuple):
     """How much the scripts of a test may use."""
 
     steps: int = 100_000
@@ -26,8 +26,8 @@ class Limits(NamedTuple):
 class Usage:
     """What the scripts of a test have used; every method raises HardError beyond a limit."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, limits: ScriptLimits | None = None) -> None:
+        self.limits = limits or ScriptLimits()
         self.steps = 0
         self.characters = 0
         self._files: set[str] = set()

@@ -139,7 +139,7 @@ def referred(situation: Situation, spec: Mapping[str, Json]) -> list[ObjectKey]:
         if any(one.__class__ is not str for one in (ref.get("labels") or {}).values()):
             raise HardError("`labels` must be strings")
         named = [in_namespace(situation, require_usable({**kind, "metadata": meta}))]
-    store = situation.session.parts.store
+    store = situation.session.sim.store
     for key in map(object_key, named):
         require_written(key, store)
         if not is_served(key, store):

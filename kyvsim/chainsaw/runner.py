@@ -11,12 +11,12 @@ from kyvsim.chainsaw.errors import FailedError, UnsupportedError
 from kyvsim.chainsaw.operations import OPERATIONS
 from kyvsim.chainsaw.operations.asserting import ASSERT
 from kyvsim.chainsaw.operations.writing import delete_one
-from kyvsim.chainsaw.session import Files, Session, Situation, deleted_too_soon
+from kyvsim.chainsaw.session import Files, Situation, TestSession, deleted_too_soon
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.chainsaw import ChainsawOperation, ChainsawOutcome, ChainsawStep, ChainsawTest
 from kyvsim.model.source import Location
 from kyvsim.patch.json_patch import merge_patch
-from kyvsim.simulator.cluster import Cluster
+from kyvsim.simulator.cluster import SimulatedCluster
 
 _LONGEST_REASON = 4_000
 _NAMESPACE = ("v1", "Namespace", "")
@@ -30,7 +30,7 @@ class _Ending(NamedTuple):
     location: Location | None
 
 
-class _Done(NamedTuple):
+class _TestRun(NamedTuple):
     """A step that ran, for its clean-up."""
 
     step: ChainsawStep
@@ -38,9 +38,9 @@ class _Done(NamedTuple):
     created: tuple[ObjectKey, ...]
 
 
-def run_test(test: ChainsawTest, cluster: Cluster, files: Files) -> ChainsawOutcome:
+def run_test(test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> ChainsawOutcome:
     """Return what comes of a test on a fresh cluster."""
-    session = Session(test, cluster, files)
+    session = TestSession(test, cluster, files)
     name = f"{test.name} (scenario {test.scenario})" if test.scenario else test.name
     outcome = ChainsawOutcome(name, test.location.file, "pass")
     if test.skip:
@@ -48,14 +48,14 @@ def run_test(test: ChainsawTest, cluster: Cluster, files: Files) -> ChainsawOutc
         return outcome._replace(result="unsupported", reason=reason, skipped=True)
     ending, notes = _run(session)
     outcome = outcome._replace(
-        seconds=session.finished, notes=notes, events=tuple(session.parts.timeline.events)
+        seconds=session.finished, notes=notes, events=tuple(session.sim.timeline.events)
     )
     if ending is None:
         return outcome
     return outcome._replace(result=ending.result, reason=ending.reason, location=ending.location)
 
 
-def _run(session: Session) -> tuple[_Ending | None, tuple[str, ...]]:
+def _run(session: TestSession) -> tuple[_Ending | None, tuple[str, ...]]:
     """Run a test and its clean-up; return what settled it, and what could not be undone."""
     situation = _situation(session)
     opened: list[ObjectKey] = []
@@ -66,10 +66,10 @@ def _run(session: Session) -> tuple[_Ending | None, tuple[str, ...]]:
         return bound
 
     ending, bound = _attempt(begin, "the test's beginning", session.test.location)
-    done: list[_Done] = []
+    done: list[_TestRun] = []
     if bound is not None:
         ending = _run_steps(bound, done)
-    session.finished = session.parts.clock.elapsed
+    session.finished = session.sim.clock.elapsed
     if ending is None:
         ending, _ = _attempt(
             partial(_require_stable, session), "the test's end", session.test.location
@@ -104,9 +104,9 @@ def _shortened(message: str) -> str:
     return f"{message[:half]} … ({left_out:,} characters left out) … {message[-half:]}"
 
 
-def _situation(session: Session) -> Situation:
+def _situation(session: TestSession) -> Situation:
     test = session.test
-    session.namespace = test.namespace or session.parts.identities.generated_name("chainsaw-")
+    session.namespace = test.namespace or session.sim.identities.generated_name("chainsaw-")
     about = {"id": 1, "scenarioId": test.scenario, "metadata": dict(test.metadata)}
     bindings: dict[str, Json] = {
         "namespace": session.namespace,
@@ -131,7 +131,7 @@ def _open_namespace(situation: Situation) -> list[ObjectKey]:
     return [object_key(response.object)]
 
 
-def _run_steps(situation: Situation, done: list[_Done]) -> _Ending | None:
+def _run_steps(situation: Situation, done: list[_TestRun]) -> _Ending | None:
     """Run the steps until one does not succeed, and add those that ran to `done`."""
     for number, step in enumerate(situation.session.test.steps, 1):
         situation.session.created = []
@@ -140,15 +140,15 @@ def _run_steps(situation: Situation, done: list[_Done]) -> _Ending | None:
         ending, inner = _attempt(begin, name, situation.session.test.location)
         if inner is not None:
             ending = _run_step(inner, step, name)
-            done.append(_Done(step, inner, tuple(situation.session.created)))
+            done.append(_TestRun(step, inner, tuple(situation.session.created)))
         if ending is not None:
             return ending
     return None
 
 
-def _require_stable(session: Session) -> None:
+def _require_stable(session: TestSession) -> None:
     """Raise FailedError where what the test found at its end does not stay."""
-    reason = deleted_too_soon(session.standing, session.parts, session.advance_until)
+    reason = deleted_too_soon(session.standing, session.sim, session.advance_until)
     session.standing = []
     if reason:
         raise FailedError(f"assert: {reason}")
@@ -209,12 +209,12 @@ def _answered(situation: Situation, operation: ChainsawOperation) -> dict[str, J
             raise UnsupportedError(unanswered[0])
 
 
-def _delete(done: _Done, key: ObjectKey) -> str | None:
+def _delete(done: _TestRun, key: ObjectKey) -> str | None:
     situation = done.situation
     return delete_one(situation, key, situation.propagation, situation.timeouts.cleanup)
 
 
-def _clean_up(session: Session, done: list[_Done], opened: list[ObjectKey]) -> list[_Ending]:
+def _clean_up(session: TestSession, done: list[_TestRun], opened: list[ObjectKey]) -> list[_Ending]:
     """Undo the steps, the last one first; return what could not be undone.
 
     A test whose clean-up fails has failed. Its namespace goes last, and nobody waits for that.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from kyvsim.chainsaw.errors import FailedError, HardError, UnsupportedError
-from kyvsim.chainsaw.expressions import Ask, Bindings, Mismatch, asker, check_tree, fill
+from kyvsim.chainsaw.expressions import Bindings, Evaluate, TreeMismatch, asker, check_tree, fill
 from kyvsim.chainsaw.limits import Usage
 from kyvsim.chainsaw.unsupported import watch_pods, watch_policies, watch_responses
 from kyvsim.jmespath import System
@@ -15,8 +15,8 @@ from kyvsim.model.chainsaw import ChainsawBinding, ChainsawTest, Timeouts
 from kyvsim.model.ports import SIMULATED, Meter
 from kyvsim.simulator.api_server import Client
 from kyvsim.simulator.api_server.server import ADMIN
-from kyvsim.simulator.cluster import Cluster
-from kyvsim.simulator.context import Crowd, Idleness, Parts
+from kyvsim.simulator.cluster import SimulatedCluster
+from kyvsim.simulator.context import ReplicaLimit, SimulationContext, StallDetector
 
 # Whether what the last assertions of a test found stays for as long as they might look for it.
 #
@@ -26,7 +26,7 @@ from kyvsim.simulator.context import Crowd, Idleness, Parts
 # looks.
 
 
-class Found(NamedTuple):
+class AssertedObjects(NamedTuple):
     """What an assertion found."""
 
     name: str
@@ -41,46 +41,50 @@ class Found(NamedTuple):
 
 def found(
     name: str, objects: Sequence[Json], until: float, unmet: Callable[[], str]
-) -> Found | None:
+) -> AssertedObjects | None:
     """Return what an assertion found in the cluster; None for a tree that asks for no object."""
     named = tuple((object_key(one), metadata(one).get("uid")) for one in objects if one is not None)
-    return Found(name, named, until, unmet) if named else None
+    return AssertedObjects(name, named, until, unmet) if named else None
 
 
 def deleted_too_soon(
-    standing: Sequence[Found], parts: Parts, advance: Callable[[Callable[[], bool], float], bool]
+    standing: Sequence[AssertedObjects],
+    sim: SimulationContext,
+    advance: Callable[[Callable[[], bool], float], bool],
 ) -> str:
     """Let the time of assertions pass; return which of them came too early, "" for none.
 
     Only what is deleted counts: what changes goes on, as a Pod does that runs and then ends.
     """
-    reason, revision = "", parts.store.revision
+    reason, revision = "", sim.store.revision
 
     def lost() -> bool:
         nonlocal reason, revision
-        if parts.store.revision != revision:
-            revision = parts.store.revision
-            told = (_told(one, parts) for one in standing if parts.clock.elapsed <= one.until)
+        if sim.store.revision != revision:
+            revision = sim.store.revision
+            told = (
+                _deletion_message(one, sim) for one in standing if sim.clock.elapsed <= one.until
+            )
             reason = next(filter(None, told), "")
         return bool(reason)
 
     last = max((one.until for one in standing), default=0.0)
-    advance(lost, max(last - parts.clock.elapsed, 0.0))
+    advance(lost, max(last - sim.clock.elapsed, 0.0))
     return reason
 
 
-def _told(one: Found, parts: Parts) -> str:
-    if any(_uid(key, parts) == uid for key, uid in one.objects) or not one.unmet():
+def _deletion_message(one: AssertedObjects, sim: SimulationContext) -> str:
+    if any(_uid(key, sim) == uid for key, uid in one.objects) or not one.unmet():
         return ""
     key = one.objects[0][0]
-    by = (event for event in reversed(parts.timeline.events) if event.action == "delete")
+    by = (event for event in reversed(sim.timeline.events) if event.action == "delete")
     actor = next((event.actor for event in by if event.object == key), "")
     who = f" by {actor}" if actor else ""
-    return f"{one.name}: was there too early: it is deleted{who} at {parts.clock.elapsed:.3f} s"
+    return f"{one.name}: was there too early: it is deleted{who} at {sim.clock.elapsed:.3f} s"
 
 
-def _uid(key: ObjectKey, parts: Parts) -> Json:
-    obj = parts.store.get(*key)
+def _uid(key: ObjectKey, sim: SimulationContext) -> Json:
+    obj = sim.store.get(*key)
     return None if obj is None else metadata(obj).get("uid")
 
 
@@ -139,17 +143,17 @@ class Files(Protocol):
         """Return the names that a pattern of a script matches."""
 
 
-class Session:
+class TestSession:
     """One test on its way."""
 
-    def __init__(self, test: ChainsawTest, cluster: Cluster, files: Files) -> None:
+    def __init__(self, test: ChainsawTest, cluster: SimulatedCluster, files: Files) -> None:
         self.test = test
         self.cluster = cluster
-        self.parts = cluster.parts
+        self.sim = cluster.sim
         self.files = files
-        self.client: Client = self.parts.client(ADMIN)
-        self.ask: Ask = asker(
-            System(self.parts.clock, self.parts.identities, Meter(_EXPRESSIONS_OF_A_TEST))
+        self.client: Client = self.sim.client(ADMIN)
+        self.evaluate: Evaluate = asker(
+            System(self.sim.clock, self.sim.identities, Meter(_EXPRESSIONS_OF_A_TEST))
         )
         self.kyverno = cluster.kyverno
         self.namespace = test.namespace
@@ -164,29 +168,29 @@ class Session:
         """What scripts have used of what they may."""
         self.exhausted = ""
         """Why the cluster is not simulated any further, "" while it is."""
-        self._crowd = Crowd(self.parts.timeline)
-        self._idleness = Idleness(self.parts.timeline, self.parts.scheduler)
+        self._replica_limit = ReplicaLimit(self.sim.timeline)
+        self._stall_detector = StallDetector(self.sim.timeline, self.sim.scheduler)
         self.unanswered: list[str] = []
         """What the test came upon that no simulation can answer."""
-        self.standing: list[Found] = []
+        self.standing: list[AssertedObjects] = []
         """What the assertions found after which nothing else was done."""
         hear = watch_responses(self.unanswered)
         listeners = cluster.kyverno.admission.listeners
         listeners.append(lambda told: hear((*told.responses, *told.dropped)))
         cluster.kyverno.reports.listeners.append(hear)
-        self.parts.server.observers += [
+        self.sim.server.observers += [
             watch_policies(self.unanswered),
-            watch_pods(self.parts.store, self.unanswered),
+            watch_pods(self.sim.store, self.unanswered),
         ]
 
     def suffix(self) -> str:
         """Return five characters that no name has ended with yet."""
-        return self.parts.identities.generated_name("")
+        return self.sim.identities.generated_name("")
 
     def is_namespaced(self, api_version: str, kind: str) -> bool:
         """Return whether objects of a kind live in namespaces."""
         group = split_api_version(api_version)[0]
-        return lies_in_namespace(group, kind, self.parts.store.defined)
+        return lies_in_namespace(group, kind, self.sim.store.defined)
 
     def wait(self, seconds: float) -> None:
         """Let virtual time pass."""
@@ -204,9 +208,9 @@ class Session:
             reached = done()
             return reached or self._is_exhausted()
 
-        if seconds > _LONGEST_TEST - self.parts.clock.elapsed:
+        if seconds > _LONGEST_TEST - self.sim.clock.elapsed:
             raise UnsupportedError(f"more than {_LONGEST_TEST / 86400:g} days of virtual time")
-        self.parts.scheduler.run_until(stops, seconds)
+        self.sim.scheduler.run_until(stops, seconds)
         if not reached:
             self.require_bounded()
         return reached or done()
@@ -217,11 +221,11 @@ class Session:
             raise UnsupportedError(self.exhausted)
 
     def _is_exhausted(self) -> bool:
-        if len(self.parts.timeline.events) > _MOST_EVENTS:
+        if len(self.sim.timeline.events) > _MOST_EVENTS:
             self.exhausted = f"more than {_MOST_EVENTS:,} events in the cluster"
-        elif self._crowd.is_wanted():
-            self.exhausted = self._crowd.wanted
-        elif self._idleness.lasts():
+        elif self._replica_limit.is_exceeded():
+            self.exhausted = self._replica_limit.excess
+        elif self._stall_detector.is_stalled():
             self.exhausted = "a wait in which nothing happens any more"
         return bool(self.exhausted)
 
@@ -230,17 +234,17 @@ class Session:
 
         It is asked again when something was written, and at the end.
         """
-        store = self.parts.store
+        store = self.sim.store
         seen = -1
 
-        def asked() -> bool:
+        def reached() -> bool:
             nonlocal seen
             if seen == store.revision:
                 return False
             seen = store.revision
             return done()
 
-        return self.advance_until(asked, seconds) or done()
+        return self.advance_until(reached, seconds) or done()
 
     def retry(self, attempt: Callable[[], bool], seconds: float) -> bool:
         """Try until it works, at most for some seconds; return whether it did.
@@ -248,9 +252,9 @@ class Session:
         The first try comes after `POLL`, the last one at the end; the waits between tries grow,
         for a failing try has no other outcome for being made more often.
         """
-        end = self.parts.clock.elapsed + seconds
+        end = self.sim.clock.elapsed + seconds
         wait = POLL
-        while (left := end - self.parts.clock.elapsed) > 0:
+        while (left := end - self.sim.clock.elapsed) > 0:
             self.wait(min(wait, left))
             if attempt():
                 return True
@@ -261,7 +265,7 @@ class Session:
 class Situation(NamedTuple):
     """What holds where an operation stands."""
 
-    session: Session
+    session: TestSession
     bindings: Bindings
     timeouts: Timeouts
     template: bool | None
@@ -283,13 +287,13 @@ class Situation(NamedTuple):
 
     def filled(self, value: Json) -> Json:
         """Return a value with its expressions replaced by what they find."""
-        return fill(value, self.bindings, self.session.ask)
+        return fill(value, self.bindings, self.session.evaluate)
 
     def _chosen(self, spec: Mapping[str, Json]) -> bool | None:
         wanted: bool | None = spec.get("template")
         return self.template if wanted is None else wanted
 
-    def require_said(self, spec: Mapping[str, Json]) -> None:
+    def require_explicit(self, spec: Mapping[str, Json]) -> None:
         """Raise UnsupportedError where nobody says whether text in brackets is an expression.
 
         What such text makes of an object that cannot be used says nothing then.
@@ -304,14 +308,14 @@ class Situation(NamedTuple):
         try:
             return self.filled(value)
         except HardError as error:
-            self.require_said(spec)
+            self.require_explicit(spec)
             raise HardError(f"{error.message} ({_EXPRESSIONS})") from None
 
 
 # What the runner knows of an operation.
 
 
-class Operation(NamedTuple):
+class TestOperation(NamedTuple):
     """An action of a step."""
 
     name: str
@@ -346,13 +350,15 @@ def judge(
     """Return why an operation failed, or None: what `expect` says, else the error itself."""
     checked = situation.bind("error", error)
     matched = False
-    problems: list[Mismatch] = []
+    problems: list[TreeMismatch] = []
     for one in spec.get("expect") or ():
         match = one.get("match")
-        if match is not None and check_tree(match, obj, situation.bindings, situation.session.ask):
+        if match is not None and check_tree(
+            match, obj, situation.bindings, situation.session.evaluate
+        ):
             continue
         matched = True
-        problems += check_tree(one.get("check"), obj, checked.bindings, situation.session.ask)
+        problems += check_tree(one.get("check"), obj, checked.bindings, situation.session.evaluate)
     if not matched:
         return error
     return "; ".join(map(str, problems)) or None
@@ -360,7 +366,7 @@ def judge(
 
 def require(situation: Situation, tree: Json, value: Json) -> None:
     """Raise FailedError where a value is not as a tree says."""
-    problems = check_tree(tree, value, situation.bindings, situation.session.ask)
+    problems = check_tree(tree, value, situation.bindings, situation.session.evaluate)
     if problems:
         raise FailedError("; ".join(map(str, problems)))
 
@@ -371,9 +377,11 @@ def outputs(situation: Situation, spec: Mapping[str, Json], value: Json) -> Mapp
     inner = situation
     for one in spec.get("outputs") or ():
         match = one.get("match")
-        if match is not None and check_tree(match, value, inner.bindings, situation.session.ask):
+        if match is not None and check_tree(
+            match, value, inner.bindings, situation.session.evaluate
+        ):
             continue
         name = text_field(one, "name")
-        found[name] = fill(one.get("value"), inner.bindings, situation.session.ask, data=value)
+        found[name] = fill(one.get("value"), inner.bindings, situation.session.evaluate, data=value)
         inner = inner.bind(name, found[name])
     return found

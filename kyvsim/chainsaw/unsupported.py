@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable
 from types import MappingProxyType
 
 from kyvsim.chainsaw.errors import UnsupportedError
-from kyvsim.chainsaw.expressions import Mismatch
+from kyvsim.chainsaw.expressions import TreeMismatch
 from kyvsim.kubernetes.discovery import is_builtin, is_mature, served_versions, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
 from kyvsim.schema.kinds import CEL_GROUP
 from kyvsim.simulator.admission.cel import not_done
-from kyvsim.simulator.api_server import ApiRequest, ApiResponse, Store
+from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ObjectStore
 from kyvsim.simulator.policies import CEL_KINDS
 
 # What a test came upon that no simulation can answer, whatever it expected.
@@ -61,7 +61,9 @@ def watch_policies(found: list[str]) -> Callable[[ApiRequest, ApiResponse, Json]
     return observe
 
 
-def watch_pods(store: Store, found: list[str]) -> Callable[[ApiRequest, ApiResponse, Json], None]:
+def watch_pods(
+    store: ObjectStore, found: list[str]
+) -> Callable[[ApiRequest, ApiResponse, Json], None]:
     """Return an observer of requests that adds to `found` why a new Pod would fare otherwise."""
 
     def observe(request: ApiRequest, response: ApiResponse, _old: Json) -> None:
@@ -181,7 +183,7 @@ def _acting(key: ObjectKey) -> str:
     return ""
 
 
-def require_release(key: ObjectKey, store: Store) -> None:
+def require_release(key: ObjectKey, store: ObjectStore) -> None:
     """Raise UnsupportedError for a kind of Kubernetes' own in a version of a later release."""
     group, version = split_api_version(key.api_version)
     served = served_versions(group, key.kind, store.defined)
@@ -190,7 +192,7 @@ def require_release(key: ObjectKey, store: Store) -> None:
         raise UnsupportedError(told)
 
 
-def require_written(key: ObjectKey, store: Store) -> None:
+def require_written(key: ObjectKey, store: ObjectStore) -> None:
     """Raise UnsupportedError where an object is not there that in a cluster somebody writes.
 
     Objects of its kind that a test has written itself are what they are in a cluster.
@@ -223,7 +225,7 @@ def is_elsewhere(key: ObjectKey) -> bool:
     return bool(_acting(key) or _written_elsewhere(key))
 
 
-def is_served(key: ObjectKey, store: Store) -> bool:
+def is_served(key: ObjectKey, store: ObjectStore) -> bool:
     """Return whether an API server knows a kind in a version; operations on others fail."""
     group, version = split_api_version(key.api_version)
     if (group, key.kind) not in store.served:
@@ -232,7 +234,7 @@ def is_served(key: ObjectKey, store: Store) -> bool:
     return not versions or version in versions
 
 
-def require_filled_in(obj: Json, problems: tuple[Mismatch, ...]) -> None:
+def require_filled_in(obj: Json, problems: tuple[TreeMismatch, ...]) -> None:
     """Raise UnsupportedError where what does not fit is a status that nobody writes here."""
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
@@ -242,7 +244,7 @@ def require_filled_in(obj: Json, problems: tuple[Mismatch, ...]) -> None:
         raise UnsupportedError(f"the status of a {key.kind}, which nobody writes here")
 
 
-def require_installed_so(tree: Json, obj: Json, problems: tuple[Mismatch, ...]) -> None:
+def require_installed_so(tree: Json, obj: Json, problems: tuple[TreeMismatch, ...]) -> None:
     """Raise UnsupportedError where all that does not fit follows from how Kyverno is installed.
 
     Installed with `forceFailurePolicyIgnore` it has no webhook whose failures close.

@@ -33,15 +33,15 @@ from kyvsim.languages.cel import resources_of
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.simulation import Obstacle, Unevaluated
-from kyvsim.simulator.api_server import Change, Purpose, Review, Store, Verdict
+from kyvsim.simulator.api_server import ObjectStore, Purpose, Review, StoreChange, WebhookResponse
 from kyvsim.simulator.api_server.authorizer import denial, may
 from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.api_server.request import ALLOWED, written
 from kyvsim.simulator.configuration import CLEANUP, Filtered, is_filtered
-from kyvsim.simulator.context import NOTICE, Parts
+from kyvsim.simulator.context import NOTICE, SimulationContext
 from kyvsim.simulator.events import cleaned_up
 from kyvsim.simulator.kyverno import Kyverno, Process, restart
-from kyvsim.simulator.policies import CEL_KINDS, is_asked_policy, is_cel_policy
+from kyvsim.simulator.policies import CEL_KINDS, is_cel_policy, is_webhook_policy
 
 # The cleanup controller: it deletes what cleanup policies match, by their schedules.
 
@@ -59,75 +59,75 @@ _NOT_FOUND = 404
 def start_cleanup(kyverno: Kyverno) -> None:
     """Let cleanup policies act by their schedules."""
     controller = _CleanupController(kyverno)
-    kyverno.parts.store.watch(controller.observe)
+    kyverno.sim.store.watch(controller.observe)
     kyverno.cleaning.append(controller.relist)
 
 
 class _CleanupController:
     def __init__(self, kyverno: Kyverno) -> None:
         self._kyverno = kyverno
-        self._parts = kyverno.parts
+        self._sim = kyverno.sim
         self._plans: dict[ObjectKey, int] = {}
         """How often each policy's next time was planned; only the last plan counts."""
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoreChange) -> None:
         """Plan the next time of a policy that is new or changed."""
         key = change.key
         if change.new is None or not _is_scheduled(key):
             return
         if change.old is None or change.old.get("spec") != change.new.get("spec"):
-            self._parts.scheduler.after(NOTICE, _CLEANUP_ACTOR, lambda: self._plan(key))
+            self._sim.scheduler.after(NOTICE, _CLEANUP_ACTOR, lambda: self._plan(key))
 
     def relist(self) -> None:
         """Plan the next time of every policy that is stored: what is overdue is done at once."""
-        for obj in self._parts.store.every():
+        for obj in self._sim.store.every():
             key = object_key(obj)
             if _is_scheduled(key):
                 self._plan(key)
 
     def _plan(self, key: ObjectKey) -> None:
-        obj = self._parts.store.get(*key)
+        obj = self._sim.store.get(*key)
         due = _due(obj) if obj else None
         if due is None:
             return
         plan = self._plans[key] = self._plans.get(key, 0) + 1
-        delay = max((due - self._parts.clock.now()).total_seconds(), _SHORTEST_DELAY)
-        self._parts.scheduler.after(delay, _CLEANUP_ACTOR, lambda: self._run(key, plan), timer=True)
+        delay = max((due - self._sim.clock.now()).total_seconds(), _SHORTEST_DELAY)
+        self._sim.scheduler.after(delay, _CLEANUP_ACTOR, lambda: self._run(key, plan), timer=True)
 
     def _run(self, key: ObjectKey, plan: int) -> None:
-        obj = self._parts.store.get(*key)
+        obj = self._sim.store.get(*key)
         if obj is None or self._plans[key] != plan:
             return
-        policy, _ = self._parts.readers.policy(obj)
+        policy, _ = self._sim.readers.policy(obj)
         compiled = self._kyverno.cache.compiled(policy) if policy else None
         if compiled is None:
             return
         for target in tuple(self._matched(compiled)):
             propagation = compiled.policy.facts.propagation
-            client = self._parts.client(CLEANUP, Purpose("", (compiled.policy.key,)))
+            client = self._sim.client(CLEANUP, Purpose("", (compiled.policy.key,)))
             response = client.delete(object_key(target), propagation)
             error = response.error
             if error is None or error.code != _NOT_FOUND:
                 why = error.message if error else ""
-                self._kyverno.events.record(cleaned_up(self._parts, compiled.policy, target, why))
-        done = {"lastExecutionTime": self._parts.clock.stamp()}
+                self._kyverno.events.record(cleaned_up(self._sim, compiled.policy, target, why))
+        done = {"lastExecutionTime": self._sim.clock.stamp()}
         status = {**(obj.get("status") or {}), **done}
-        self._parts.client(CLEANUP).update({**obj, "status": status}, "status")
+        self._sim.client(CLEANUP).update({**obj, "status": status}, "status")
         self._plan(key)
 
     def _matched(self, compiled: CompiledPolicy) -> Iterator[Json]:
         """Yield the objects that a policy is to delete, of the kinds that may be listed."""
         for place in tuple(self._places(compiled.policy)):
-            for obj in self._parts.store.list(*place[:3]):
+            for obj in self._sim.store.list(*place[:3]):
                 key = object_key(obj)
                 if not is_filtered(
-                    Filtered(*key[:2], "", *key[2:]), self._parts.store
+                    Filtered(*key[:2], "", *key[2:]), self._sim.store
                 ) and self._holds(compiled, obj):
                     yield obj
 
     def _places(self, policy: Policy) -> Iterator[ObjectKey]:
         selects = _selecting(policy)
-        store = self._parts.store
+        store = self._sim.store
         for api_version, kind in store.kinds():
             place = ObjectKey(api_version, kind, policy.namespace, "")
             if not selects(api_version, kind, store.defined):
@@ -138,19 +138,19 @@ class _CleanupController:
                 and not lies_in_namespace(split_api_version(api_version)[0], kind, store.defined)
             ):
                 continue
-            refused = denial(CLEANUP, "list", place, self._parts.store)
+            refused = denial(CLEANUP, "list", place, self._sim.store)
             if refused is None:
                 yield place
             else:
                 obstacle = Obstacle(refused.why, refused.message, place)
-                timeline = self._parts.timeline
+                timeline = self._sim.timeline
                 event = timeline.record(_CLEANUP_ACTOR, "list", place, outcome="failed")
                 why = (obstacle._replace(object=place),)
                 timeline.amend(event, policies=(policy.key,), obstacles=why)
 
     def _holds(self, compiled: CompiledPolicy, obj: Json) -> bool:
         """Return whether match, exclude and conditions of a policy say that an object goes."""
-        world = World(self._parts.store, account=CLEANUP)
+        world = World(self._sim.store, account=CLEANUP)
         given = open_request(creation_of(obj, None, None), world, compiled.policy.name)
         if given is None:
             return False
@@ -162,7 +162,7 @@ class _CleanupController:
         failed = (one for one in response.results if one.status is RuleStatus.ERROR)
         errors = tuple(Unevaluated(policy, one.message) for one in failed)
         if errors:
-            timeline = self._parts.timeline
+            timeline = self._sim.timeline
             event = timeline.record(_CLEANUP_ACTOR, "evaluate", key, outcome="failed")
             event = timeline.add_errors(event, errors)
             timeline.amend(event, policies=(policy,))
@@ -171,7 +171,7 @@ class _CleanupController:
 
 def _is_scheduled(key: ObjectKey) -> bool:
     older = key.kind in CLEANUP_POLICIES.kinds and key.api_version.startswith("kyverno.io/")
-    return older or (is_cel_policy(key) and not is_asked_policy(key))
+    return older or (is_cel_policy(key) and not is_webhook_policy(key))
 
 
 def _due(obj: Json) -> datetime | None:
@@ -230,7 +230,7 @@ def restart_cleanup_controller(kyverno: Kyverno) -> None:
         for each in kyverno.cleaning:
             each()
 
-    restart(kyverno.parts, _PROCESS, relist)
+    restart(kyverno.sim, _PROCESS, relist)
 
 
 # Lifetimes: the label, the webhook that checks it, and the controller that deletes objects.
@@ -313,12 +313,12 @@ _UNREAD = "cleanup.kyverno.io/ttl label value cannot be parsed as any recognizab
 class TimeToLiveWebhook:
     """Warns of lifetimes that cannot be read."""
 
-    def mutate(self, review: Review) -> Verdict:
+    def mutate(self, review: Review) -> WebhookResponse:
         """Return that an object is left alone."""
         del review
         return ALLOWED
 
-    def validate(self, review: Review) -> Verdict:
+    def validate(self, review: Review) -> WebhookResponse:
         """Return a warning where the label of an object is no lifetime; nothing is refused."""
         obj = written(review)
         if obj is None:
@@ -326,7 +326,7 @@ class TimeToLiveWebhook:
         try:
             end_of_life(obj, _SOME_TIME)
         except TtlError as error:
-            return Verdict(warnings=(f"{_UNREAD} ({error})",))
+            return WebhookResponse(warnings=(f"{_UNREAD} ({error})",))
         return ALLOWED
 
 
@@ -344,21 +344,21 @@ _POLICIES = frozenset({"Foreground", "Background", "Orphan"})
 
 def start_ttl(kyverno: Kyverno) -> None:
     """Let objects be deleted when their label says so."""
-    controller = _TtlController(kyverno.parts)
-    kyverno.parts.store.watch(controller.observe)
+    controller = _TtlController(kyverno.sim)
+    kyverno.sim.store.watch(controller.observe)
     kyverno.cleaning.append(controller.relist)
 
 
 class _TtlController:
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, sim: SimulationContext) -> None:
+        self._sim = sim
         self._followed: set[tuple[str, str]] = set()
         """Group and kind of what is followed."""
         self._left: dict[ObjectKey, None] = {}
         """Labelled objects of kinds that were not followed when they were written."""
         self._looks = False
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoreChange) -> None:
         """Follow an object that has the label."""
         if change.new is not None:
             self._take(change.new)
@@ -369,63 +369,63 @@ class _TtlController:
         key = object_key(obj)
         named = _group_kind(key)
         # Whether a kind was open to it at its last look is asked when it first matters.
-        if named not in self._followed and self._parts.clock.elapsed >= _INTERVAL:
+        if named not in self._followed and self._sim.clock.elapsed >= _INTERVAL:
             self._try(key)
         if named in self._followed:
-            self._parts.scheduler.after(NOTICE, _TTL_ACTOR, lambda: self._plan(key))
+            self._sim.scheduler.after(NOTICE, _TTL_ACTOR, lambda: self._plan(key))
         else:
             self._left[key] = None
-            self._look_later()
+            self._schedule_relist()
 
     def relist(self) -> None:
         """Look at every object anew."""
-        for obj in tuple(self._parts.store.every()):
+        for obj in tuple(self._sim.store.every()):
             self._take(obj)
 
     def _try(self, key: ObjectKey) -> None:
-        if not missing_verbs(key, self._parts.store):
+        if not missing_verbs(key, self._sim.store):
             self._followed.add(_group_kind(key))
 
-    def _look_later(self) -> None:
+    def _schedule_relist(self) -> None:
         if not self._looks:
             self._looks = True
-            wait = _INTERVAL - self._parts.clock.elapsed % _INTERVAL
-            self._parts.scheduler.after(wait, _TTL_ACTOR, self._look, timer=True)
+            wait = _INTERVAL - self._sim.clock.elapsed % _INTERVAL
+            self._sim.scheduler.after(wait, _TTL_ACTOR, self._relist, timer=True)
 
-    def _look(self) -> None:
+    def _relist(self) -> None:
         """See which kinds may be followed now, and follow what is there of them."""
         self._looks = False
         for key in tuple(self._left):
             self._try(key)
-            if _group_kind(key) in self._followed or self._parts.store.get(*key) is None:
+            if _group_kind(key) in self._followed or self._sim.store.get(*key) is None:
                 del self._left[key]
                 self._plan(key)
         if self._left:
-            self._look_later()
+            self._schedule_relist()
 
     def _plan(self, key: ObjectKey) -> None:
         """Delete an object whose time has come; wait for the time of another."""
-        obj = self._parts.store.get(*key)
+        obj = self._sim.store.get(*key)
         if obj is None or is_terminating(obj):
             return
         try:
-            end = end_of_life(obj, self._parts.clock.now())
+            end = end_of_life(obj, self._sim.clock.now())
         except TtlError:
             return
         if end is None:
             return
-        rest = (end - self._parts.clock.now()).total_seconds()
+        rest = (end - self._sim.clock.now()).total_seconds()
         if rest > 0:
-            self._parts.scheduler.after(rest, _TTL_ACTOR, lambda: self._plan(key), timer=True)
+            self._sim.scheduler.after(rest, _TTL_ACTOR, lambda: self._plan(key), timer=True)
         else:
             purpose = Purpose("", message="its time to live is over")
             wish = annotations(obj).get(_PROPAGATION, "")
-            self._parts.client(CLEANUP, purpose).delete(
+            self._sim.client(CLEANUP, purpose).delete(
                 key, wish if wish in _POLICIES else "Background"
             )
 
 
-def missing_verbs(key: ObjectKey, store: Store) -> list[str]:
+def missing_verbs(key: ObjectKey, store: ObjectStore) -> list[str]:
     """Return what the controller may not do to a kind that it is to follow."""
     anywhere = key._replace(namespace="", name="")
     return [verb for verb in _VERBS if not may(CLEANUP, verb, anywhere, store)]

@@ -13,13 +13,13 @@ from kyvsim.simulator.admission.cel import CelAdmission, ImageAdmission
 from kyvsim.simulator.admission.classic import AdmissionController
 from kyvsim.simulator.admission.policy_webhook import PolicyWebhook
 from kyvsim.simulator.admission.request_events import AdmissionNotes, record_requests
-from kyvsim.simulator.api_server import ApiServer, Store
+from kyvsim.simulator.api_server import ApiServer, ObjectStore
 from kyvsim.simulator.api_server.authorizer import refusal, refuse_escalation
 from kyvsim.simulator.api_server.metadata import Identities, with_metadata
 from kyvsim.simulator.api_server.plugins import pod_plugin
 from kyvsim.simulator.api_server.validation import refuse_invalid
 from kyvsim.simulator.cleanup import TimeToLiveWebhook
-from kyvsim.simulator.context import Parts, Readers, Settings
+from kyvsim.simulator.context import Readers, SimulationContext, SimulationSettings
 from kyvsim.simulator.controllers import KUBERNETES_CONTROLLERS, KYVERNO_CONTROLLERS
 from kyvsim.simulator.downstream_watch import DownstreamWatch
 from kyvsim.simulator.events import EventRecorder
@@ -36,32 +36,32 @@ from kyvsim.simulator.policies import (
 from kyvsim.simulator.reports import ReportCollector
 from kyvsim.simulator.scheduler import START, Choose, Scheduler, VirtualClock, earliest
 from kyvsim.simulator.timeline import Timeline
-from kyvsim.simulator.tracer import Inquirer, Surroundings
+from kyvsim.simulator.tracer import SimulationTracer, TracedCluster
 
 
-class Cluster(NamedTuple):
+class SimulatedCluster(NamedTuple):
     """A cluster with Kyverno in it, at rest until someone sends a request."""
 
-    parts: Parts
+    sim: SimulationContext
     kyverno: Kyverno
 
 
 def open_cluster(
     readers: Readers,
-    settings: Settings = Settings(),  # noqa: B008 — an immutable value
+    settings: SimulationSettings = SimulationSettings(),  # noqa: B008 — an immutable value
     start: datetime = START,
     choose: Choose = earliest,
     *,
-    inquirer: Inquirer | None = None,
-) -> Cluster:
+    tracer: SimulationTracer | None = None,
+) -> SimulatedCluster:
     """Return a fresh cluster, as it is once Kyverno is installed."""
     clock = VirtualClock(start)
-    store = Store(kyverno_kinds())
+    store = ObjectStore(kyverno_kinds())
     identities = Identities(settings.seed)
     server = ApiServer(store, clock, identities)
     timeline = Timeline(clock)
     scheduler = Scheduler(clock, choose, dict(settings.delays))
-    parts = Parts(
+    sim = SimulationContext(
         clock=clock,
         scheduler=scheduler,
         store=store,
@@ -70,29 +70,29 @@ def open_cluster(
         identities=identities,
         readers=_forced_open(readers) if settings.installation.ignores_failures else readers,
         settings=settings,
-        inquirer=inquirer,
+        tracer=tracer,
     )
     for obj in installed_objects(settings.installation):
-        store.put(_installed(obj, parts))
-    cache = PolicyCache(parts)
-    admission = AdmissionController(parts, cache)
-    _serve(parts, cache, admission)
-    status = PolicyStatusController(parts, cache)
+        store.put(_installed(obj, sim))
+    cache = PolicyCache(sim)
+    admission = AdmissionController(sim, cache)
+    _serve(sim, cache, admission)
+    status = PolicyStatusController(sim, cache)
     kyverno = Kyverno(
-        parts=parts,
+        sim=sim,
         cache=cache,
         admission=admission,
         policies=status,
-        events=EventRecorder(parts),
-        lister=PolicyLister(parts, cache, POLICY_KINDS),
-        reports=ReportCollector(parts, cache),
-        generating=PolicyLister(parts, cache, GENERATING_KINDS, lambda _: True),
-        mutating=PolicyLister(parts, cache, MUTATING_KINDS, lambda _: True),
-        downstreams=DownstreamWatch(parts),
+        events=EventRecorder(sim),
+        lister=PolicyLister(sim, cache, POLICY_KINDS),
+        reports=ReportCollector(sim, cache),
+        generating=PolicyLister(sim, cache, GENERATING_KINDS, lambda _: True),
+        mutating=PolicyLister(sim, cache, MUTATING_KINDS, lambda _: True),
+        downstreams=DownstreamWatch(sim),
         cleaning=[],
     )
-    _start(parts, kyverno)
-    return Cluster(parts, kyverno)
+    _start(sim, kyverno)
+    return SimulatedCluster(sim, kyverno)
 
 
 def _forced_open(readers: Readers) -> Readers:
@@ -107,9 +107,9 @@ def _forced_open(readers: Readers) -> Readers:
     return readers._replace(policy=policy)
 
 
-def _serve(parts: Parts, cache: PolicyCache, admission: AdmissionController) -> None:
+def _serve(sim: SimulationContext, cache: PolicyCache, admission: AdmissionController) -> None:
     """Let the API server ask all who have a say in requests, and tell who records them."""
-    server, store, identities = parts.server, parts.store, parts.identities
+    server, store, identities = sim.server, sim.store, sim.identities
     server.authorizers.append(lambda request: refusal(request, store))
     server.plugins.append(pod_plugin(store, identities))
     server.validators += [
@@ -121,39 +121,42 @@ def _serve(parts: Parts, cache: PolicyCache, admission: AdmissionController) -> 
     server.policies.append(AdmissionPolicies(store, notes.add))
     server.webhooks += [
         # The API server asks mutating webhooks by name: those of policies in CEL come first.
-        ImageAdmission(parts, cache, admission),
-        CelAdmission(parts, cache, admission),
+        ImageAdmission(sim, cache, admission),
+        CelAdmission(sim, cache, admission),
         admission,
-        PolicyWebhook(parts),
+        PolicyWebhook(sim),
         TimeToLiveWebhook(),
     ]
-    server.observers.append(record_requests(parts.timeline, notes.take))
-    if parts.inquirer is not None:
-        _attend(parts.inquirer, parts, cache, admission)
+    server.observers.append(record_requests(sim.timeline, notes.take))
+    if sim.tracer is not None:
+        _attach_tracer(sim.tracer, sim, cache, admission)
 
 
-def _attend(
-    inquirer: Inquirer, parts: Parts, cache: PolicyCache, admission: AdmissionController
+def _attach_tracer(
+    tracer: SimulationTracer,
+    sim: SimulationContext,
+    cache: PolicyCache,
+    admission: AdmissionController,
 ) -> None:
     """Let someone be told who asks policies about objects, and what they answer."""
-    around = Surroundings(
-        parts.scheduler, parts.timeline, parts.store, lambda: cache.index, cache.waiting
+    cluster = TracedCluster(
+        sim.scheduler, sim.timeline, sim.store, lambda: cache.index, cache.waiting
     )
-    inquirer.attend(around, parts.server)
+    tracer.attach(cluster, sim.server)
     admission.listeners.append(
-        lambda one: inquirer.hear(one.review.request, (*one.responses, *one.dropped))
+        lambda one: tracer.add_responses(one.review.request, (*one.responses, *one.dropped))
     )
 
 
-def _start(parts: Parts, kyverno: Kyverno) -> None:
+def _start(sim: SimulationContext, kyverno: Kyverno) -> None:
     """Start the controllers, Kubernetes' first."""
     for start_controller in KUBERNETES_CONTROLLERS:
-        start_controller(parts)
+        start_controller(sim)
     for start_own in KYVERNO_CONTROLLERS:
         start_own(kyverno)
 
 
-def _installed(obj: Json, parts: Parts) -> Json:
-    uid = parts.identities.uid(*object_key(obj))
-    stamp = {"uid": uid, "creationTimestamp": parts.clock.stamp()}
+def _installed(obj: Json, sim: SimulationContext) -> Json:
+    uid = sim.identities.uid(*object_key(obj))
+    stamp = {"uid": uid, "creationTimestamp": sim.clock.stamp()}
     return with_metadata(obj, stamp)

@@ -11,7 +11,7 @@ from kyvsim.kubernetes.labels import Selector, compile_selector
 from kyvsim.kubernetes.objects import Json, labels
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.request import UserInfo
-from kyvsim.simulator.api_server import Review, Store
+from kyvsim.simulator.api_server import ObjectStore, Review
 from kyvsim.simulator.api_server.authorizer import with_roles
 
 # What Kyverno's ConfigMap says, and the identities of its controllers.
@@ -62,13 +62,13 @@ class Filtered(NamedTuple):
     name: str
 
 
-def settings_of(store: Store) -> Mapping[str, Json]:
+def settings_of(store: ObjectStore) -> Mapping[str, Json]:
     """Return the data of Kyverno's ConfigMap, empty where it is not there."""
     found = store.get(*CONFIG_MAP)
     return (found or {}).get("data") or {}
 
 
-def is_filtered(request: Filtered, store: Store) -> bool:
+def is_filtered(request: Filtered, store: ObjectStore) -> bool:
     """Return whether a resource filter keeps a request from Kyverno."""
     text = settings_of(store).get("resourceFilters") or ""
     some = _filters_of(text, request.api_version, request.kind, request.subresource)
@@ -86,7 +86,7 @@ class Sender(NamedTuple):
     groups: tuple[str, ...]
 
 
-def passes_over(sender: Sender, store: Store) -> bool:
+def passes_over(sender: Sender, store: ObjectStore) -> bool:
     """Return whether Kyverno leaves such requests alone, whatever object they are about.
 
     False says nothing: some may concern it. It is asked first, for most of what happens.
@@ -96,7 +96,7 @@ def passes_over(sender: Sender, store: Store) -> bool:
     return bool(store.remembered(_passes_over, sender))
 
 
-def _passes_over(store: Store, sender: Sender) -> bool:
+def _passes_over(store: ObjectStore, sender: Sender) -> bool:
     settings = settings_of(store)
     selects, namespace = _selectors(settings.get("webhooks") or "{}"), sender.namespace
     if not selects.takes_all:
@@ -111,7 +111,7 @@ def _passes_over(store: Store, sender: Sender) -> bool:
     return any(matches(one.namespace, namespace) and one.name == _ANYTHING for one in some)
 
 
-def is_selected(namespace: str, review: Review, store: Store) -> bool:
+def is_selected(namespace: str, review: Review, store: ObjectStore) -> bool:
     """Return whether the webhooks are asked about a request at all.
 
     `namespace` is that of the object, the object itself where it is a Namespace, "" for other
@@ -128,7 +128,7 @@ def is_selected(namespace: str, review: Review, store: Store) -> bool:
     return not here or any(selects.object(labels(one)) for one in here)
 
 
-def _is_selected_namespace(store: Store, namespace: str) -> bool:
+def _is_selected_namespace(store: ObjectStore, namespace: str) -> bool:
     selects = _selectors(settings_of(store).get("webhooks") or "{}")
     return selects.namespace(_named(namespace, store.namespace_labels(namespace)))
 
@@ -164,13 +164,13 @@ def _anything(found: Mapping[str, Json]) -> bool:
     return True
 
 
-def is_excluded(user: UserInfo, store: Store) -> bool:
+def is_excluded(user: UserInfo, store: ObjectStore) -> bool:
     """Return whether Kyverno leaves a user alone; a name with `!` takes it back."""
     names = (user.groups, (user.username,), user.roles, user.cluster_roles)
     return bool(store.remembered(_is_excluded, names))
 
 
-def _is_excluded(store: Store, names: tuple[tuple[str, ...], ...]) -> bool:
+def _is_excluded(store: ObjectStore, names: tuple[tuple[str, ...], ...]) -> bool:
     data = settings_of(store)
     sides = [(_words(data.get(one)), held) for one, held in zip(_EXCLUDED, names, strict=True)]
     if any(_meets(_negated(wanted), held) for wanted, held in sides):

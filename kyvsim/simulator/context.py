@@ -10,11 +10,11 @@ from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.ports import SIMULATED, Budget, Meter
 from kyvsim.model.request import UserInfo
 from kyvsim.model.scenario import CI, Installation
-from kyvsim.simulator.api_server import ApiServer, Client, Purpose, Store
+from kyvsim.simulator.api_server import ApiServer, Client, ObjectStore, Purpose
 from kyvsim.simulator.api_server.metadata import Identities
 from kyvsim.simulator.scheduler import Scheduler, VirtualClock
 from kyvsim.simulator.timeline import Timeline
-from kyvsim.simulator.tracer import Inquirer
+from kyvsim.simulator.tracer import SimulationTracer
 
 # Latencies in virtual seconds, and limits on idle time and on the Pods of one object.
 
@@ -56,7 +56,7 @@ REPORT_GIVEN_UP = 120.0
 MOST_STEPS = 200_000
 
 
-class Idleness:
+class StallDetector:
     """Watches whether what is done still has any effect."""
 
     def __init__(self, timeline: Timeline, scheduler: Scheduler) -> None:
@@ -65,7 +65,7 @@ class Idleness:
         self._events = 0
         self._since = 0
 
-    def lasts(self) -> bool:
+    def is_stalled(self) -> bool:
         """Return whether so many steps were done since the last event that none is waited for."""
         events, done = len(self._timeline.events), self._scheduler.done
         if events != self._events:
@@ -79,30 +79,30 @@ MOST_PODS = 1_000
 _WANTS = ("replicas", "parallelism")
 
 
-class Crowd:
+class ReplicaLimit:
     """Watches a timeline for objects that want more Pods than are simulated."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._seen = 0
-        self.wanted = ""
+        self.excess = ""
         """What wants them, in words; "" for nothing so far."""
 
-    def is_wanted(self) -> bool:
+    def is_exceeded(self) -> bool:
         """Return whether any object that was written until now wants so many."""
         events = self._timeline.events
-        while self._seen < len(events) and not self.wanted:
+        while self._seen < len(events) and not self.excess:
             event = events[self._seen]
             self._seen += 1
             spec = event.after.get("spec") if event.after.__class__ is dict else None
             found = [spec.get(name) for name in _WANTS] if spec.__class__ is dict else []
             count = max((int(one) for one in found if one.__class__ in {int, float}), default=0)
             if count > MOST_PODS:
-                self.wanted = (
+                self.excess = (
                     f"{count:,} Pods for {event.object.kind} {event.object.namespace}/"
                     f"{event.object.name} (no more than {MOST_PODS:,} are simulated)"
                 )
-        return bool(self.wanted)
+        return bool(self.excess)
 
 
 # What the controllers of one simulation share.
@@ -118,7 +118,7 @@ class Readers(NamedTuple):
     """The same for exceptions of `policies.kyverno.io`."""
 
 
-class Settings(NamedTuple):
+class SimulationSettings(NamedTuple):
     """How Kyverno is installed, and which readings the simulation follows."""
 
     model: Model = Model.KYVERNO
@@ -149,18 +149,18 @@ class Settings(NamedTuple):
         return "*" if self.exceptions else ""
 
 
-class Parts(NamedTuple):
+class SimulationContext(NamedTuple):
     """Time, storage, the record, and what was decided for the whole run."""
 
     clock: VirtualClock
     scheduler: Scheduler
-    store: Store
+    store: ObjectStore
     server: ApiServer
     timeline: Timeline
     identities: Identities
     readers: Readers
-    settings: Settings
-    inquirer: Inquirer | None = None
+    settings: SimulationSettings
+    tracer: SimulationTracer | None = None
     """Who is told how policies come to what they say; nobody by default."""
 
     def client(self, user: UserInfo, purpose: Purpose | None = None) -> Client:

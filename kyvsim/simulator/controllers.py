@@ -12,7 +12,7 @@ from kyvsim.simulator.background.controller import (
 from kyvsim.simulator.background.generate_cel import start_generating_policies
 from kyvsim.simulator.background.mutate_existing import start_mutating_policies
 from kyvsim.simulator.cleanup import restart_cleanup_controller, start_cleanup, start_ttl
-from kyvsim.simulator.context import Parts
+from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.generated_policies import start_generated_policies
 from kyvsim.simulator.kubernetes.cluster_scoped import (
     add_service_accounts,
@@ -42,7 +42,7 @@ from kyvsim.simulator.webhook_configurations import write_webhooks
 #
 # Each is started with the cluster's parts, watches the store, and schedules its own steps.
 
-KUBERNETES_CONTROLLERS: tuple[Callable[[Parts], None], ...] = (
+KUBERNETES_CONTROLLERS: tuple[Callable[[SimulationContext], None], ...] = (
     establish_definitions,
     aggregate_cluster_roles,
     add_service_accounts,

@@ -12,11 +12,11 @@ from kyvsim.kubernetes.objects import (
     object_key,
     text_field,
 )
-from kyvsim.simulator.api_server import Change, Client, Purpose
+from kyvsim.simulator.api_server import Client, Purpose, StoreChange
 from kyvsim.simulator.api_server.authorizer import denial, may
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.configuration import BACKGROUND
-from kyvsim.simulator.context import NOTICE, Parts
+from kyvsim.simulator.context import NOTICE, SimulationContext
 
 # What policies in CEL generated and keep as they want it: watched, restored, deleted.
 #
@@ -43,14 +43,14 @@ class DownstreamWatch:
     downstream is found again, upstream neither.
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, sim: SimulationContext) -> None:
+        self._sim = sim
         self.restart()
-        parts.store.watch(self._observe)
+        sim.store.watch(self._observe)
 
     def restart(self) -> None:
         """Forget everything; the kinds that are served are those of now, until the next start."""
-        self.kinds = self._parts.store.defined
+        self.kinds = self._sim.store.defined
         self._watched: dict[_Kind, dict[str, Json]] = {}
         self._of_policy: dict[str, list[_Kind]] = {}
         self._references: dict[_Kind, int] = {}
@@ -62,12 +62,12 @@ class DownstreamWatch:
             kind = _kind_of(obj)
             if not is_builtin(*kind) and kind not in self.kinds:
                 why = f"the kind {kind[1]} was not served when the controller started"
-                self._tell_unwatched(obj, policy, why)
+                self._record_unwatched(obj, policy, why)
                 return
             if kind not in (*kinds, *self._of_policy.get(policy, ())):
-                refused = denial(BACKGROUND, "watch", _everywhere(obj), self._parts.store)
+                refused = denial(BACKGROUND, "watch", _everywhere(obj), self._sim.store)
                 if refused is not None:
-                    self._tell_unwatched(obj, policy, refused.message)
+                    self._record_unwatched(obj, policy, refused.message)
             self._watched.setdefault(kind, {})[_uid(obj)] = obj
             kinds += [kind] if kind not in kinds else []
         before = self._of_policy.get(policy, [])
@@ -130,11 +130,11 @@ class DownstreamWatch:
             if client.delete(object_key(known[uid])).error is None:
                 del known[uid]
 
-    def _observe(self, change: Change) -> None:
+    def _observe(self, change: StoreChange) -> None:
         if change.old is None or _kind_of(change.subject) not in self._watched:
             return
         look = self._gone if change.new is None else self._changed
-        self._parts.scheduler.after(NOTICE, _ACTOR, lambda: look(change.subject))
+        self._sim.scheduler.after(NOTICE, _ACTOR, lambda: look(change.subject))
 
     def _changed(self, obj: Json) -> None:
         """Make a downstream what it was, or what its source is now."""
@@ -171,25 +171,25 @@ class DownstreamWatch:
 
     def _known(self, obj: Json) -> dict[str, Json] | None:
         """Return what is known of an object's kind, None where nobody may watch it any more."""
-        if not may(BACKGROUND, "watch", _everywhere(obj), self._parts.store):
+        if not may(BACKGROUND, "watch", _everywhere(obj), self._sim.store):
             return None
         return self._watched.get(_kind_of(obj))
 
     def _copies(self, source: Json, known: dict[str, Json]) -> list[Json]:
         everywhere = _everywhere(source)
-        if not may(BACKGROUND, "list", everywhere, self._parts.store):
+        if not may(BACKGROUND, "list", everywhere, self._sim.store):
             return []
         return [
             obj
-            for obj in self._parts.store.list(*everywhere[:3])
+            for obj in self._sim.store.list(*everywhere[:3])
             if labels(obj).get(SOURCE) == _uid(source) and _uid(obj) in known
         ]
 
     def _client(self, action: str, policy: str) -> Client:
-        return self._parts.client(BACKGROUND, Purpose(action, (policy,)))
+        return self._sim.client(BACKGROUND, Purpose(action, (policy,)))
 
-    def _tell_unwatched(self, obj: Json, policy: str, why: str) -> None:
-        timeline = self._parts.timeline
+    def _record_unwatched(self, obj: Json, policy: str, why: str) -> None:
+        timeline = self._sim.timeline
         key, message = object_key(obj), f"not synchronized: {why}"
         event = timeline.record(
             "background", "synchronize", key, outcome="skipped", message=message

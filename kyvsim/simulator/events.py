@@ -12,9 +12,9 @@ from kyvsim.languages import CLEANUP_POLICIES
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, CLEANUP, REPORTS, settings_of
-from kyvsim.simulator.context import NOTICE, Parts
+from kyvsim.simulator.context import NOTICE, SimulationContext
 
 # Events that tell what Kyverno did and found: who wrote what about which object.
 #
@@ -25,7 +25,7 @@ _LONGEST_NOTE = 1024
 _UNFIT = re.compile(r"[^a-z0-9.\-]")
 
 
-class Source(StrEnum):
+class EventSource(StrEnum):
     """Which part of Kyverno reports."""
 
     ADMISSION = "kyverno-admission"
@@ -35,7 +35,7 @@ class Source(StrEnum):
     CLEANUP = "kyverno-cleanup"
 
 
-class Reason(StrEnum):
+class EventReason(StrEnum):
     """Why something is reported."""
 
     VIOLATION = "PolicyViolation"
@@ -44,7 +44,7 @@ class Reason(StrEnum):
     SKIPPED = "PolicySkipped"
 
 
-class Action(StrEnum):
+class EventAction(StrEnum):
     """What became of the object."""
 
     BLOCKED = "Resource Blocked"
@@ -60,61 +60,61 @@ class Event(NamedTuple):
 
     regarding: Mapping[str, str]
     """A reference to the object: `apiVersion`, `kind`, `name`, `namespace`, `uid`."""
-    reason: Reason
-    source: Source
-    action: Action
+    reason: EventReason
+    source: EventSource
+    action: EventAction
     note: str
     related: Mapping[str, str] | None = None
     """A reference to the other object that it is about."""
 
 
-_WRITERS: Mapping[Source, UserInfo] = MappingProxyType(
+_WRITERS: Mapping[EventSource, UserInfo] = MappingProxyType(
     {
-        Source.ADMISSION: ADMISSION,
-        Source.SCAN: REPORTS,
-        Source.GENERATE: BACKGROUND,
-        Source.MUTATE: BACKGROUND,
-        Source.CLEANUP: CLEANUP,
+        EventSource.ADMISSION: ADMISSION,
+        EventSource.SCAN: REPORTS,
+        EventSource.GENERATE: BACKGROUND,
+        EventSource.MUTATE: BACKGROUND,
+        EventSource.CLEANUP: CLEANUP,
     }
 )
-_NORMAL = frozenset({Reason.APPLIED, Reason.SKIPPED})
+_NORMAL = frozenset({EventReason.APPLIED, EventReason.SKIPPED})
 
 
 class EventRecorder:
     """Writes Events a moment after they were reported, in the order in which they were."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, sim: SimulationContext) -> None:
+        self._sim = sim
         self._waiting: list[Event] = []
         self._count = 0
 
     def record(self, *events: Event) -> None:
         """Write events soon; successes only where Kyverno's ConfigMap asks for them."""
-        wanted = [one for one in events if one.regarding.get("name") and self._is_wanted(one)]
+        wanted = [one for one in events if one.regarding.get("name") and self._is_recorded(one)]
         if wanted and not self._waiting:
-            self._parts.scheduler.after(NOTICE, _ACTOR, self._write)
+            self._sim.scheduler.after(NOTICE, _ACTOR, self._write)
         self._waiting += wanted
 
-    def _is_wanted(self, event: Event) -> bool:
-        if event.reason.value in self._parts.settings.installation.omitted_events:
+    def _is_recorded(self, event: Event) -> bool:
+        if event.reason.value in self._sim.settings.installation.omitted_events:
             return False
-        if event.reason is not Reason.APPLIED:
+        if event.reason is not EventReason.APPLIED:
             return True
-        if not tells_successes(self._parts):
+        if not reports_successes(self._sim):
             return False
-        data = settings_of(self._parts.store)
+        data = settings_of(self._sim.store)
         actions = [one.strip() for one in str(data.get("successEventActions") or "").split(",")]
         return actions == [""] or event.action in actions
 
     def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
-        now = self._parts.clock.now()
+        now = self._sim.clock.now()
         micros, stamp = int(now.timestamp() * 1_000_000), now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         for event in waiting:
             self._count += 1
             # Two events of one instant have different names, as real clocks would give them.
             obj = _written(event, stamp, micros * 1000 + self._count)
-            self._parts.client(_WRITERS[event.source]).create(obj)
+            self._sim.client(_WRITERS[event.source]).create(obj)
 
 
 def _written(event: Event, stamp: str, nanos: int) -> Json:
@@ -141,32 +141,32 @@ def _written(event: Event, stamp: str, nanos: int) -> Json:
     return {**written, "related": dict(event.related)} if event.related else written
 
 
-def tells_successes(parts: Parts) -> bool:
+def reports_successes(sim: SimulationContext) -> bool:
     """Return whether Kyverno's ConfigMap wants any events on what succeeded."""
-    return str(settings_of(parts.store).get("generateSuccessEvents") or "") == "true"
+    return str(settings_of(sim.store).get("generateSuccessEvents") or "") == "true"
 
 
 def reference(obj: Json) -> Mapping[str, str]:
     """Return the reference by which events name an object; parts that it lacks are left out."""
     key = object_key(obj)
-    parts = {
+    fields = {
         "apiVersion": key.api_version,
         "kind": key.kind,
         "name": key.name,
         "namespace": key.namespace,
         "uid": text_field(metadata(obj), "uid"),
     }
-    return {name: value for name, value in parts.items() if value}
+    return {name: value for name, value in fields.items() if value}
 
 
-def policy_reference(policy: Policy, parts: Parts) -> Mapping[str, str]:
+def policy_reference(policy: Policy, sim: SimulationContext) -> Mapping[str, str]:
     """Return the reference to a policy, with its uid where it is still stored."""
     key = ObjectKey(policy.facts.api_version, policy.kind, policy.namespace, policy.name)
-    known: Mapping[str, str] = parts.store.remembered(_reference_to, key)
+    known: Mapping[str, str] = sim.store.remembered(_reference_to, key)
     return known
 
 
-def _reference_to(store: Store, key: ObjectKey) -> Mapping[str, str]:
+def _reference_to(store: ObjectStore, key: ObjectKey) -> Mapping[str, str]:
     meta = {"name": key.name, "namespace": key.namespace}
     named = {"apiVersion": key.api_version, "kind": key.kind, "metadata": meta}
     return reference(store.get(*key) or named)
@@ -198,33 +198,42 @@ _ONLY_SCANNED = frozenset({"MutatingAdmissionPolicy"})
 
 
 def violation_of_policy(
-    parts: Parts, source: Source, response: PolicyResponse, result: RuleResult, *, blocked: bool
+    sim: SimulationContext,
+    source: EventSource,
+    response: PolicyResponse,
+    result: RuleResult,
+    *,
+    blocked: bool,
 ) -> Event:
     """Return the event on a policy of a rule that failed."""
     marks = " (blocked)" if blocked else ""
     said = f"; {result.message}" if result.message else ""
     note = f"{_named(response.object)}: [{result.rule.name}] {result.status}{marks}{said}"
     return Event(
-        regarding=policy_reference(response.policy, parts),
-        reason=Reason.VIOLATION,
+        regarding=policy_reference(response.policy, sim),
+        reason=EventReason.VIOLATION,
         source=source,
-        action=Action.BLOCKED if blocked else Action.PASSED,
+        action=EventAction.BLOCKED if blocked else EventAction.PASSED,
         note=note,
         related=reference(response.object),
     )
 
 
-def violation_of_object(source: Source, response: PolicyResponse, result: RuleResult) -> Event:
+def violation_of_object(source: EventSource, response: PolicyResponse, result: RuleResult) -> Event:
     """Return the event on an object of a rule that failed."""
     named = f"{response.policy.name}/{result.rule.name}"
     note = f"policy {named} {result.status}: {result.message}"
-    return Event(reference(response.object), Reason.VIOLATION, source, Action.PASSED, note)
+    return Event(
+        reference(response.object), EventReason.VIOLATION, source, EventAction.PASSED, note
+    )
 
 
-def applied(parts: Parts, source: Source, response: PolicyResponse) -> Iterator[Event]:
+def applied(
+    sim: SimulationContext, source: EventSource, response: PolicyResponse
+) -> Iterator[Event]:
     """Yield the event on a policy that an object passed, or that changed it, where it is wanted."""
-    regarding = policy_reference(response.policy, parts)
-    if not tells_successes(parts):
+    regarding = policy_reference(response.policy, sim)
+    if not reports_successes(sim):
         return
     sections = {one.facts.section for one in response.policy.rules} - {""}
     checks = response.phase is not Phase.MUTATE or response.policy.kind in _ONLY_SCANNED
@@ -232,16 +241,16 @@ def applied(parts: Parts, source: Source, response: PolicyResponse) -> Iterator[
     named = _named(response.object)
     yield Event(
         regarding=regarding,
-        reason=Reason.APPLIED,
+        reason=EventReason.APPLIED,
         source=source,
-        action=Action.PASSED if checks else Action.MUTATED,
+        action=EventAction.PASSED if checks else EventAction.MUTATED,
         note=f"{named}: pass" if checks else f"{named} is successfully mutated",
         related=reference(response.object),
     )
 
 
 def excepted(
-    parts: Parts, source: Source, response: PolicyResponse, result: RuleResult
+    sim: SimulationContext, source: EventSource, response: PolicyResponse, result: RuleResult
 ) -> Iterator[Event]:
     """Yield the events of a rule that was skipped: on each exception, then on the policy."""
     policy, rule, related = response.policy, result.rule.name, reference(response.object)
@@ -255,29 +264,29 @@ def excepted(
         namespace, _, name = exception.rpartition("/")
         meta = {"name": name, "namespace": namespace}
         named = {"apiVersion": api_version, "kind": "PolicyException", "metadata": meta}
-        regarding = dict(reference(parts.store.get(*object_key(named)) or named))
+        regarding = dict(reference(sim.store.get(*object_key(named)) or named))
         yield Event(
             regarding=regarding,
-            reason=Reason.SKIPPED,
+            reason=EventReason.SKIPPED,
             source=source,
-            action=Action.PASSED,
+            action=EventAction.PASSED,
             note=note,
             related=related,
         )
     names = ", ".join(result.exceptions)
     note = f"resource {skipped} was skipped from rule {rule} due to policy exceptions {names}"
     yield Event(
-        regarding=policy_reference(policy, parts),
-        reason=Reason.SKIPPED,
+        regarding=policy_reference(policy, sim),
+        reason=EventReason.SKIPPED,
         source=source,
-        action=Action.PASSED,
+        action=EventAction.PASSED,
         note=note,
         related=related,
     )
 
 
 def of_response(
-    parts: Parts, source: Source, response: PolicyResponse, *, blocked: bool
+    sim: SimulationContext, source: EventSource, response: PolicyResponse, *, blocked: bool
 ) -> Iterator[Event]:
     """Yield the events of what a policy said of a request, or of one that is told like that.
 
@@ -287,38 +296,38 @@ def of_response(
     if statuses & _VIOLATED:
         for result in response.results:
             if result.status in _VIOLATED:
-                yield violation_of_policy(parts, source, response, result, blocked=blocked)
+                yield violation_of_policy(sim, source, response, result, blocked=blocked)
             # Rules that passed are told along with those that did not.
             if not blocked:
                 yield violation_of_object(source, response, result)
     elif RuleStatus.SKIP not in statuses:
-        yield from applied(parts, source, response)
+        yield from applied(sim, source, response)
     elif not blocked:
         for result in response.results:
             if result.exceptions:
-                yield from excepted(parts, source, response, result)
+                yield from excepted(sim, source, response, result)
 
 
-def generated(source: Source, policy: Policy, rule: str, downstream: Json) -> Event:
+def generated(source: EventSource, policy: Policy, rule: str, downstream: Json) -> Event:
     """Return the event on an object that a generate rule made or refreshed."""
     key = object_key(downstream)
     named = f"{key.kind} {key.name}"
     note = f"Created {named} as a result of applying policy {policy.key}/{rule}"
-    return Event(reference(downstream), Reason.APPLIED, source, Action.NONE, note)
+    return Event(reference(downstream), EventReason.APPLIED, source, EventAction.NONE, note)
 
 
 def background_succeeded(
-    parts: Parts, source: Source, policy: Policy, objects: Iterable[Json]
+    sim: SimulationContext, source: EventSource, policy: Policy, objects: Iterable[Json]
 ) -> Iterator[Event]:
     """Yield the events on a policy of what the background controller made or changed for it."""
-    mutates = source is Source.MUTATE
+    mutates = source is EventSource.MUTATE
     note = "resource mutated" if mutates else "resource generated"
-    action = Action.MUTATED if mutates else Action.GENERATED
-    regarding = policy_reference(policy, parts)
+    action = EventAction.MUTATED if mutates else EventAction.GENERATED
+    regarding = policy_reference(policy, sim)
     for obj in objects:
         yield Event(
             regarding=regarding,
-            reason=Reason.APPLIED,
+            reason=EventReason.APPLIED,
             source=source,
             action=action,
             note=note,
@@ -327,7 +336,7 @@ def background_succeeded(
 
 
 def background_failed(
-    parts: Parts, source: Source, policy: Policy, why: str, *, rule: str = ""
+    sim: SimulationContext, source: EventSource, policy: Policy, why: str, *, rule: str = ""
 ) -> Event:
     """Return the event on a policy of what the background controller could not do for it.
 
@@ -335,26 +344,28 @@ def background_failed(
     """
     named = f"{policy.name}/{rule}" if rule else policy.name
     note = f"policy {named} error: {why}"
-    return Event(policy_reference(policy, parts), Reason.ERROR, source, Action.NONE, note)
+    return Event(policy_reference(policy, sim), EventReason.ERROR, source, EventAction.NONE, note)
 
 
-def left_to_the_server(parts: Parts, policy: Policy, made: Iterable[ObjectKey]) -> Iterator[Event]:
+def left_to_the_server(
+    sim: SimulationContext, policy: Policy, made: Iterable[ObjectKey]
+) -> Iterator[Event]:
     """Yield the events on a policy of the admission policy and the binding made of it."""
-    regarding = policy_reference(policy, parts)
+    regarding = policy_reference(policy, sim)
     for key in made:
         named = _CAPITAL.sub(" ", key.kind).lower()
         note = f"successfully generated {named} {key.name} from policy {policy.name}"
         yield Event(
             regarding=regarding,
-            reason=Reason.APPLIED,
-            source=Source.GENERATE,
-            action=Action.GENERATED,
+            reason=EventReason.APPLIED,
+            source=EventSource.GENERATE,
+            action=EventAction.GENERATED,
             note=note,
             related={"apiVersion": key.api_version, "kind": key.kind, "name": key.name},
         )
 
 
-def cleaned_up(parts: Parts, policy: Policy, obj: Json, problem: str = "") -> Event:
+def cleaned_up(sim: SimulationContext, policy: Policy, obj: Json, problem: str = "") -> Event:
     """Return the event on a cleanup policy of an object deleted, or of why it was not."""
     key = object_key(obj)
     named = f"{key.kind}/{key.namespace}/{key.name}"
@@ -364,10 +375,10 @@ def cleaned_up(parts: Parts, policy: Policy, obj: Json, problem: str = "") -> Ev
         verb = "clean up" if older else "delete"
         note = f"failed to {verb} the target resource {named}: {problem}"
     return Event(
-        regarding=policy_reference(policy, parts),
-        reason=Reason.ERROR if problem else Reason.APPLIED,
-        source=Source.CLEANUP,
-        action=Action.NONE if problem else Action.CLEANED_UP,
+        regarding=policy_reference(policy, sim),
+        reason=EventReason.ERROR if problem else EventReason.APPLIED,
+        source=EventSource.CLEANUP,
+        action=EventAction.NONE if problem else EventAction.CLEANED_UP,
         note=note,
         related=reference(obj),
     )

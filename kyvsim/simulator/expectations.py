@@ -10,8 +10,8 @@ from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.scenario import OF_REQUESTS, Demand, Expected
 from kyvsim.model.simulation import Expectation
 from kyvsim.model.source import Location
-from kyvsim.simulator.api_server import Change
-from kyvsim.simulator.context import Parts
+from kyvsim.simulator.api_server import StoreChange
+from kyvsim.simulator.context import SimulationContext
 
 # Whether an object is as a scenario wants it.
 #
@@ -22,7 +22,7 @@ _NUMBERS = frozenset({int, float})
 _LONGEST = 60
 
 
-class Misfit(NamedTuple):
+class FieldMismatch(NamedTuple):
     """Where an object is not as wanted, and how."""
 
     path: str
@@ -34,21 +34,21 @@ class Misfit(NamedTuple):
         return f"`{self.path}` {self.reason}"
 
 
-def misfit(wanted: Json, found: Json) -> Misfit | None:
+def first_mismatch(wanted: Json, found: Json) -> FieldMismatch | None:
     """Return the first place at which an object does not fit, or None where it fits."""
     fitting = [0]
     return _compare(wanted, found, "", fitting)
 
 
-def closest_misfit(wanted: Json, objects: Iterable[Json]) -> tuple[Json, Misfit] | None:
+def closest_mismatch(wanted: Json, objects: Iterable[Json]) -> tuple[Json, FieldMismatch] | None:
     """Return the object that fits best and why it does not; None where there is none at all.
 
     One of the wanted name is closer than any other.
     """
     name = metadata(wanted).get("name")
-    best: tuple[tuple[bool, int], Json, Misfit] | None = None
+    best: tuple[tuple[bool, int], Json, FieldMismatch] | None = None
     for obj in objects:
-        failed = misfit(wanted, obj)
+        failed = first_mismatch(wanted, obj)
         if failed is None:
             continue
         named = name is None or matches(str(name), text_field(metadata(obj), "name"))
@@ -58,7 +58,7 @@ def closest_misfit(wanted: Json, objects: Iterable[Json]) -> tuple[Json, Misfit]
     return (best[1], best[2]) if best and best[0][0] else None
 
 
-def wanted_key(wanted: Json) -> ObjectKey:
+def pattern_key(wanted: Json) -> ObjectKey:
     """Return what a pattern names, its wildcards included."""
     meta = metadata(wanted)
     return ObjectKey(
@@ -69,7 +69,7 @@ def wanted_key(wanted: Json) -> ObjectKey:
     )
 
 
-def _compare(wanted: Json, found: Json, path: str, fitting: list[int]) -> Misfit | None:
+def _compare(wanted: Json, found: Json, path: str, fitting: list[int]) -> FieldMismatch | None:
     if wanted is None:
         return None if found is None else _wrong(path, f"is {_shown(found)}", fitting)
     if found is None:
@@ -86,7 +86,7 @@ def _compare(wanted: Json, found: Json, path: str, fitting: list[int]) -> Misfit
 
 def _compare_mappings(
     wanted: dict[str, Json], found: Json, path: str, fitting: list[int]
-) -> Misfit | None:
+) -> FieldMismatch | None:
     if found.__class__ is not dict:
         return _wrong(path, f"is {_shown(found)}, no mapping", fitting)
     for name, value in wanted.items():
@@ -96,13 +96,15 @@ def _compare_mappings(
     return None
 
 
-def _compare_lists(wanted: list[Json], found: Json, path: str, fitting: list[int]) -> Misfit | None:
+def _compare_lists(
+    wanted: list[Json], found: Json, path: str, fitting: list[int]
+) -> FieldMismatch | None:
     if found.__class__ is not list:
         return _wrong(path, f"is {_shown(found)}, no list", fitting)
     if not wanted and found:
         return _wrong(path, "is not empty", fitting)
     for index, value in enumerate(wanted):
-        if any(misfit(value, one) is None for one in found):
+        if any(first_mismatch(value, one) is None for one in found):
             fitting[0] += 1
             continue
         place = f"{path}[{index}]"
@@ -119,8 +121,8 @@ def _same(wanted: Json, found: Json) -> bool:
     return (len(both) == 1 or both <= _NUMBERS) and bool(wanted == found)
 
 
-def _wrong(path: str, reason: str, fitting: list[int]) -> Misfit:
-    return Misfit(path or "the object", reason, fitting[0])
+def _wrong(path: str, reason: str, fitting: list[int]) -> FieldMismatch:
+    return FieldMismatch(path or "the object", reason, fitting[0])
 
 
 def _shown(value: Json) -> str:
@@ -132,7 +134,7 @@ def _shown(value: Json) -> str:
     return f"`{text if len(text) <= _LONGEST else text[: _LONGEST - 1] + '…'}`"
 
 
-class Settled(NamedTuple):
+class ExpectationResult(NamedTuple):
     """How an expectation came out."""
 
     met: bool
@@ -143,30 +145,32 @@ class Settled(NamedTuple):
 class Expectations:
     """The expectations of one run: opened as steps come, closed at its end."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, sim: SimulationContext) -> None:
+        self._sim = sim
         self._every: list[_Watched | Expectation] = []
         self._open: list[_Watched] = []
         """Those that nothing has settled yet."""
-        parts.store.watch(self._observe)
+        sim.store.watch(self._observe)
 
     def open(self, entries: Iterable[Expected]) -> None:
         """Watch for what is expected of objects from now on."""
         for entry in entries:
-            watched = _Watched(entry, self._parts)
+            watched = _Watched(entry, self._sim)
             self._every.append(watched)
             self._open.append(watched)
-            watched.look()
+            watched.check_stored()
 
-    def answer(self, text: str, location: Location, settled: Settled) -> None:
+    def answer(self, text: str, location: Location, settled: ExpectationResult) -> None:
         """Note an expectation that was settled by the answer to a request."""
         self._every.append(Expectation(text, *settled, location))
 
     def miss(self, entries: Iterable[Expected], why: str) -> None:
         """Note that nobody could look for what is expected."""
-        now = self._parts.clock.elapsed
+        now = self._sim.clock.elapsed
         for entry in entries:
-            self.answer(told(entry), entry.location, Settled(met=False, time=now, reason=why))
+            self.answer(
+                described(entry), entry.location, ExpectationResult(met=False, time=now, reason=why)
+            )
 
     @property
     def latest(self) -> float:
@@ -183,7 +187,7 @@ class Expectations:
             one.close(cut=cut) if isinstance(one, _Watched) else one for one in self._every
         )
 
-    def _observe(self, change: Change) -> None:
+    def _observe(self, change: StoreChange) -> None:
         for one in self._open:
             one.observe(change)
         if any(one.is_settled for one in self._open):
@@ -193,13 +197,13 @@ class Expectations:
 class _Watched:
     """One expectation of objects, until it is settled."""
 
-    def __init__(self, entry: Expected, parts: Parts) -> None:
+    def __init__(self, entry: Expected, sim: SimulationContext) -> None:
         self._entry = entry
-        self._parts = parts
-        self._key = wanted_key(entry.wanted)
-        self._settled: Settled | None = None
+        self._sim = sim
+        self._key = pattern_key(entry.wanted)
+        self._settled: ExpectationResult | None = None
         self._was_there = False
-        now = parts.clock.elapsed
+        now = sim.clock.elapsed
         self.deadline = None if entry.within is None else now + entry.within
 
     @property
@@ -207,40 +211,44 @@ class _Watched:
         """Whether it is known how it came out, whatever happens still."""
         return self._settled is not None
 
-    def look(self) -> None:
+    def check_stored(self) -> None:
         """Settle what the objects that are there settle, and those that are gone already."""
         self._was_there = self._entry.demand is Demand.GONE and self._has_been_there()
         for obj in self._there():
             self._see(obj)
         self._see_absence()
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoreChange) -> None:
         """Settle what a write settles."""
         if self._settled is None and self._concerns(change.subject):
-            self._see(self._as_asked(change.new) if change.new is not None else None)
+            self._see(self._as_requested(change.new) if change.new is not None else None)
             self._see_absence()
 
     def close(self, *, cut: bool) -> Expectation:
         """Return how it came out at the end of time, or where the run was cut."""
-        now = self._parts.clock.elapsed
+        now = self._sim.clock.elapsed
         settled = self._settled
         if settled is None and cut and not self._late():
-            settled = Settled(met=False, time=now, reason="the run was stopped before its end")
-        return Expectation(told(self._entry), *settled or self._at_end(now), self._entry.location)
+            settled = ExpectationResult(
+                met=False, time=now, reason="the run was stopped before its end"
+            )
+        return Expectation(
+            described(self._entry), *settled or self._at_end(now), self._entry.location
+        )
 
     def _see(self, obj: Json) -> None:
         """Settle what one object that fits settles."""
         if self._settled is not None or obj is None or self._late():
             return
-        if misfit(self._entry.wanted, obj) is not None:
+        if first_mismatch(self._entry.wanted, obj) is not None:
             return
-        now, check = self._parts.clock.elapsed, self._entry.demand
+        now, check = self._sim.clock.elapsed, self._entry.demand
         self._was_there = True
         if check is Demand.EVENTUALLY:
-            self._settled = Settled(met=True, time=now)
+            self._settled = ExpectationResult(met=True, time=now)
         elif check is Demand.NEVER:
             text = f"{_name(object_key(obj))} fits"
-            self._settled = Settled(met=False, time=now, reason=text)
+            self._settled = ExpectationResult(met=False, time=now, reason=text)
 
     def _see_absence(self) -> None:
         """Settle that what was there is gone; without a time limit only the end counts."""
@@ -248,47 +256,49 @@ class _Watched:
         if not limited or not self._was_there or self._settled is not None or self._late():
             return
         if not self._fitting():
-            self._settled = Settled(met=True, time=self._parts.clock.elapsed)
+            self._settled = ExpectationResult(met=True, time=self._sim.clock.elapsed)
 
     def _late(self) -> bool:
-        return self.deadline is not None and self._parts.clock.elapsed > self.deadline
+        return self.deadline is not None and self._sim.clock.elapsed > self.deadline
 
-    def _at_end(self, now: float) -> Settled:
+    def _at_end(self, now: float) -> ExpectationResult:
         check, end = self._entry.demand, now if self.deadline is None else self.deadline
         if check is Demand.NEVER:
-            return Settled(met=True, time=end)
+            return ExpectationResult(met=True, time=end)
         fitting = self._fitting()
         if check is Demand.GONE:
             there = f"{_name(object_key(fitting[0]))} is there" if fitting else ""
             met = not fitting and self.deadline is None
             why = "it was there at that time" if self._was_there else "it was never there"
-            return Settled(met, end, there or ("" if met else why))
+            return ExpectationResult(met, end, there or ("" if met else why))
         if check is Demand.FINALLY and fitting:
-            return Settled(met=True, time=end)
-        return Settled(met=False, time=end, reason=self._why_not(came_later=bool(fitting)))
+            return ExpectationResult(met=True, time=end)
+        return ExpectationResult(
+            met=False, time=end, reason=self._why_not(came_later=bool(fitting))
+        )
 
     def _why_not(self, *, came_later: bool) -> str:
         if came_later:
             return "it came later"
-        closest = closest_misfit(self._entry.wanted, self._there())
+        closest = closest_mismatch(self._entry.wanted, self._there())
         if closest is not None:
             return f"{_name(object_key(closest[0]))}: {closest[1]}"
         return f"there is no {_name(self._key)}"
 
     def _fitting(self) -> list[Json]:
-        return [obj for obj in self._there() if misfit(self._entry.wanted, obj) is None]
+        return [obj for obj in self._there() if first_mismatch(self._entry.wanted, obj) is None]
 
     def _has_been_there(self) -> bool:
-        every = (change.subject for change in self._parts.store.changes)
-        versions = (self._as_asked(obj) for obj in every if self._concerns(obj))
-        return any(misfit(self._entry.wanted, one) is None for one in versions)
+        every = (change.subject for change in self._sim.store.changes)
+        versions = (self._as_requested(obj) for obj in every if self._concerns(obj))
+        return any(first_mismatch(self._entry.wanted, one) is None for one in versions)
 
     def _there(self) -> list[Json]:
         """Return the objects of the kind that is looked for, in the version that is asked for."""
-        every = self._parts.store.every()
-        return [self._as_asked(obj) for obj in every if self._concerns(obj)]
+        every = self._sim.store.every()
+        return [self._as_requested(obj) for obj in every if self._concerns(obj)]
 
-    def _as_asked(self, obj: Json) -> Json:
+    def _as_requested(self, obj: Json) -> Json:
         return {**obj, "apiVersion": self._key.api_version or obj["apiVersion"]}
 
     def _concerns(self, obj: Json) -> bool:
@@ -298,7 +308,7 @@ class _Watched:
         return key.kind == self._key.kind and same_group
 
 
-def told(entry: Expected) -> str:
+def described(entry: Expected) -> str:
     """Return what an entry expects, in a line."""
     if entry.demand in OF_REQUESTS:
         return f"{entry.demand}: {' '.join(entry.wanted.split())}"
@@ -308,7 +318,7 @@ def told(entry: Expected) -> str:
     meta = sorted(set(metadata(entry.wanted)) - {"name", "namespace"})
     further = ", ".join([*(f"metadata.{name}" for name in meta), *fields])
     with_ = f" with {further}" if further else ""
-    return f"{entry.demand}{within}: {_name(wanted_key(entry.wanted))}{with_}"
+    return f"{entry.demand}{within}: {_name(pattern_key(entry.wanted))}{with_}"
 
 
 def _name(key: ObjectKey) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import ObjectKey, lasting, metadata, text_field
 from kyvsim.model.simulation import Ending, Hazard, HazardLevel, Interleavings, Simulation
-from kyvsim.simulator.api_server import Change, Store
+from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.metadata import Identities
 from kyvsim.simulator.scheduler import Task
 
@@ -65,7 +65,7 @@ Directions: TypeAlias = tuple[str, ...]
 """The actors whose steps are to come first, one after the other."""
 
 
-class Choice(NamedTuple):
+class StepChoice(NamedTuple):
     """A step that was run, and those that could have been run in its place.
 
     It crosses processes: its task has nothing left to do.
@@ -83,7 +83,7 @@ class Played(NamedTuple):
     """What became of one run, and the steps that it took."""
 
     simulation: Simulation
-    steps: tuple[Choice, ...]
+    steps: tuple[StepChoice, ...]
 
 
 class DirectedRun:
@@ -91,12 +91,12 @@ class DirectedRun:
 
     def __init__(self, directions: Directions = ()) -> None:
         self._directions = directions
-        self._store: Store | None = None
+        self._store: ObjectStore | None = None
         self._seen_changes = 0
         self._open: tuple[tuple[str, ...], bool, Task] | None = None
-        self.steps: list[Choice] = []
+        self.steps: list[StepChoice] = []
 
-    def watch(self, store: Store) -> None:
+    def watch(self, store: ObjectStore) -> None:
         """Note from now on what steps read from a store, and write to it."""
         self._store = store
         self._seen_changes = len(store.changes)
@@ -119,7 +119,7 @@ class DirectedRun:
         if self._open is not None:
             others, usual, task = self._open
             done = task._replace(run=_nothing)
-            self.steps.append(Choice(task.actor, others, usual, self._touched(), done))
+            self.steps.append(StepChoice(task.actor, others, usual, self._touched(), done))
             self._open = None
 
     def _touched(self) -> Footprint:
@@ -152,7 +152,7 @@ def _counts(key: ObjectKey) -> bool:
     return key.kind not in FOLLOWING
 
 
-def _written(change: Change) -> ObjectKey:
+def _written(change: StoreChange) -> ObjectKey:
     key = change.key
     return key._replace(api_version=split_api_version(key.api_version)[0])
 
@@ -175,7 +175,7 @@ class Causality:
     nothing that is due later comes before them.
     """
 
-    def __init__(self, steps: Sequence[Choice]) -> None:
+    def __init__(self, steps: Sequence[StepChoice]) -> None:
         self._steps = steps
         self.pasts: list[int] = []
         """For each step the steps that it follows from, as bits."""
@@ -363,7 +363,7 @@ class Order(NamedTuple):
     """How many orders were still to be tried after it."""
 
 
-class _Turn(NamedTuple):
+class _OrderChange(NamedTuple):
     """What was changed in one story."""
 
     names: frozenset[int]
@@ -380,7 +380,7 @@ class _Plan(NamedTuple):
     """How many plans there were before for a race of such actors."""
     chance: int
     directions: Directions = ()
-    turns: tuple[_Turn, ...] = ()
+    turns: tuple[_OrderChange, ...] = ()
     """What it changes, story by story."""
 
     @property
@@ -455,7 +455,7 @@ class _Plans:
         known = self._seen.get(_hashes(plan.directions)[-1], set())
         return 0 in known or not known.isdisjoint(plan.turns[0].keys)
 
-    def learn(self, plan: _Plan, steps: Sequence[Choice], ending: str) -> None:
+    def learn(self, plan: _Plan, steps: Sequence[StepChoice], ending: str) -> None:
         """Plan what a run shows to be worth trying."""
         keys = {key for turn in plan.turns for key in turn.keys}
         for beginning in _hashes([step.actor for step in steps]):
@@ -472,7 +472,7 @@ class _Plans:
                     self._offer(made)
         self._endings.add(ending)
         if tells:
-            self._tell(keys)
+            self._note_turns(keys)
 
     def _offer(self, plan: _Plan) -> None:
         """Try a change of a further story where that alone is on the way to another ending."""
@@ -482,7 +482,7 @@ class _Plans:
         else:
             self._elsewhere.setdefault(key, []).append(plan)
 
-    def _tell(self, keys: set[int]) -> None:
+    def _note_turns(self, keys: set[int]) -> None:
         """Note turns on the way to another ending, and try them where other stories end so."""
         self._telling |= keys
         for plan in [one for key in sorted(keys) for one in self._elsewhere.pop(key, ())]:
@@ -494,7 +494,7 @@ class _Plans:
             heapq.heappush(self._waiting, plan)
 
     def _turning(
-        self, plan: _Plan, steps: Sequence[Choice], causality: Causality, race: Race
+        self, plan: _Plan, steps: Sequence[StepChoice], causality: Causality, race: Race
     ) -> Iterator[_Plan]:
         """Yield the orders that turn a race round, but for those that are too far off."""
         actors = [step.actor for step in steps]
@@ -519,7 +519,7 @@ class _Plans:
             yield _Plan(changes, tried, self._chance.below(_MANY), directions, turns)
 
 
-def _turns(plan: _Plan, causality: Causality, race: Race, key: int) -> tuple[_Turn, ...]:
+def _turns(plan: _Plan, causality: Causality, race: Race, key: int) -> tuple[_OrderChange, ...]:
     """Return the turns of a plan with one more, which goes on with those of its story."""
     story = causality.story(race.earlier)
     names = frozenset({causality.names[race.earlier], causality.names[race.later]})
@@ -531,10 +531,10 @@ def _turns(plan: _Plan, causality: Causality, race: Race, key: int) -> tuple[_Tu
             keys += turn.keys
         else:
             others.append(turn)
-    return (*others, _Turn(names, (*keys, key)))
+    return (*others, _OrderChange(names, (*keys, key)))
 
 
-def _changes(steps: Sequence[Choice], end: int) -> int:
+def _changes(steps: Sequence[StepChoice], end: int) -> int:
     """Return how often an actor was let go before the one that was due first."""
     count = 0
     for index in range(end):

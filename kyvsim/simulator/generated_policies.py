@@ -8,12 +8,12 @@ from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.languages.classic.native_twin import NativeTwin
 from kyvsim.model.policy import CelException, Policy
-from kyvsim.simulator.api_server import Change
+from kyvsim.simulator.api_server import StoreChange
 from kyvsim.simulator.configuration import ADMISSION
 from kyvsim.simulator.context import NOTICE
 from kyvsim.simulator.events import left_to_the_server
 from kyvsim.simulator.kyverno import Kyverno
-from kyvsim.simulator.native_policies import Plan, plan_of, with_plan
+from kyvsim.simulator.native_policies import NativePolicyPlan, plan_of, with_plan
 
 # The admission policies of Kubernetes that Kyverno makes of its own policies.
 
@@ -29,7 +29,9 @@ _LISTS = ("allowedImages", "allowedValues")
 _RULE = ("apiGroups", "apiVersions", "operations", "resourceNames", "resources", "scope")
 
 
-def built(plan: Plan, policy: Json, exceptions: Sequence[CelException]) -> tuple[Json, Json]:
+def built(
+    plan: NativePolicyPlan, policy: Json, exceptions: Sequence[CelException]
+) -> tuple[Json, Json]:
     """Return the admission policy for a stored policy, and its binding."""
     spec, bound = _specs(plan, policy["spec"], exceptions)
     excluded = {_EXCLUDED: "true"} if _EXCLUDED in labels(policy) else {}
@@ -40,7 +42,9 @@ def built(plan: Plan, policy: Json, exceptions: Sequence[CelException]) -> tuple
     )
 
 
-def _specs(plan: Plan, spec: Json, exceptions: Sequence[CelException]) -> tuple[Json, Json]:
+def _specs(
+    plan: NativePolicyPlan, spec: Json, exceptions: Sequence[CelException]
+) -> tuple[Json, Json]:
     if plan.of_rules is not None:
         return _of_rules(*plan.of_rules)
     if plan.kind.startswith("Mutating"):
@@ -50,8 +54,8 @@ def _specs(plan: Plan, spec: Json, exceptions: Sequence[CelException]) -> tuple[
 
 
 def _of_rules(twin: NativeTwin, constraints: Json) -> tuple[Json, Json]:
-    bound = _said(paramRef=twin.parameters, validationActions=list(twin.actions))
-    return _said(matchConstraints=constraints, **twin.body), bound
+    bound = _state_fields(paramRef=twin.parameters, validationActions=list(twin.actions))
+    return _state_fields(matchConstraints=constraints, **twin.body), bound
 
 
 def _object(key: ObjectKey, policy: Json, spec: Json, more: Mapping[str, str]) -> Json:
@@ -70,7 +74,7 @@ def _object(key: ObjectKey, policy: Json, spec: Json, more: Mapping[str, str]) -
 
 
 def _validating(spec: Json, exceptions: Sequence[CelException]) -> Json:
-    return _said(
+    return _state_fields(
         matchConstraints=spec["matchConstraints"],
         matchConditions=[*(spec.get("matchConditions") or ()), *_negated(exceptions)],
         variables=[*(spec.get("variables") or ()), *_given(exceptions)],
@@ -84,7 +88,7 @@ def _mutating(spec: Json, exceptions: Sequence[CelException]) -> Json:
         {name: rule[name] for name in _RULE if name in rule}
         for rule in spec["matchConstraints"].get("resourceRules") or ()
     ]
-    return _said(
+    return _state_fields(
         matchConstraints={"resourceRules": rules},
         matchConditions=[*_negated(exceptions), *(spec.get("matchConditions") or ())],
         variables=list(spec.get("variables") or ()),
@@ -94,7 +98,7 @@ def _mutating(spec: Json, exceptions: Sequence[CelException]) -> Json:
     )
 
 
-def _said(**fields: Json) -> Json:
+def _state_fields(**fields: Json) -> Json:
     return {name: value for name, value in fields.items() if value}
 
 
@@ -144,32 +148,32 @@ def start_generated_policies(kyverno: Kyverno) -> None:
     """Make the admission policies of each policy that acts, and keep them."""
     generator = _Generator(kyverno)
     kyverno.policies.changed.append(lambda policy, _: generator.reconcile(policy))
-    kyverno.parts.store.watch(generator.observe)
+    kyverno.sim.store.watch(generator.observe)
 
 
 class _Generator:
     def __init__(self, kyverno: Kyverno) -> None:
         self._kyverno = kyverno
-        self._parts = kyverno.parts
-        self._client = kyverno.parts.client(ADMISSION)
+        self._sim = kyverno.sim
+        self._client = kyverno.sim.client(ADMISSION)
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoreChange) -> None:
         """Look again at the policies that a change is about."""
         if change.old is not None and change.new is not None and not _differs(change):
             return
         for kind, name in _concerned(change.subject):
-            self._parts.scheduler.after(NOTICE, _ACTOR, partial(self._renew, kind, name))
+            self._sim.scheduler.after(NOTICE, _ACTOR, partial(self._renew, kind, name))
 
     def _renew(self, kind: str, name: str) -> None:
-        obj = self._parts.store.get(_SOURCES[kind], kind, "", name)
-        policy = self._parts.readers.policy(obj)[0] if obj is not None else None
+        obj = self._sim.store.get(_SOURCES[kind], kind, "", name)
+        policy = self._sim.readers.policy(obj)[0] if obj is not None else None
         if policy is not None:
             self.reconcile(policy)
 
     def reconcile(self, policy: Policy) -> None:
         """Make what is to be there for a policy, or take it away, and say so in its status."""
-        plan = plan_of(policy, self._parts)
-        stored = self._parts.store.get(policy.facts.api_version, policy.kind, "", policy.name)
+        plan = plan_of(policy, self._sim)
+        stored = self._sim.store.get(policy.facts.api_version, policy.kind, "", policy.name)
         if plan is None or stored is None:
             return
         if plan.why_not:
@@ -180,7 +184,7 @@ class _Generator:
             # The API server refused one of them: the policy stays with whoever evaluates it now.
             return
         else:
-            told = left_to_the_server(self._parts, policy, plan.keys)
+            told = left_to_the_server(self._sim, policy, plan.keys)
             self._kyverno.events.record(*told)
         status = stored.get("status")
         if status and with_plan(status, plan) != status:
@@ -188,9 +192,9 @@ class _Generator:
 
     def _exceptions(self, name: str) -> list[CelException]:
         """Return the exceptions that name a policy in CEL, of whatever kind they take it for."""
-        stored = self._parts.store.list(f"{_GROUP}/v1", "PolicyException", "")
-        read = (self._parts.readers.cel_exception(one)[0] for one in stored)
-        now = self._parts.clock.now()
+        stored = self._sim.store.list(f"{_GROUP}/v1", "PolicyException", "")
+        read = (self._sim.readers.cel_exception(one)[0] for one in stored)
+        now = self._sim.clock.now()
         return [
             one
             for one in read
@@ -228,5 +232,5 @@ def _concerned(subject: Json) -> Iterator[tuple[str, str]]:
                 yield one["kind"], text_field(one, "name")
 
 
-def _differs(change: Change) -> bool:
+def _differs(change: StoreChange) -> bool:
     return bool((change.old or {}).get("spec") != (change.new or {}).get("spec"))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.simulator.admission.classic import AdmissionController
 from kyvsim.simulator.configuration import NAMESPACE
-from kyvsim.simulator.context import RESTART, Parts
+from kyvsim.simulator.context import RESTART, SimulationContext
 from kyvsim.simulator.downstream_watch import DownstreamWatch
 from kyvsim.simulator.events import EventRecorder
 from kyvsim.simulator.policies import PolicyCache, PolicyLister, PolicyStatusController
@@ -25,19 +25,19 @@ class Process(NamedTuple):
     """Who says on the timeline that it begins."""
 
 
-def restart(parts: Parts, process: Process, relist: Callable[[], None]) -> None:
+def restart(sim: SimulationContext, process: Process, relist: Callable[[], None]) -> None:
     """Let a process end, and `relist` what it looks at when it is at work again some time later."""
     deployment = ObjectKey("apps/v1", "Deployment", NAMESPACE, process.deployment)
-    event = parts.timeline.record("user", "restart", deployment)
-    parts.scheduler.stop(process.actors)
+    event = sim.timeline.record("user", "restart", deployment)
+    sim.scheduler.stop(process.actors)
 
     def begin() -> None:
-        parts.scheduler.resume(process.actors)
-        with parts.timeline.following(event.number):
-            parts.timeline.record(process.speaker, "begin", deployment, message="lists all anew")
+        sim.scheduler.resume(process.actors)
+        with sim.timeline.following(event.number):
+            sim.timeline.record(process.speaker, "begin", deployment, message="lists all anew")
         relist()
 
-    parts.scheduler.after(RESTART, "kubelet", begin)
+    sim.scheduler.after(RESTART, "kubelet", begin)
 
 
 # What Kyverno's controllers have of each other.
@@ -46,7 +46,7 @@ def restart(parts: Parts, process: Process, relist: Callable[[], None]) -> None:
 class Kyverno(NamedTuple):
     """One installation."""
 
-    parts: Parts
+    sim: SimulationContext
     cache: PolicyCache
     admission: AdmissionController
     policies: PolicyStatusController

@@ -9,11 +9,11 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key
 from kyvsim.languages.cel.compile import wants_native_policy, why_no_native_policy
 from kyvsim.languages.classic import native_twin as classic
 from kyvsim.model.policy import Filter, Policy
-from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.api_server.authorizer import may
 from kyvsim.simulator.api_server.store import find_resources
 from kyvsim.simulator.configuration import ADMISSION
-from kyvsim.simulator.context import Parts
+from kyvsim.simulator.context import SimulationContext
 
 # Policies that Kyverno leaves to the API server, and their constraints.
 
@@ -33,7 +33,7 @@ class UnclearKindError(Exception):
     """A kind that names no resource, or more than one."""
 
 
-def match_resources(match: Iterable[Filter], exclude: Iterable[Filter], store: Store) -> Json:
+def match_resources(match: Iterable[Filter], exclude: Iterable[Filter], store: ObjectStore) -> Json:
     """Return the constraints that say the same; raises UnclearKindError."""
     matched, excluded = tuple(match), tuple(exclude)
     found: dict[str, Json] = {}
@@ -54,7 +54,7 @@ def _selectors(one: Filter) -> dict[str, Json]:
     return {"namespaceSelector": selector, "objectSelector": one.resources.get("selector")}
 
 
-def _rules(filters: Iterable[Filter], store: Store, *, excludes: bool) -> list[Json]:
+def _rules(filters: Iterable[Filter], store: ObjectStore, *, excludes: bool) -> list[Json]:
     rules: list[Json] = []
     for one in filters:
         for kind in one.kinds:
@@ -81,7 +81,7 @@ def _rules(filters: Iterable[Filter], store: Store, *, excludes: bool) -> list[J
     return rules
 
 
-def _served(kind: str, store: Store) -> tuple[str, str, tuple[str, ...]]:
+def _served(kind: str, store: ObjectStore) -> tuple[str, str, tuple[str, ...]]:
     """Return group, version and resources of a kind; raises UnclearKindError."""
     found = list(find_resources(kind, store))
     if len(found) != 1:
@@ -128,7 +128,7 @@ _SOURCES = frozenset({"ClusterPolicy", "MutatingPolicy", "ValidatingPolicy"})
 _EXCEPTION = ("kyverno.io/v2", "PolicyException")
 
 
-class Plan(NamedTuple):
+class NativePolicyPlan(NamedTuple):
     """The admission policy that is made of a policy, or why there is none."""
 
     kind: str
@@ -148,60 +148,60 @@ class Plan(NamedTuple):
         )
 
 
-def plan_of(policy: Policy, parts: Parts) -> Plan | None:
+def plan_of(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
     """Return what is made of a policy, None where whatever there is stays as it is."""
-    plan = _wanted(policy, parts)
-    lacking = _lacking(plan, parts) if plan is not None else ""
+    plan = _plan(policy, sim)
+    lacking = _lacking(plan, sim) if plan is not None else ""
     return plan._replace(why_not=lacking) if plan is not None and lacking else plan
 
 
-def _lacking(plan: Plan, parts: Parts) -> str:
+def _lacking(plan: NativePolicyPlan, sim: SimulationContext) -> str:
     """Return what Kyverno may not make, as statuses say it; "" where it may."""
     for key in plan.keys:
-        if not all(may(ADMISSION, verb, key._replace(name=""), parts.store) for verb in _VERBS):
+        if not all(may(ADMISSION, verb, key._replace(name=""), sim.store) for verb in _VERBS):
             named = f"{key.kind[:-1]}ies" if key.kind.endswith("y") else f"{key.kind}s"
             return f"insufficient permissions to generate {named}"
     return ""
 
 
-def _wanted(policy: Policy, parts: Parts) -> Plan | None:
+def _plan(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
     if policy.kind not in _SOURCES:
         return None
     validates, mutates = (
-        parts.settings.installation.value("features", one, "enabled") for one in _GENERATE_SWITCHES
+        sim.settings.installation.value("features", one, "enabled") for one in _GENERATE_SWITCHES
     )
     if policy.kind == "MutatingPolicy":
-        plan = Plan(_MUTATING, f"mpol-{policy.name}")
+        plan = NativePolicyPlan(_MUTATING, f"mpol-{policy.name}")
         if mutates is not True and not wants_native_policy(policy, plan.kind):
             return None
         return plan._replace(why_not=why_no_native_policy(policy, plan.kind))
     if validates is False:
         return None
     if policy.kind == "ClusterPolicy":
-        return _plan_of_rules(policy, parts)
-    plan = Plan(_VALIDATING, f"vpol-{policy.name}")
+        return _plan_of_rules(policy, sim)
+    plan = NativePolicyPlan(_VALIDATING, f"vpol-{policy.name}")
     return plan._replace(why_not=why_no_native_policy(policy, plan.kind))
 
 
-def _plan_of_rules(policy: Policy, parts: Parts) -> Plan | None:
+def _plan_of_rules(policy: Policy, sim: SimulationContext) -> NativePolicyPlan | None:
     """Return the plan for a ClusterPolicy; exceptions count even where rules do not heed them."""
-    read = (parts.readers.exception(obj)[0] for obj in parts.store.list(*_EXCEPTION, ""))
+    read = (sim.readers.exception(obj)[0] for obj in sim.store.list(*_EXCEPTION, ""))
     exceptions = classic.counted_exceptions(policy, [one for one in read if one is not None])
-    why_not = classic.why_no_native_policy(policy, exceptions)
+    why_not = classic.why_no_native_twin(policy, exceptions)
     if why_not is None:
         return None
-    plan = Plan(_VALIDATING, f"cpol-{policy.name}", why_not)
+    plan = NativePolicyPlan(_VALIDATING, f"cpol-{policy.name}", why_not)
     if why_not:
         return plan
     twin = classic.native_twin(policy, exceptions)
     try:
-        constraints = match_resources(twin.match, twin.exclude, parts.store)
+        constraints = match_resources(twin.match, twin.exclude, sim.store)
     except UnclearKindError:
         return None
     return plan._replace(of_rules=(twin, constraints))
 
 
-def with_plan(status: Json, plan: Plan | None) -> Json:
+def with_plan(status: Json, plan: NativePolicyPlan | None) -> Json:
     """Return the status of a policy with what is made of it, or why nothing is."""
     if plan is None:
         return status
@@ -212,7 +212,7 @@ def with_plan(status: Json, plan: Plan | None) -> Json:
     return {**status, "conditionStatus": conditions, "generated": not plan.why_not}
 
 
-def with_why_not(status: Json, plan: Plan | None) -> Json:
+def with_why_not(status: Json, plan: NativePolicyPlan | None) -> Json:
     """Return the status of a policy with why nothing is made of it, as it is where something is.
 
     That there is something is said when it is there.
@@ -232,7 +232,7 @@ def with_twin_of(status: Json, before: Json) -> Json:
 def may_be_left(policy: Policy) -> bool:
     """Return whether the API server may come to evaluate a policy instead of Kyverno."""
     if policy.kind == "ClusterPolicy":
-        return classic.why_no_native_policy(policy, ()) == ""
+        return classic.why_no_native_twin(policy, ()) == ""
     if policy.kind in _SOURCES:
         kind = policy.kind.replace("Policy", "AdmissionPolicy")
         return not why_no_native_policy(policy, kind)
@@ -266,22 +266,22 @@ NATIVE_KINDS = frozenset(f"{kind}{part}" for kind in _REPORT_SWITCHES for part i
 _ENABLED, _DISABLED = "reports.kyverno.io/enabled", "reports.kyverno.io/disabled"
 
 
-def reported_policies(parts: Parts) -> Iterator[Json]:
+def reported_policies(sim: SimulationContext) -> Iterator[Json]:
     """Yield the admission policies that scans tell of, by kind and name."""
     for kind, (feature, usual) in _REPORT_SWITCHES.items():
-        wanted = parts.settings.installation.value("features", feature, "enabled")
+        wanted = sim.settings.installation.value("features", feature, "enabled")
         if usual if wanted is None else wanted:
-            yield from filter(_wants_reports, parts.store.list(API_VERSION, kind, ""))
+            yield from filter(_wants_reports, sim.store.list(API_VERSION, kind, ""))
 
 
 def _wants_reports(policy: Json) -> bool:
     return labels(policy).get(_ENABLED) == "true"
 
 
-def bindings_of(policy: Json, parts: Parts) -> Iterator[Json]:
+def bindings_of(policy: Json, sim: SimulationContext) -> Iterator[Json]:
     """Yield the bindings of a policy that scans look at, by name."""
     key = object_key(policy)
-    for one in parts.store.list(API_VERSION, f"{key.kind}Binding", ""):
+    for one in sim.store.list(API_VERSION, f"{key.kind}Binding", ""):
         left_out = key.kind == _VALIDATING and _DISABLED in labels(one)
         if one["spec"].get("policyName") == key.name and not left_out:
             yield one

@@ -32,9 +32,9 @@ from kyvsim.languages.classic.rule_type import RuleContext
 from kyvsim.languages.classic.rules.generate import GeneratedSets, compile_generated
 from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
-from kyvsim.simulator.api_server import Change, Store
+from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.configuration import ADMISSION, REPORTS
-from kyvsim.simulator.context import NOTICE, POLICY_CHANGED, POLICY_READY, Parts
+from kyvsim.simulator.context import NOTICE, POLICY_CHANGED, POLICY_READY, SimulationContext
 from kyvsim.simulator.native_policies import (
     is_left_to_the_server,
     may_be_left,
@@ -61,9 +61,9 @@ _CEL_EXCEPTION = (f"{CEL_GROUP}/v1", "PolicyException")
 class PolicyCache:
     """Compiled policies by key; in the order of their keys, for upstream's order is chance."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self.system = System(parts.clock, parts.identities, parts.settings.meter())
+    def __init__(self, sim: SimulationContext) -> None:
+        self._sim = sim
+        self.system = System(sim.clock, sim.identities, sim.settings.meter())
         """Clock and chance for what else is compiled of policies."""
         self._policies: dict[str, Policy] = {}
         self._compiled: dict[str, CompiledPolicy] = {}
@@ -148,39 +148,39 @@ class PolicyCache:
         return found.policies[0] if found.policies else None
 
     def _options(self, policy: Policy) -> CompileOptions:
-        model = self._parts.settings.model
-        tracer = self._parts.inquirer
+        model = self._sim.settings.model
+        tracer = self._sim.tracer
         options = CompileOptions(self.system, model=model, admitted=True, tracer=tracer)
         if policy.kind not in CEL_KINDS:
             return options._replace(exceptions=tuple(self._exceptions()))
-        kinds = self._parts.store.defined
+        kinds = self._sim.store.defined
         return options._replace(cel_exceptions=tuple(self._cel_exceptions()), kinds=kinds)
 
     def _exceptions(self) -> Iterable[PolicyException]:
-        namespace = self._parts.settings.exceptions_namespace
+        namespace = self._sim.settings.exceptions_namespace
         if not namespace:
             return
-        for obj in self._parts.store.list(*_EXCEPTION, "" if namespace == "*" else namespace):
-            exception, _ = self._parts.readers.exception(obj)
+        for obj in self._sim.store.list(*_EXCEPTION, "" if namespace == "*" else namespace):
+            exception, _ = self._sim.readers.exception(obj)
             if exception is not None:
                 yield exception
 
     def _cel_exceptions(self) -> Iterable[CelException]:
-        namespace = self._parts.settings.exceptions_namespace
+        namespace = self._sim.settings.exceptions_namespace
         if not namespace:
             return
-        for obj in self._parts.store.list(*_CEL_EXCEPTION, "" if namespace == "*" else namespace):
-            exception, _ = self._parts.readers.cel_exception(obj)
+        for obj in self._sim.store.list(*_CEL_EXCEPTION, "" if namespace == "*" else namespace):
+            exception, _ = self._sim.readers.cel_exception(obj)
             if exception is not None:
                 yield exception
 
     def waiting(self) -> tuple[str, ...]:
         """Return the keys of policies that are stored and do not act, in order."""
-        store, named = self._parts.store, {kind for _, kind in POLICY_KINDS} | CEL_KINDS
+        store, named = self._sim.store, {kind for _, kind in POLICY_KINDS} | CEL_KINDS
         stored = (
             obj for kind in store.kinds() if kind[1] in named for obj in store.list(*kind, "")
         )
-        policies = [one for one in stored if _is_asked(object_key(one))]
+        policies = [one for one in stored if _is_webhook_kind(object_key(one))]
         places = {place_of(object_key(one).kind, policy_key(one)): one for one in policies}
         return tuple(sorted({policy_key(places[one]) for one in places.keys() - self._policies}))
 
@@ -188,7 +188,7 @@ class PolicyCache:
         """Return what the webhook of a policy in CEL needs to know of it."""
         place = place_of(policy.kind, policy.key)
         if place not in self._webhook_facts:
-            self._webhook_facts[place] = webhook_facts_of(policy, self._parts.store.defined)
+            self._webhook_facts[place] = webhook_facts_of(policy, self._sim.store.defined)
         return self._webhook_facts[place]
 
     def is_left_to_the_server(self, policy: Policy) -> bool:
@@ -199,7 +199,7 @@ class PolicyCache:
         if not self._may_be_left[place]:
             return False
         known = policy.facts.api_version, policy.kind, policy.namespace, policy.name
-        return is_left_to_the_server(self._parts.store.get(*known))
+        return is_left_to_the_server(self._sim.store.get(*known))
 
     @property
     def index(self) -> PolicySet:
@@ -215,11 +215,11 @@ def policy_key(obj: Json) -> str:
     return f"{key.namespace}/{key.name}" if key.namespace else key.name
 
 
-def _is_asked(key: ObjectKey) -> bool:
-    return key[:2] in POLICY_KINDS or is_asked_policy(key)
+def _is_webhook_kind(key: ObjectKey) -> bool:
+    return key[:2] in POLICY_KINDS or is_webhook_policy(key)
 
 
-def is_asked_policy(key: ObjectKey) -> bool:
+def is_webhook_policy(key: ObjectKey) -> bool:
     """Return whether an object is such a policy that webhooks ask, and not a clock."""
     return is_cel_policy(key) and not key.kind.endswith("DeletingPolicy")
 
@@ -252,13 +252,13 @@ class PolicyLister:
 
     def __init__(
         self,
-        parts: Parts,
+        sim: SimulationContext,
         cache: PolicyCache,
         kinds: Iterable[tuple[str, str]],
         works: Callable[[Policy], bool] = generates_or_mutates,
     ) -> None:
         """Take the kinds, by apiVersion, and what says of a policy whether it is one of these."""
-        self._parts = parts
+        self._sim = sim
         self._kinds = tuple(kinds)
         self._named = {(split_api_version(version)[0], kind) for version, kind in self._kinds}
         self._works = works
@@ -271,7 +271,7 @@ class PolicyLister:
         """Who is told of a policy that is new or has changed, with what it was before."""
         self.dropped: list[Callable[[Policy], None]] = []
         """Who is told of a policy that is gone."""
-        parts.store.watch(self._observe)
+        sim.store.watch(self._observe)
 
     def get(self, key: str) -> CompiledPolicy | None:
         """Return a policy, compiled, or None where it is gone or not sound."""
@@ -285,7 +285,7 @@ class PolicyLister:
             self._compiled[key] = compiled
         return self._compiled[key]
 
-    def wishes(self, policy: CompiledPolicy, rule: CompiledRule) -> GeneratedSets:
+    def generated_sets(self, policy: CompiledPolicy, rule: CompiledRule) -> GeneratedSets:
         """Return what says which objects a generate rule wants."""
         known = self._wishes.setdefault(policy.policy.key, {})
         if rule.rule.name not in known:
@@ -311,12 +311,12 @@ class PolicyLister:
         self._policies.clear()
         self._forget_all()
         for api_version, kind in self._kinds:
-            for obj in self._parts.store.list(api_version, kind, ""):
+            for obj in self._sim.store.list(api_version, kind, ""):
                 self._take(object_key(obj))
 
-    def _observe(self, change: Change) -> None:
+    def _observe(self, change: StoreChange) -> None:
         key = change.key
-        after = self._parts.scheduler.after
+        after = self._sim.scheduler.after
         if key.kind == "PolicyException":
             after(NOTICE, _LISTER_ACTOR, self._forget_all)
         elif (split_api_version(key.api_version)[0], key.kind) in self._named:
@@ -326,7 +326,7 @@ class PolicyLister:
                 after(NOTICE, _LISTER_ACTOR, lambda: self._take(key))
 
     def _take(self, key: ObjectKey) -> None:
-        obj = self._parts.store.get(*key)
+        obj = self._sim.store.get(*key)
         policy = self._read(obj) if obj is not None else None
         if policy is None:
             return
@@ -338,7 +338,7 @@ class PolicyLister:
 
     def _read(self, obj: Json) -> Policy | None:
         """Return a policy if it works in the background, now or until now."""
-        policy, _ = self._parts.readers.policy(obj)
+        policy, _ = self._sim.readers.policy(obj)
         if policy is None:
             return None
         return policy if self._works(policy) or policy.key in self._policies else None
@@ -362,7 +362,7 @@ _VERBS = ("get", "list", "watch")
 _WITHOUT_SCANS = "Background scanning disabled; reporting permissions not required."
 
 
-def cel_status(policy: Policy, store: Store, now: str, before: Json) -> Json:
+def cel_status(policy: Policy, store: ObjectStore, now: str, before: Json) -> Json:
     """Return the status of a policy that acts; a condition keeps its time while it stays.
 
     What the API server evaluates in its place is for whoever makes that to say.
@@ -384,14 +384,14 @@ def cel_status(policy: Policy, store: Store, now: str, before: Json) -> Json:
     return derived if verifies_images(policy.kind) else {**derived, "generated": False}
 
 
-def _missing(policy: Policy, store: Store) -> Iterator[str]:
+def _missing(policy: Policy, store: ObjectStore) -> Iterator[str]:
     for (group, version, resource), verb in product(resources_of(policy), _VERBS):
         asked = {"verb": verb, "group": group, "resource": resource}
         if not allows(asked, REPORTS, store):
             yield f"{verb} {group}/{version}, Resource={resource}: "
 
 
-class _Condition(NamedTuple):
+class _ReadyCondition(NamedTuple):
     kind: str
     holds: bool
     message: str
@@ -411,17 +411,17 @@ class _Condition(NamedTuple):
         }
 
 
-def _conditions(policy: Policy, store: Store) -> Iterator[_Condition]:
+def _conditions(policy: Policy, store: ObjectStore) -> Iterator[_ReadyCondition]:
     if policy.facts.admission:
-        yield _Condition("WebhookConfigured", True, "Webhook configured.")
+        yield _ReadyCondition("WebhookConfigured", True, "Webhook configured.")
     if not policy.facts.background:
-        yield _Condition(_REPORTING, True, _WITHOUT_SCANS)
+        yield _ReadyCondition(_REPORTING, True, _WITHOUT_SCANS)
         return
     missing = "; ".join(_missing(policy, store))
     said = "Policy is ready for reporting."
     if missing:
         said = f"Policy is not ready for reporting, missing permissions: {missing}."
-    yield _Condition(_REPORTING, not missing, said)
+    yield _ReadyCondition(_REPORTING, not missing, said)
 
 
 def _targets(spec: Mapping[str, Json]) -> Iterator[Json]:
@@ -452,21 +452,21 @@ _COUNTS = MappingProxyType(
 class PolicyStatusController:
     """Lets policies act some time after they were written, and says so in their status."""
 
-    def __init__(self, parts: Parts, cache: PolicyCache) -> None:
-        self._parts = parts
+    def __init__(self, sim: SimulationContext, cache: PolicyCache) -> None:
+        self._sim = sim
         self._cache = cache
         self.changed: list[Callable[[Policy, Policy | None], None]] = []
         """Who is told of a policy that acts anew, with what it was before."""
         self.dropped: list[Callable[[Policy], None]] = []
         """Who is told of a policy that is gone."""
-        parts.store.watch(self._observe)
+        sim.store.watch(self._observe)
 
-    def _observe(self, change: Change) -> None:
+    def _observe(self, change: StoreChange) -> None:
         key = change.key
-        scheduler = self._parts.scheduler
+        scheduler = self._sim.scheduler
         if key.kind == "PolicyException":
             scheduler.after(NOTICE, _STATUS_ACTOR, self._cache.forget_compiled)
-        elif (key.api_version, key.kind) in _KINDS or _is_policy(key) or is_asked_policy(key):
+        elif (key.api_version, key.kind) in _KINDS or _is_policy(key) or is_webhook_policy(key):
             if change.new is None:
                 scheduler.after(NOTICE, _STATUS_ACTOR, lambda: self._drop(change.old))
             elif change.old is None or _spec(change.old) != _spec(change.new):
@@ -475,22 +475,22 @@ class PolicyStatusController:
                 scheduler.after(delay, _STATUS_ACTOR, lambda: self._reconcile(key))
 
     def _reconcile(self, key: ObjectKey) -> None:
-        obj = self._parts.store.get(*key)
+        obj = self._sim.store.get(*key)
         if obj is None:
             return
-        policy, _ = self._parts.readers.policy(obj)
+        policy, _ = self._sim.readers.policy(obj)
         compiled = self._cache.compiled(policy) if policy else None
-        now = self._parts.clock.stamp()
+        now = self._sim.clock.stamp()
         before = self._cache.get(_place(obj))
         if policy is not None and compiled is not None:
             self._cache.put(policy, compiled)
-        if policy is not None and is_asked_policy(key):
-            status = cel_status(policy, self._parts.store, now, obj.get("status"))
+        if policy is not None and is_webhook_policy(key):
+            status = cel_status(policy, self._sim.store, now, obj.get("status"))
             status = with_twin_of(status, obj.get("status"))
-            self._tell(obj, with_why_not(status, plan_of(policy, self._parts)))
+            self._record(obj, with_why_not(status, plan_of(policy, self._sim)))
         else:
             sound = policy if compiled is not None else None
-            plan = plan_of(sound, self._parts) if sound is not None else None
+            plan = plan_of(sound, self._sim) if sound is not None else None
             self._write(obj, with_why_not(_status(sound, obj.get("status"), now), plan))
         if policy is None or compiled is None:
             return
@@ -506,16 +506,16 @@ class PolicyStatusController:
 
     def _write(self, obj: Json, status: Json) -> None:
         before = obj.get("status")
-        now = self._parts.clock.stamp()
+        now = self._sim.clock.stamp()
         (condition,) = status["conditions"]
         for one in (before or {}).get("conditions") or ():
             if one.get("status") == condition["status"]:
                 now = one.get("lastTransitionTime") or now
-        self._tell(obj, {**status, "conditions": [{**condition, "lastTransitionTime": now}]})
+        self._record(obj, {**status, "conditions": [{**condition, "lastTransitionTime": now}]})
 
-    def _tell(self, obj: Json, status: Json) -> None:
+    def _record(self, obj: Json, status: Json) -> None:
         if obj.get("status") != status:
-            self._parts.client(ADMISSION).update({**obj, "status": status}, "status")
+            self._sim.client(ADMISSION).update({**obj, "status": status}, "status")
 
 
 def _place(obj: Json) -> str:

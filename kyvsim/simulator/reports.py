@@ -18,10 +18,10 @@ from kyvsim.model.result import (
     report_properties,
     report_source,
 )
-from kyvsim.simulator.api_server import Change
+from kyvsim.simulator.api_server import StoreChange
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.configuration import ADMISSION, REPORTS
-from kyvsim.simulator.context import REPORT_DELAY, REPORT_GIVEN_UP, Parts
+from kyvsim.simulator.context import REPORT_DELAY, REPORT_GIVEN_UP, SimulationContext
 from kyvsim.simulator.native_policies import reported_policies
 from kyvsim.simulator.policies import CEL_KINDS, PolicyCache
 
@@ -39,12 +39,12 @@ def is_reported(policy: Policy) -> bool:
     return _EXCLUDED not in (meta.get("labels") or {})
 
 
-def entries(responses: Iterable[PolicyResponse], parts: Parts) -> list[Json]:
+def entries(responses: Iterable[PolicyResponse], sim: SimulationContext) -> list[Json]:
     """Return the entries of the results that are reported, in the order of reports.
 
     They have been evaluated now; the installation says which statuses are told.
     """
-    told, seconds = parts.settings.installation.reported, int(parts.clock.now().timestamp())
+    told, seconds = sim.settings.installation.reported, int(sim.clock.now().timestamp())
     return in_order(
         _entry(one.policy, result, seconds)
         for one in responses
@@ -72,7 +72,7 @@ def summary(results: Iterable[Json]) -> dict[str, int]:
     return counts
 
 
-class _Said(NamedTuple):
+class _EntryResult(NamedTuple):
     """What a rule said, as an entry tells it."""
 
     source: str
@@ -92,7 +92,7 @@ def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
     unscored = result.status is RuleStatus.FAIL and not policy.scored
     severity = policy.annotations.get("policies.kyverno.io/severity")
     return _written(
-        _Said(
+        _EntryResult(
             source=report_source(policy.kind),
             policy=policy.key,
             rule=result.rule.name,
@@ -108,7 +108,7 @@ def _entry(policy: Policy, result: RuleResult, seconds: int) -> Json:
 
 
 @lru_cache(maxsize=4096)
-def _written(said: _Said) -> Json:
+def _written(said: _EntryResult) -> Json:
     """Return an entry; what is said of many objects in one second is one and the same.
 
     As a server writes them out, entries have no fields that are empty, nor `scored: false`.
@@ -175,17 +175,17 @@ def kind_of_report(namespace: str) -> str:
 
 
 def write_report(
-    parts: Parts, subject: Json, responses: Iterable[PolicyResponse], base: str
+    sim: SimulationContext, subject: Json, responses: Iterable[PolicyResponse], base: str
 ) -> None:
     """Create a report on what was said at admission, where there is anything to tell.
 
     Its name begins with `base`, the uid of the request.
     """
-    results = entries(responses, parts)
+    results = entries(responses, sim)
     if results:
-        report = _report(parts, subject, base, results)
-        labels = {**metadata(report)["labels"], **_policy_labels(parts, responses)}
-        parts.client(ADMISSION).create(with_metadata(report, {"labels": labels}))
+        report = _report(sim, subject, base, results)
+        labels = {**metadata(report)["labels"], **_policy_labels(sim, responses)}
+        sim.client(ADMISSION).create(with_metadata(report, {"labels": labels}))
 
 
 def owner_reference(obj: Json) -> Json:
@@ -202,12 +202,12 @@ def adopted(report: Json, owner: Json) -> Json:
     return with_metadata(report, {"ownerReferences": [reference], "labels": labels})
 
 
-def _report(parts: Parts, subject: Json, base: str, results: list[Json]) -> Json:
+def _report(sim: SimulationContext, subject: Json, base: str, results: list[Json]) -> Json:
     key = object_key(subject)
     group, version = split_api_version(key.api_version)
     kind_labels = {
         "audit.kyverno.io/resource.gvr": ".".join(
-            filter(None, (plural(group, key.kind, parts.store.defined), version, group))
+            filter(None, (plural(group, key.kind, sim.store.defined), version, group))
         ),
         "audit.kyverno.io/resource.group": group,
         "audit.kyverno.io/resource.version": version,
@@ -234,12 +234,12 @@ def _report(parts: Parts, subject: Json, base: str, results: list[Json]) -> Json
     }
 
 
-def _policy_labels(parts: Parts, responses: Iterable[PolicyResponse]) -> dict[str, str]:
+def _policy_labels(sim: SimulationContext, responses: Iterable[PolicyResponse]) -> dict[str, str]:
     """Return a label for each policy told of, with its version."""
     found = {}
     for policy in (one.policy for one in responses if is_reported(one.policy)):
         key = policy.facts.api_version, policy.kind, policy.namespace, policy.name
-        version = text_field(metadata(parts.store.get(*key)), "resourceVersion")
+        version = text_field(metadata(sim.store.get(*key)), "resourceVersion")
         found[f"{_LABELS.get(policy.kind, _OTHERS)}/{policy.name}"] = version
     return found
 
@@ -254,7 +254,7 @@ EPHEMERAL = frozenset((API_VERSION, kind_of_report(namespace)) for namespace in 
 _REPORT = "wgpolicyk8s.io/v1alpha2"
 
 
-class _Told(NamedTuple):
+class _PendingResults(NamedTuple):
     """What was said of one object, until its report says it."""
 
     owner: Json
@@ -269,18 +269,18 @@ class ReportCollector:
     too; here it waits in memory, for nothing but the collector looks at it.
     """
 
-    def __init__(self, parts: Parts, cache: PolicyCache) -> None:
-        self._parts = parts
+    def __init__(self, sim: SimulationContext, cache: PolicyCache) -> None:
+        self._sim = sim
         self._cache = cache
-        self._client = parts.client(REPORTS)
-        self._told: dict[tuple[str, str], list[_Told]] = {}
+        self._client = sim.client(REPORTS)
+        self._pending: dict[tuple[str, str], list[_PendingResults]] = {}
         """By namespace and uid of the object."""
         self._known: tuple[Sequence[CompiledPolicy], frozenset[tuple[str, str]]] | None = None
         """The policies that act, and their rules."""
         self.listeners: list[Callable[[Iterable[PolicyResponse]], None]] = []
         """Who hears of what was found in the background."""
 
-    def tell(self, subject: Json, responses: Iterable[PolicyResponse]) -> None:
+    def add_results(self, subject: Json, responses: Iterable[PolicyResponse]) -> None:
         """Put into the report of an object soon what was found in the background.
 
         Results tell of downstreams (`generated`) and of changed objects (`targets`).
@@ -288,14 +288,14 @@ class ReportCollector:
         found = tuple(responses)
         for listener in self.listeners:
             listener(found)
-        results = entries(found, self._parts)
+        results = entries(found, self._sim)
         owner = owner_reference(subject)
         if results and owner["uid"]:
             place = object_key(subject).namespace, owner["uid"]
-            self._told.setdefault(place, []).append(_Told(owner, results))
+            self._pending.setdefault(place, []).append(_PendingResults(owner, results))
             self._gather_later(place)
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoreChange) -> None:
         """Look at an ephemeral report some time after it was written."""
         key = change.key
         if change.new is not None and key[:2] in EPHEMERAL:
@@ -309,18 +309,18 @@ class ReportCollector:
                 self._gather_later((key.namespace, key.name))
 
     def _later(self, key: ObjectKey) -> None:
-        self._parts.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._look(key))
+        self._sim.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._find_owner(key))
 
     def _gather_later(self, place: tuple[str, str]) -> None:
-        self._parts.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._gather(place))
+        self._sim.scheduler.follow_up(REPORT_DELAY, _ACTOR, lambda: self._gather(place))
 
     def _reports(self) -> Iterable[Json]:
         for kind in ("ClusterPolicyReport", "PolicyReport"):
-            yield from self._parts.store.list(_REPORT, kind, "")
+            yield from self._sim.store.list(_REPORT, kind, "")
 
-    def _look(self, key: ObjectKey) -> None:
+    def _find_owner(self, key: ObjectKey) -> None:
         """Find out whose an ephemeral report is, then gather it."""
-        report = self._parts.store.get(*key)
+        report = self._sim.store.get(*key)
         if report is None:
             return
         owners = metadata(report).get("ownerReferences")
@@ -330,7 +330,7 @@ class ReportCollector:
         told = report["spec"]["owner"]
         notes = metadata(report)["annotations"]
         place = notes[OWNED_NAMESPACE], notes[OWNED_NAME]
-        owner = self._parts.store.get(told["apiVersion"], told["kind"], *place)
+        owner = self._sim.store.get(told["apiVersion"], told["kind"], *place)
         if owner is not None:
             self._client.update(adopted(report, owner))
         elif self._age(report) > REPORT_GIVEN_UP:
@@ -340,20 +340,21 @@ class ReportCollector:
 
     def _age(self, report: Json) -> float:
         created = datetime.fromisoformat(text_field(metadata(report), "creationTimestamp"))
-        return (self._parts.clock.now() - created).total_seconds()
+        return (self._sim.clock.now() - created).total_seconds()
 
     def _gather(self, place: tuple[str, str]) -> None:
         """Put what was said of one object, by namespace and uid, into its report."""
         namespace, uid = place
-        some = self._parts.store.list(API_VERSION, kind_of_report(namespace), namespace)
+        some = self._sim.store.list(API_VERSION, kind_of_report(namespace), namespace)
         ephemeral = [
             one
             for one in some
             if (labels(one).get(UID_LABEL) == uid and bool(metadata(one).get("ownerReferences")))
         ]
-        told = [one for one in self._told.pop(place, ()) if self._is_there(namespace, one.owner)]
+        told = [one for one in self._pending.pop(place, ()) if self._is_there(namespace, one.owner)]
         told += [
-            _Told(metadata(one)["ownerReferences"][0], one["spec"]["results"]) for one in ephemeral
+            _PendingResults(metadata(one)["ownerReferences"][0], one["spec"]["results"])
+            for one in ephemeral
         ]
         self._write(place, told)
         for one in ephemeral:
@@ -361,13 +362,13 @@ class ReportCollector:
 
     def _is_there(self, namespace: str, owner: Json) -> bool:
         place = owner["apiVersion"], owner["kind"], namespace, owner["name"]
-        uid = text_field(metadata(self._parts.store.get(*place)), "uid")
+        uid = text_field(metadata(self._sim.store.get(*place)), "uid")
         return uid == text_field(owner, "uid")
 
-    def _write(self, place: tuple[str, str], told: list[_Told]) -> None:
+    def _write(self, place: tuple[str, str], told: list[_PendingResults]) -> None:
         namespace, uid = place
         kind = "PolicyReport" if namespace else "ClusterPolicyReport"
-        old = self._parts.store.get(_REPORT, kind, namespace, uid)
+        old = self._sim.store.get(_REPORT, kind, namespace, uid)
         sources = [one.results for one in told]
         results = in_order(self._merged([old["results"], *sources] if old else sources).values())
         if old is None and results:
@@ -400,7 +401,7 @@ class ReportCollector:
         )
         policies |= {
             (report_source(object_key(one).kind), object_key(one).name)
-            for one in reported_policies(self._parts)
+            for one in reported_policies(self._sim)
         }
         found: dict[tuple[str, ...], Json] = {}
         for entry in (one for source in sources for one in source):

@@ -29,8 +29,8 @@ from kyvsim.model.source import Document, Location
 from kyvsim.patch.nodes import same
 from kyvsim.schema.kinds import kyverno_groups
 from kyvsim.simulator.admission.admission_policies import (
-    Asked,
     ParameterError,
+    PolicyRequest,
     matches_request,
     parameters_of,
     unknown_kind,
@@ -38,12 +38,12 @@ from kyvsim.simulator.admission.admission_policies import (
 from kyvsim.simulator.admission.classic import Admission
 from kyvsim.simulator.admission.request_events import unevaluated
 from kyvsim.simulator.admission.review import concerns, enforces
-from kyvsim.simulator.api_server import Change, Store
+from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.configuration import REPORTS, Filtered, is_filtered
-from kyvsim.simulator.context import NOTICE, SCAN_DELAY, SCAN_INTERVAL, Parts
+from kyvsim.simulator.context import NOTICE, SCAN_DELAY, SCAN_INTERVAL, SimulationContext
 from kyvsim.simulator.events import (
     Event,
-    Source,
+    EventSource,
     applied,
     excepted,
     of_response,
@@ -69,21 +69,21 @@ def start_admission_reports(kyverno: Kyverno) -> None:
 
     They are gathered from then on, and follow the policies there are.
     """
-    parts, reports = kyverno.parts, kyverno.reports
-    parts.store.watch(reports.observe, EPHEMERAL)
+    sim, reports = kyverno.sim, kyverno.reports
+    sim.store.watch(reports.observe, EPHEMERAL)
     kyverno.policies.changed.append(lambda policy, _: reports.renew(policy.key))
     kyverno.policies.dropped.append(lambda policy: reports.renew(policy.key))
 
-    def tell(admission: Admission) -> None:
+    def record(admission: Admission) -> None:
         if not _is_reported(admission):
             return
         subject = admission.request.object
         responses, base = admission.responses, admission.review.uid
-        parts.scheduler.after(
-            NOTICE, _ADMISSION_REPORTS_ACTOR, lambda: write_report(parts, subject, responses, base)
+        sim.scheduler.after(
+            NOTICE, _ADMISSION_REPORTS_ACTOR, lambda: write_report(sim, subject, responses, base)
         )
 
-    kyverno.admission.listeners.append(tell)
+    kyverno.admission.listeners.append(record)
 
 
 def _is_reported(admission: Admission) -> bool:
@@ -105,27 +105,27 @@ def _is_reported(admission: Admission) -> bool:
 def start_admission_events(kyverno: Kyverno) -> None:
     """Let events tell what policies said at admission."""
 
-    def tell(admission: Admission) -> None:
+    def record(admission: Admission) -> None:
         if admission.responses:
-            kyverno.events.record(*_admission_events(kyverno.parts, admission))
+            kyverno.events.record(*_admission_events(kyverno.sim, admission))
 
-    kyverno.admission.listeners.append(tell)
+    kyverno.admission.listeners.append(record)
 
 
-def _admission_events(parts: Parts, admission: Admission) -> Iterator[Event]:
+def _admission_events(sim: SimulationContext, admission: Admission) -> Iterator[Event]:
     blocked = admission.blocked
-    for response in _told(parts, admission):
+    for response in _reported(sim, admission):
         if response.results and object_key(response.object).name:
-            yield from of_response(parts, Source.ADMISSION, response, blocked=blocked)
+            yield from of_response(sim, EventSource.ADMISSION, response, blocked=blocked)
 
 
-def _told(parts: Parts, admission: Admission) -> Iterable[PolicyResponse]:
+def _reported(sim: SimulationContext, admission: Admission) -> Iterable[PolicyResponse]:
     """Return the responses that are told: of a denied request only those that could deny it."""
     if not admission.blocked:
         return admission.responses
     if admission.mutating:
         return [one for one in admission.responses if one.phase is Phase.VERIFY_IMAGES]
-    namespace = parts.store.get("v1", "Namespace", "", admission.request.namespace)
+    namespace = sim.store.get("v1", "Namespace", "", admission.request.namespace)
     return [
         response
         for response in admission.responses
@@ -154,36 +154,36 @@ class ScanError(Exception):
         self.policy = policy
 
 
-def is_of_interest(key: ObjectKey, parts: Parts) -> bool:
+def is_of_interest(key: ObjectKey, sim: SimulationContext) -> bool:
     """Return whether some policy may tell of objects of a kind."""
     return any(
         kinds is None or key.kind in kinds
         for kinds in (
-            compile_constraints(_constraints(one), "", parts.store.defined).kinds
-            for one in reported_policies(parts)
+            compile_constraints(_constraints(one), "", sim.store.defined).kinds
+            for one in reported_policies(sim)
         )
     )
 
 
-def native_responses(request: AdmissionRequest, parts: Parts) -> Iterator[PolicyResponse]:
+def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Iterator[PolicyResponse]:
     """Yield what the policies say of an object; raises ScanError."""
-    asked = Asked(request, World(parts.store, account=REPORTS).outside, parts.store)
-    for stored in reported_policies(parts):
+    asked = PolicyRequest(request, World(sim.store, account=REPORTS).outside, sim.store)
+    for stored in reported_policies(sim):
         policy, _ = LANGUAGE.read(stored, Document(stored, "", 0, lambda _: Location("")))
-        bindings = tuple(bindings_of(stored, parts))
+        bindings = tuple(bindings_of(stored, sim))
         if bindings:
             yield from _bound(policy, stored, bindings, asked)
         else:
             yield from _unbound(policy, stored, asked)
 
 
-def _unbound(policy: Policy, stored: Json, asked: Asked) -> Iterator[PolicyResponse]:
+def _unbound(policy: Policy, stored: Json, asked: PolicyRequest) -> Iterator[PolicyResponse]:
     """Yield what a policy without bindings says, which knows nothing of Namespaces."""
     facts = match_facts(asked.request, asked.request.subject, {})
     constraints = compile_constraints(_constraints(stored), "", asked.store.defined)
     if facts is None or not constraints.matches(facts):
         return
-    for response in _evaluated(policy, asked, World(Store()), params=_no_params(stored)):
+    for response in _evaluated(policy, asked, World(ObjectStore()), params=_no_params(stored)):
         why = _unasked(response)
         if why:
             raise ScanError(policy.name, why)
@@ -191,7 +191,7 @@ def _unbound(policy: Policy, stored: Json, asked: Asked) -> Iterator[PolicyRespo
 
 
 def _bound(
-    policy: Policy, stored: Json, bindings: Sequence[Json], asked: Asked
+    policy: Policy, stored: Json, bindings: Sequence[Json], asked: PolicyRequest
 ) -> Iterator[PolicyResponse]:
     if not matches_request(_constraints(stored), asked, everything=False):
         return
@@ -238,7 +238,7 @@ def _compared(response: PolicyResponse, before: Json) -> PolicyResponse:
 
 
 def _evaluated(
-    policy: Policy, asked: Asked, world: World, *, params: Sequence[Json], binding: str = ""
+    policy: Policy, asked: PolicyRequest, world: World, *, params: Sequence[Json], binding: str = ""
 ) -> Iterator[PolicyResponse]:
     compiled = compile_invocation(policy, asked.store.defined, params, binding)
     given = open_request(asked.request, world, policy.name)
@@ -252,7 +252,7 @@ def _no_params(stored: Json) -> tuple[Json, ...]:
     return (None,) if stored["spec"].get("paramKind") and not _changes(stored) else ()
 
 
-def _parameters(stored: Json, binding: Json, asked: Asked) -> tuple[Json, ...]:
+def _parameters(stored: Json, binding: Json, asked: PolicyRequest) -> tuple[Json, ...]:
     """Return the value of `params`, or nothing where there is no such variable.
 
     Raises ScanError where a binding refers to what is not there, or may not be read.
@@ -271,7 +271,7 @@ def _parameters(stored: Json, binding: Json, asked: Asked) -> tuple[Json, ...]:
     return ({"items": found} if len(found) > 1 else found[0],)
 
 
-def _forbidden(kind: Json, reference: Json, asked: Asked) -> str:
+def _forbidden(kind: Json, reference: Json, asked: PolicyRequest) -> str:
     api_version, name = text_field(kind, "apiVersion"), text_field(kind, "kind")
     group = split_api_version(api_version)[0]
     verb = "get" if reference.get("name") else "list"
@@ -312,7 +312,7 @@ _QUIET = frozenset({RuleStatus.PASS, RuleStatus.SKIP})
 def start_scans(kyverno: Kyverno) -> None:
     """Let objects be scanned some time after they or the policies change, and every hour."""
     scanner = _Scanner(kyverno)
-    kyverno.parts.store.watch(scanner.observe)
+    kyverno.sim.store.watch(scanner.observe)
     kyverno.policies.changed.append(lambda *_: scanner.rescan())
     kyverno.policies.dropped.append(lambda _: scanner.rescan())
 
@@ -320,7 +320,7 @@ def start_scans(kyverno: Kyverno) -> None:
 class _Scanner:
     def __init__(self, kyverno: Kyverno) -> None:
         self._kyverno = kyverno
-        self._parts = kyverno.parts
+        self._sim = kyverno.sim
         self._known: set[tuple[str, str]] = set()
         """Group and kind of what is watched: the kinds that some policy may report on."""
         self._waiting: set[str] = set()
@@ -329,16 +329,14 @@ class _Scanner:
         """By uid, what the timeline has told of rules that could not be evaluated."""
         self._repeats = False
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoreChange) -> None:
         """Scan an object some time after it changed; everything after exceptions did."""
         key = change.key
         if key.kind == "PolicyException":
             # The policies are compiled anew at the same time, before this.
-            self._parts.scheduler.after(NOTICE, _SCAN_ACTOR, self.rescan)
+            self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, self.rescan)
         elif key.kind in NATIVE_KINDS:
-            self._parts.scheduler.after(
-                NOTICE, _SCAN_ACTOR, lambda: self._rescan_by(change.subject)
-            )
+            self._sim.scheduler.after(NOTICE, _SCAN_ACTOR, lambda: self._rescan_by(change.subject))
         elif change.new is not None and self._is_scanned(key) and _differs(change):
             self._known.add((split_api_version(key.api_version)[0], key.kind))
             self._after(SCAN_DELAY, change.new)
@@ -347,15 +345,15 @@ class _Scanner:
         """Scan objects of kinds known so far at once, and those of new kinds soon."""
         if not self._repeats:
             self._repeats = True
-            self._parts.scheduler.after(SCAN_INTERVAL, _SCAN_ACTOR, self._repeat, timer=True)
+            self._sim.scheduler.after(SCAN_INTERVAL, _SCAN_ACTOR, self._repeat, timer=True)
         known = frozenset(self._known)
-        for api_version, kind in self._parts.store.kinds():
+        for api_version, kind in self._sim.store.kinds():
             group = split_api_version(api_version)[0]
             if not self._is_scanned(ObjectKey(api_version, kind, "", "")):
                 continue
             self._known.add((group, kind))
             delay = NOTICE if (group, kind) in known else SCAN_DELAY
-            for obj in self._parts.store.list(api_version, kind, ""):
+            for obj in self._sim.store.list(api_version, kind, ""):
                 self._after(delay, obj)
 
     def _rescan_by(self, native: Json) -> None:
@@ -373,7 +371,7 @@ class _Scanner:
         if group in kyverno_groups() or key.kind == "Event":
             return False
         asked = any(True for stage in _STAGES for _ in self._turns(stage, key.kind, ""))
-        return asked or is_of_interest(key, self._parts)
+        return asked or is_of_interest(key, self._sim)
 
     def _turns(self, stage: Stage, kind: str, namespace: str) -> Iterator[Turn]:
         """Yield what a stage runs on a kind in the background; "" is any namespace."""
@@ -389,41 +387,41 @@ class _Scanner:
     def _after(self, delay: float, obj: Json) -> None:
         key, uid = object_key(obj), text_field(metadata(obj), "uid")
         if delay < SCAN_DELAY:
-            self._parts.scheduler.after(delay, _SCAN_ACTOR, lambda: self._scan(key, uid))
+            self._sim.scheduler.after(delay, _SCAN_ACTOR, lambda: self._scan(key, uid))
         elif uid not in self._waiting:
             self._waiting.add(uid)
-            self._parts.scheduler.follow_up(delay, _SCAN_ACTOR, lambda: self._scan(key, uid))
+            self._sim.scheduler.follow_up(delay, _SCAN_ACTOR, lambda: self._scan(key, uid))
 
     def _scan(self, key: ObjectKey, uid: str) -> None:
         self._waiting.discard(uid)
-        obj = self._parts.store.get(*key)
+        obj = self._sim.store.get(*key)
         if obj is None or metadata(obj).get("uid") != uid:
             return
-        if is_filtered(Filtered(*key[:2], "", *key[2:]), self._parts.store):
+        if is_filtered(Filtered(*key[:2], "", *key[2:]), self._sim.store):
             return
         responses: list[PolicyResponse] = []
         given_up: ScanError | None = None
         try:
             for response in self._responses(obj):
-                self._kyverno.events.record(*_scan_events(self._parts, response))
+                self._kyverno.events.record(*_scan_events(self._sim, response))
                 responses.append(response)
         except ScanError as error:
             given_up = error
-        self._tell_errors(obj, "scan", unevaluated(responses))
+        self._record_errors(obj, "scan", unevaluated(responses))
         if given_up is None:
-            self._kyverno.reports.tell(obj, responses)
+            self._kyverno.reports.add_results(obj, responses)
         else:
             failed = Unevaluated(given_up.policy, str(given_up))
-            self._tell_errors(obj, "give up scan", [failed])
+            self._record_errors(obj, "give up scan", [failed])
 
-    def _tell_errors(self, obj: Json, action: str, found: Iterable[Unevaluated]) -> None:
+    def _record_errors(self, obj: Json, action: str, found: Iterable[Unevaluated]) -> None:
         """Tell in the timeline of rules that could not be evaluated, once for each object."""
         uid = text_field(metadata(obj), "uid")
         new = [one for one in found if (uid, one) not in self._told]
         if not new:
             return
         self._told.update((uid, one) for one in new)
-        timeline = self._parts.timeline
+        timeline = self._sim.timeline
         event = timeline.record("reports", action, object_key(obj), outcome="failed")
         timeline.add_errors(event, tuple(new))
 
@@ -434,7 +432,7 @@ class _Scanner:
         """
         key = object_key(obj)
         request = creation_of(obj, None, None)
-        world = World(self._parts.store, account=REPORTS)
+        world = World(self._sim.store, account=REPORTS)
         given: RuleInput | None = None
         of_kind = self._kyverno.cache.index.of_kind(key.kind)
         for stage in _STAGES:
@@ -456,7 +454,7 @@ class _Scanner:
                 response = _unapplied(run_turn(turn, stage.phase, given, world))
                 if response.results:
                     yield response
-        yield from native_responses(request, self._parts)
+        yield from native_responses(request, self._sim)
 
 
 def _unapplied(response: PolicyResponse) -> PolicyResponse:
@@ -472,7 +470,7 @@ def _unapplied(response: PolicyResponse) -> PolicyResponse:
     return response._replace(results=results)
 
 
-def _differs(change: Change) -> bool:
+def _differs(change: StoreChange) -> bool:
     """Return whether a change is more than one of the status."""
     return change.old is None or _scanned(change.old) != _scanned(change.new)
 
@@ -482,13 +480,13 @@ def _scanned(obj: Json) -> Json:
     return labels(obj), annotations(obj), rest
 
 
-def _scan_events(parts: Parts, response: PolicyResponse) -> Iterator[Event]:
+def _scan_events(sim: SimulationContext, response: PolicyResponse) -> Iterator[Event]:
     told = [one for one in response.results if one.status not in _QUIET]
     for result in told:
-        yield violation_of_object(Source.SCAN, response, result)
-        yield violation_of_policy(parts, Source.SCAN, response, result, blocked=False)
+        yield violation_of_object(EventSource.SCAN, response, result)
+        yield violation_of_policy(sim, EventSource.SCAN, response, result, blocked=False)
     for result in response.results:
         if result.exceptions:
-            yield from excepted(parts, Source.SCAN, response, result)
+            yield from excepted(sim, EventSource.SCAN, response, result)
     if RuleStatus.FAIL not in {one.status for one in response.results}:
-        yield from applied(parts, Source.SCAN, response)
+        yield from applied(sim, EventSource.SCAN, response)

@@ -27,21 +27,29 @@ from kyvsim.patch.nodes import PatchError
 from kyvsim.schema.kinds import CEL_GROUP, RULES_GROUP
 from kyvsim.simulator.admission.classic import Admission
 from kyvsim.simulator.admission.request_events import result_counts
-from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse, Store
+from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse, ObjectStore
 from kyvsim.simulator.api_server.errors import invalid
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.api_server.server import ADMIN, Admitted
-from kyvsim.simulator.cluster import Cluster, open_cluster
-from kyvsim.simulator.context import MOST_STEPS, WEBHOOK, Crowd, Idleness, Parts, Readers, Settings
+from kyvsim.simulator.cluster import SimulatedCluster, open_cluster
+from kyvsim.simulator.context import (
+    MOST_STEPS,
+    WEBHOOK,
+    Readers,
+    ReplicaLimit,
+    SimulationContext,
+    SimulationSettings,
+    StallDetector,
+)
 from kyvsim.simulator.controllers import RESTARTS
-from kyvsim.simulator.expectations import Expectations, Settled, told
+from kyvsim.simulator.expectations import ExpectationResult, Expectations, described
 from kyvsim.simulator.hazards import find_hazards
 from kyvsim.simulator.hazards.facts import Facts, first_stored, last_policies
 from kyvsim.simulator.kyverno import Kyverno
-from kyvsim.simulator.policies import POLICY_KINDS, is_asked_policy
+from kyvsim.simulator.policies import POLICY_KINDS, is_webhook_policy
 from kyvsim.simulator.scheduler import START, Choose, earliest
 from kyvsim.simulator.timeline import OF_EVERY_NAMESPACE
-from kyvsim.simulator.tracer import Inquirer
+from kyvsim.simulator.tracer import SimulationTracer
 
 # What users of a cluster do: the steps of a scenario, one after the other.
 
@@ -59,7 +67,7 @@ class UserSteps:
         self, kyverno: Kyverno, expectations: Expectations, settings: ScenarioSettings
     ) -> None:
         self._kyverno = kyverno
-        self._parts = kyverno.parts
+        self._sim = kyverno.sim
         self._expectations = expectations
         self._pace = settings.pace
         self._storage = WEBHOOK + dict(settings.latency).get("storage", 0.0)
@@ -70,14 +78,14 @@ class UserSteps:
     def play(self, steps: Sequence[ScenarioStep]) -> None:
         """Schedule the first step; the others follow."""
         waiting, self.unplayed = iter(steps), tuple(steps)
-        self._parts.scheduler.after(0, _ACTOR, lambda: self._begin(waiting))
+        self._sim.scheduler.after(0, _ACTOR, lambda: self._begin(waiting))
 
     def _begin(self, waiting: Iterator[ScenarioStep]) -> None:
         step = next(waiting, None)
         if step is None:
             self.finished = True
             return
-        later = self._parts.scheduler.after
+        later = self._sim.scheduler.after
         if step.verb is Verb.WAIT:
             self._open(step)
             seconds = step.seconds
@@ -88,7 +96,7 @@ class UserSteps:
             self._open(step)
             later(0, _ACTOR, lambda: self._begin(waiting))
         else:
-            builds = list(requests_of(step, self._parts))
+            builds = list(requests_of(step, self._sim))
             if not builds:
                 self._expectations.miss(_of_answers(step), "its step sends no request")
             self._send_each(step, iter(builds), waiting)
@@ -104,7 +112,7 @@ class UserSteps:
         build = next(builds, None)
         if build is None:
             self._open(step)
-            after = self._parts.scheduler.after
+            after = self._sim.scheduler.after
             after(self._pace, _ACTOR, lambda: self._begin(waiting), fresh=True)
             return
 
@@ -125,15 +133,15 @@ class UserSteps:
             if isinstance(request, ApiError):
                 answered(None, ApiResponse(error=request))
                 return
-            admitted = self._parts.server.admit(request)
+            admitted = self._sim.server.admit(request)
             if isinstance(admitted, Admitted):
-                later = self._parts.scheduler.after
+                later = self._sim.scheduler.after
                 later(self._storage, _ACTOR, lambda: store(request, admitted))
             else:
                 answered(request, admitted)
 
         def store(request: ApiRequest, admitted: Admitted) -> None:
-            response = self._parts.server.persist(admitted)
+            response = self._sim.server.persist(admitted)
             error = response.error
             if error is not None and error.reason == "Conflict" and attempts > 1:
                 self._send(build, answered, attempts - 1)
@@ -141,21 +149,23 @@ class UserSteps:
                 answered(request, response)
 
         # A request that is sent again follows from what became of it before.
-        self._parts.scheduler.after(WEBHOOK, _ACTOR, admit, fresh=attempts == _ATTEMPTS)
+        self._sim.scheduler.after(WEBHOOK, _ACTOR, admit, fresh=attempts == _ATTEMPTS)
 
     def _judge(self, step: ScenarioStep, request: ApiRequest | None, response: ApiResponse) -> None:
         """Note whether a request was answered as its step expects."""
-        now, said = self._parts.clock.elapsed, response.error.message if response.error else ""
+        now, said = self._sim.clock.elapsed, response.error.message if response.error else ""
         asked = _of_answers(step)
         for entry in asked:
             met = _answers(entry, response)
             reason = "" if met else _other_answer(entry, response)
-            self._expectations.answer(told(entry), entry.location, Settled(met, now, reason))
+            self._expectations.answer(
+                described(entry), entry.location, ExpectationResult(met, now, reason)
+            )
         denial_expected = any(one.demand is Demand.DENIED for one in asked)
         if said and not denial_expected and not (step.lenient and _is_denied(response)):
             text = f"granted: {_described(step, request)}"
             reason = f"{said}{_hint(response)}"
-            self._expectations.answer(text, step.location, Settled(False, now, reason))
+            self._expectations.answer(text, step.location, ExpectationResult(False, now, reason))
 
 
 def _of_answers(step: ScenarioStep) -> list[Expected]:
@@ -172,50 +182,50 @@ def _hint(response: ApiResponse) -> str:
     return "; put its CustomResourceDefinition in first (--object)" if unknown else ""
 
 
-def requests_of(step: ScenarioStep, parts: Parts) -> Iterator[_Build]:
+def requests_of(step: ScenarioStep, sim: SimulationContext) -> Iterator[_Build]:
     """Yield what builds each request of a step, at the moment at which it is sent."""
     user = step.user or ADMIN
     if step.target is not None:
-        yield lambda: _patching(step, user, parts)
+        yield lambda: _patching(step, user, sim)
     for document in step.objects:
-        obj = placed(document.data, parts)
+        obj = placed(document.data, sim)
         build = _BUILDERS[step.verb or Verb.CREATE]
-        yield lambda obj=obj, build=build: build(obj, user, parts)  # type: ignore[misc]
+        yield lambda obj=obj, build=build: build(obj, user, sim)  # type: ignore[misc]
 
 
-def placed(obj: Json, parts: Parts) -> Json:
+def placed(obj: Json, sim: SimulationContext) -> Json:
     """Return an object with the namespace that it is put into: the default one where it names none.
 
     What has a cluster-scoped kind is put into none, whatever it says.
     """
     key = object_key(obj)
     group = split_api_version(key.api_version)[0]
-    if not lies_in_namespace(group, key.kind, parts.store.defined):
+    if not lies_in_namespace(group, key.kind, sim.store.defined):
         return with_metadata(obj, {"namespace": None}) if key.namespace else obj
     return obj if key.namespace else with_metadata(obj, {"namespace": "default"})
 
 
-def _creating(obj: Json, user: UserInfo, parts: Parts) -> ApiRequest:
-    del parts
+def _creating(obj: Json, user: UserInfo, sim: SimulationContext) -> ApiRequest:
+    del sim
     return ApiRequest(Operation.CREATE, object_key(obj), user, obj)
 
 
-def _updating(obj: Json, user: UserInfo, parts: Parts) -> ApiRequest:
-    del parts
+def _updating(obj: Json, user: UserInfo, sim: SimulationContext) -> ApiRequest:
+    del sim
     return ApiRequest(Operation.UPDATE, object_key(obj), user, obj)
 
 
-def _applying(obj: Json, user: UserInfo, parts: Parts) -> ApiRequest:
+def _applying(obj: Json, user: UserInfo, sim: SimulationContext) -> ApiRequest:
     """Return a creation, or the change of what is there by all that is written."""
     key = object_key(obj)
-    now = parts.store.get(*key) if key.name else None
+    now = sim.store.get(*key) if key.name else None
     if now is None:
-        return _creating(obj, user, parts)
+        return _creating(obj, user, sim)
     return ApiRequest(Operation.UPDATE, key, user, merge_patch(now, obj), patch="apply")
 
 
-def _deleting(obj: Json, user: UserInfo, parts: Parts) -> ApiRequest:
-    del parts
+def _deleting(obj: Json, user: UserInfo, sim: SimulationContext) -> ApiRequest:
+    del sim
     return ApiRequest(Operation.DELETE, object_key(obj), user)
 
 
@@ -229,12 +239,12 @@ _BUILDERS = MappingProxyType(
 )
 
 
-def _patching(step: ScenarioStep, user: UserInfo, parts: Parts) -> ApiRequest | ApiError:
+def _patching(step: ScenarioStep, user: UserInfo, sim: SimulationContext) -> ApiRequest | ApiError:
     target, patch = step.target, step.patch
     assert target is not None  # noqa: S101 — a step that patches names what
     assert patch is not None  # noqa: S101 — and how
-    key = object_key(placed(_named(target), parts))
-    now = parts.store.get(*key)
+    key = object_key(placed(_named(target), sim))
+    now = sim.store.get(*key)
     try:
         changed = now if now is None else _PATCHES[patch.form](now, patch.body)
     except PatchError as error:
@@ -299,9 +309,9 @@ def play(
     scenario: Scenario,
     readers: Readers,
     choose: Choose = earliest,
-    begun: Callable[[Store], None] | None = None,
+    begun: Callable[[ObjectStore], None] | None = None,
     *,
-    inquirer: Inquirer | None = None,
+    tracer: SimulationTracer | None = None,
 ) -> Simulation:
     """Return what becomes of a scenario.
 
@@ -310,7 +320,7 @@ def play(
     refuses of policies and objects that are to be there is told in `diagnostics`; the others work.
     """
     settings = scenario.settings
-    own = Settings(
+    own = SimulationSettings(
         model=Model(settings.model),
         installation=settings.installation or HELM,
         exceptions=settings.exceptions,
@@ -321,51 +331,51 @@ def play(
         budget=settings.budget,
         has_budget_option=True,
     )
-    cluster = open_cluster(readers, own, settings.start or START, choose, inquirer=inquirer)
-    parts = cluster.parts
-    parts.scheduler.settle(_LONGEST_SETUP)
+    cluster = open_cluster(readers, own, settings.start or START, choose, tracer=tracer)
+    sim = cluster.sim
+    sim.scheduler.settle(_LONGEST_SETUP)
     admissions: list[Admission] = []
     cluster.kyverno.admission.listeners.append(admissions.append)
-    installed = frozenset(text_field(metadata(obj), "uid") for obj in parts.store.every())
+    installed = frozenset(text_field(metadata(obj), "uid") for obj in sim.store.every())
 
     def count_scanned(found: Iterable[PolicyResponse]) -> None:
         for one in found:
             if text_field(metadata(one.object), "uid") not in installed:
-                parts.timeline.count_results(object_key(one.object), *result_counts([one]))
+                sim.timeline.count_results(object_key(one.object), *result_counts([one]))
 
     cluster.kyverno.reports.listeners.append(count_scanned)
     refused = _set_up(scenario, cluster)
     if begun is not None:
-        begun(parts.store)
-    expectations = Expectations(parts)
+        begun(sim.store)
+    expectations = Expectations(sim)
     expectations.open(scenario.expected)
     steps = UserSteps(cluster.kyverno, expectations, settings)
     steps.play(scenario.steps)
-    cut = _run(steps, parts, scenario, expectations)
-    if inquirer is not None:
-        inquirer.finish()  # what hazards ask of policies is not part of the story
+    cut = _run(steps, sim, scenario, expectations)
+    if tracer is not None:
+        tracer.finish()  # what hazards ask of policies is not part of the story
     policies = {_policy_key(one.data): one for one in _policy_documents(scenario)}
-    events = tuple(parts.timeline.events)
-    results, skipped = parts.timeline.results, parts.timeline.skipped
+    events = tuple(sim.timeline.events)
+    results, skipped = sim.timeline.results, sim.timeline.skipped
     facts = Facts(
-        parts=parts,
+        sim=sim,
         kyverno=cluster.kyverno,
         events=events,
         documents=policies,
         admissions=tuple(admissions),
-        policies=last_policies(parts),
+        policies=last_policies(sim),
         stored=first_stored(events),
         cut=cut,
     )
     return Simulation(
         scenario.name,
         events,
-        _lasting(parts, installed),
+        _lasting(sim, installed),
         find_hazards(facts),
         expectations.close(cut=cut is not None),
-        seconds=parts.clock.elapsed,
+        seconds=sim.clock.elapsed,
         model=settings.model,
-        installation=parts.settings.installation.name,
+        installation=sim.settings.installation.name,
         description=scenario.description,
         diagnostics=refused,
         cut=cut,
@@ -375,28 +385,31 @@ def play(
 
 
 def _run(
-    steps: UserSteps, parts: Parts, scenario: Scenario, expectations: Expectations
+    steps: UserSteps, sim: SimulationContext, scenario: Scenario, expectations: Expectations
 ) -> Cut | None:
     """Play the steps and what comes of them; return why that was stopped before its end."""
     settings = scenario.settings
 
-    crowd, idleness = Crowd(parts.timeline), Idleness(parts.timeline, parts.scheduler)
+    replica_limit, stall_detector = (
+        ReplicaLimit(sim.timeline),
+        StallDetector(sim.timeline, sim.scheduler),
+    )
 
     def exhausted() -> bool:
-        many = len(parts.timeline.events) >= settings.max_events
-        return many or crowd.is_wanted() or idleness.lasts()
+        many = len(sim.timeline.events) >= settings.max_events
+        return many or replica_limit.is_exceeded() or stall_detector.is_stalled()
 
     waits = sum(step.seconds for step in scenario.steps)
-    parts.scheduler.run_until(lambda: steps.finished or exhausted(), _LONGEST_STORY + waits)
+    sim.scheduler.run_until(lambda: steps.finished or exhausted(), _LONGEST_STORY + waits)
     if steps.finished:
-        end = max(parts.clock.elapsed + settings.horizon, expectations.latest)
-        parts.scheduler.run_until(exhausted, end - parts.clock.elapsed)
+        end = max(sim.clock.elapsed + settings.horizon, expectations.latest)
+        sim.scheduler.run_until(exhausted, end - sim.clock.elapsed)
     elif not exhausted():
-        spent = format_duration(round(parts.clock.elapsed * SECOND))
+        spent = format_duration(round(sim.clock.elapsed * SECOND))
         return _cut_at(f"{spent} of virtual time", steps, expectations)
-    if crowd.wanted:
-        return _cut_at(crowd.wanted, steps, expectations)._replace(by_events=False)
-    if idleness.lasts():
+    if replica_limit.excess:
+        return _cut_at(replica_limit.excess, steps, expectations)._replace(by_events=False)
+    if stall_detector.is_stalled():
         reached = f"{MOST_STEPS:,} steps in which nothing happened"
         return _cut_at(reached, steps, expectations)._replace(by_events=False)
     if exhausted():
@@ -410,29 +423,29 @@ def _cut_at(reached: str, steps: UserSteps, expectations: Expectations) -> Cut:
     return Cut(reached, tuple(step.location for step in steps.unplayed))
 
 
-def _set_up(scenario: Scenario, cluster: Cluster) -> tuple[Diagnostic, ...]:
+def _set_up(scenario: Scenario, cluster: SimulatedCluster) -> tuple[Diagnostic, ...]:
     """Put in what is there before the first step; return what was refused."""
-    parts, refused = cluster.parts, []
+    sim, refused = cluster.sim, []
     namespaces = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        for name in _missing_namespaces(scenario, parts)
+        for name in _missing_namespaces(scenario, sim)
     ]
-    first, second = parts.client(SETUP), parts.client(ADMIN)
+    first, second = sim.client(SETUP), sim.client(ADMIN)
     for namespace in namespaces:
-        parts.client(_NOBODY).create(namespace)
+        sim.client(_NOBODY).create(namespace)
     # Definitions first: what they define may stand anywhere.
     for document in sorted(scenario.objects, key=lambda one: not _is_definition(one.data)):
-        response = first.create(placed(document.data, parts))
+        response = first.create(placed(document.data, sim))
         if response.error is not None and response.error.reason != "AlreadyExists":
             refused.append(_refusal(document, response.error.message))
-    parts.scheduler.settle(_LONGEST_SETUP)
+    sim.scheduler.settle(_LONGEST_SETUP)
     for document in (*scenario.exceptions, *scenario.policies):
-        response = second.create(placed(document.data, parts))
+        response = second.create(placed(document.data, sim))
         if response.error is not None:
             why = response.error.message + _namespace_comes_later(document.data, scenario)
             refused.append(_refusal(document, why))
-    keys = [object_key(placed(one.data, parts)) for one in scenario.policies]
-    parts.scheduler.run_until(lambda: all(_acts(key, parts) for key in keys), _LONGEST_SETUP)
+    keys = [object_key(placed(one.data, sim)) for one in scenario.policies]
+    sim.scheduler.run_until(lambda: all(_acts(key, sim) for key in keys), _LONGEST_SETUP)
     return tuple(refused)
 
 
@@ -451,10 +464,10 @@ def _refusal(document: Document, message: str) -> Diagnostic:
     return Diagnostic("KV052", Severity.ERROR, text, document.locate(()))
 
 
-def _acts(key: ObjectKey, parts: Parts) -> bool:
+def _acts(key: ObjectKey, sim: SimulationContext) -> bool:
     """Return whether a policy is ready, or of a kind that has no such state."""
-    obj = parts.store.get(*key)
-    if obj is None or not (key[:2] in POLICY_KINDS or is_asked_policy(key)):
+    obj = sim.store.get(*key)
+    if obj is None or not (key[:2] in POLICY_KINDS or is_webhook_policy(key)):
         return True
     status = obj.get("status") or {}
     return bool(status.get("conditions") or status.get("conditionStatus"))
@@ -480,7 +493,7 @@ def _policy_key(obj: Json) -> str:
     return f"{key.namespace or 'default'}/{key.name}" if named else key.name
 
 
-def _missing_namespaces(scenario: Scenario, parts: Parts) -> list[str]:
+def _missing_namespaces(scenario: Scenario, sim: SimulationContext) -> list[str]:
     """Return the namespaces that are named and neither there nor brought, in order."""
     steps = [one.data for step in scenario.steps for one in step.objects]
     given = (*scenario.objects, *scenario.policies, *scenario.exceptions)
@@ -490,24 +503,24 @@ def _missing_namespaces(scenario: Scenario, parts: Parts) -> list[str]:
     for obj in every:
         key = object_key(obj)
         group = split_api_version(key.api_version)[0]
-        if key.namespace and lies_in_namespace(group, key.kind, parts.store.defined):
+        if key.namespace and lies_in_namespace(group, key.kind, sim.store.defined):
             named[key.namespace] = None
-    there = parts.store.get
+    there = sim.store.get
     return [
         name for name in named if name not in brought and there("v1", "Namespace", "", name) is None
     ]
 
 
-def _lasting(parts: Parts, installed: frozenset[str]) -> tuple[Json, ...]:
+def _lasting(sim: SimulationContext, installed: frozenset[str]) -> tuple[Json, ...]:
     """Return what is there at the end and was not from the start, or was changed for a reason."""
     changed = {
         event.object
-        for event in parts.timeline.events
+        for event in sim.timeline.events
         if event.outcome == "done" and (event.actor == "user" or event.policies)
     }
     return tuple(
         obj
-        for obj in parts.store.every()
+        for obj in sim.store.every()
         if object_key(obj) in changed or _was_brought(obj, installed)
     )
 

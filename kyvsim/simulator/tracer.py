@@ -9,18 +9,16 @@ from kyvsim.model.explanation import RuleRun, Step, StepKind, TracedRule
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import PolicyResponse
 from kyvsim.model.tracing import Tracer
-from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ApiServer, Store
+from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ApiServer, ObjectStore
 from kyvsim.simulator.scheduler import Scheduler
 from kyvsim.simulator.timeline import Timeline
 
-# Who asks policies about an object, when, and what they answer: what `simulate --explain` tells.
-#
-# It follows evaluations, as `explain` does. What controllers decide before they ask a rule they
-# tell it themselves: that a request is left out, that a policy does not hear of it.
+# The tracer follows evaluations, as `explain` does. What controllers decide before they evaluate a
+# rule they report themselves: that a request is filtered out, that no webhook is called for it.
 
 
-class Asked(NamedTuple):
-    """One time that policies were to be asked about an object; see `Inquiry`."""
+class TracedEvaluation(NamedTuple):
+    """An occasion on which policies could act on an object; see `Inquiry`."""
 
     time: float
     actor: str
@@ -32,23 +30,23 @@ class Asked(NamedTuple):
     told: tuple[TracedRule, ...]
     responses: tuple[PolicyResponse, ...] = ()
     policies: PolicySet | None = None
-    """All that acted then; None where only some were to be asked."""
+    """All policies that were active then; None if only some were called."""
     unheard: str = ""
     waiting: tuple[str, ...] = ()
 
 
-class Surroundings(NamedTuple):
-    """What of a cluster is to be known of a moment."""
+class TracedCluster(NamedTuple):
+    """The parts of a cluster that the tracer reads."""
 
     scheduler: Scheduler
     timeline: Timeline
-    store: Store
+    store: ObjectStore
     acting: Callable[[], PolicySet]
     waiting: Callable[[], tuple[str, ...]]
 
 
 class _Moment(NamedTuple):
-    """One step of one actor, and what of it evaluations are about."""
+    """One step of one actor, and the object that it is about."""
 
     step: int
     time: float
@@ -57,7 +55,7 @@ class _Moment(NamedTuple):
     subject: ObjectKey | None
 
 
-class _Open:
+class _OpenRequest:
     """A request that is not answered yet."""
 
     def __init__(self, step: int, events: int) -> None:
@@ -73,115 +71,115 @@ def _nothing() -> None:
     return None
 
 
-class Inquirer:
-    """Follows the evaluations of one cluster, and keeps those about the objects that are wanted."""
+class SimulationTracer:
+    """Follows the evaluations of one cluster, and records those about the traced objects."""
 
     def __init__(
         self,
-        wanted: Callable[[ObjectKey], bool],
+        is_traced: Callable[[ObjectKey], bool],
         recording: Tracer,
-        taken: Callable[[], tuple[TracedRule, ...]],
+        take_rules: Callable[[], tuple[TracedRule, ...]],
     ) -> None:
-        """Let `recording` keep what is told as trees until they are `taken`."""
-        self.asked: list[Asked] = []
-        self._wanted = wanted
+        """Let `recording` build trees of steps until `take_rules` takes them."""
+        self.evaluations: list[TracedEvaluation] = []
+        self._is_traced = is_traced
         self._recording = recording
-        self._taken = taken
-        self._around: Surroundings | None = None
+        self._take_rules = take_rules
+        self._cluster: TracedCluster | None = None
         self._moment: _Moment | None = None
-        self._open: dict[ApiRequest, _Open] = {}
-        self._current: _Open | None = None
+        self._open: dict[ApiRequest, _OpenRequest] = {}
+        self._current: _OpenRequest | None = None
 
-    def attend(self, around: Surroundings, server: ApiServer) -> None:
+    def attach(self, cluster: TracedCluster, server: ApiServer) -> None:
         """Listen to what happens in a cluster from now on."""
-        self._around = around
+        self._cluster = cluster
         server.authorizers.insert(0, self._begin)
         server.observers.append(self._answer)
 
     def finish(self) -> None:
-        """Take what is still open, and listen no more."""
-        self._leave()
-        self._around = None
+        """Record what is still open, and stop listening."""
+        self._store_rules()
+        self._cluster = None
 
     def evaluate(self, run: RuleRun) -> None:
-        """Take notice of a rule that begins to be evaluated."""
-        if self._around is not None:
-            self._turn_to(self._around, run.subject)
+        """Start following a rule."""
+        if self._cluster is not None:
+            self._switch_to(self._cluster, run.subject)
             self._recording.evaluate(run)
 
     def resume(self, run: RuleRun) -> None:
-        """Take notice that what is told next belongs to a rule."""
-        if self._around is not None:
-            self._turn_to(self._around, run.subject)
+        """Continue following a rule."""
+        if self._cluster is not None:
+            self._switch_to(self._cluster, run.subject)
             self._recording.resume(run)
 
     def begin(self) -> int:
-        """Take notice of a step that begins."""
+        """Open a step."""
         return self._recording.begin()
 
     def end(self, mark: int, step: Step | None) -> None:
-        """Take a step that has ended."""
+        """Close a step."""
         self._recording.end(mark, step)
 
-    def hear(self, request: ApiRequest, responses: Iterable[PolicyResponse]) -> None:
-        """Take what policies answered to a request."""
+    def add_responses(self, request: ApiRequest, responses: Iterable[PolicyResponse]) -> None:
+        """Add responses of policies to a request."""
         known = self._open.get(request)
         if known is not None:
             known.responses = (*known.responses, *responses)
 
-    def heed(self, request: ApiRequest, unheard: str = "") -> None:
-        """Take that Kyverno's webhooks were asked about a request, or why they were not."""
+    def note_webhooks(self, request: ApiRequest, unheard: str = "") -> None:
+        """Record that Kyverno's webhooks were called for a request, or why they were not."""
         known = self._open.get(request)
         if known is not None:
             known.unheard = unheard
 
-    def pass_by(
+    def skip(
         self,
         policy: Policy,
         rules: Iterable[CompiledRule],
         subject: ObjectKey,
         why: str,
         *,
-        tell: Callable[[], None] = _nothing,
+        record: Callable[[], None] = _nothing,
     ) -> None:
-        """Take why those rules of a policy that are for the kind of an object were not asked.
+        """Record why the rules of a policy for an object's kind were not evaluated.
 
-        `tell` tells what was asked instead.
+        `record` adds the steps that led to this decision.
         """
         step = Step(StepKind.UNASKED, answer=False, note=why)
-        self._decided(policy, rules, subject, step, tell=tell)
+        self._record(policy, rules, subject, step, record=record)
 
-    def take_up(
+    def defer(
         self,
         policy: Policy,
         rules: Iterable[CompiledRule],
         subject: ObjectKey,
-        tell: Callable[[], None],
+        record: Callable[[], None],
     ) -> None:
-        """Take that rules are for an object, though nobody evaluates them yet."""
-        self._decided(policy, rules, subject, Step(StepKind.MATCH, answer=True), tell=tell)
+        """Record that rules match an object, though they are evaluated later."""
+        self._record(policy, rules, subject, Step(StepKind.MATCH, answer=True), record=record)
 
-    def _decided(
+    def _record(
         self,
         policy: Policy,
         rules: Iterable[CompiledRule],
         subject: ObjectKey,
         step: Step,
         *,
-        tell: Callable[[], None],
+        record: Callable[[], None],
     ) -> None:
         for rule in rules:
             if rule.kinds is not None and subject.kind not in rule.kinds:
                 continue
             self.evaluate(RuleRun(policy, rule.rule, rule.stage, subject))
             mark = self._recording.begin()
-            tell()
+            record()
             place = policy.document.locate(rule.rule.path)
             self._recording.end(mark, step._replace(place=place))
 
-    def _turn_to(self, around: Surroundings, subject: ObjectKey | None) -> None:
-        """Keep what was told apart from what comes, where that is another moment's."""
-        scheduler, timeline = around.scheduler, around.timeline
+    def _switch_to(self, cluster: TracedCluster, subject: ObjectKey | None) -> None:
+        """Store the collected rules if another step begins."""
+        scheduler, timeline = cluster.scheduler, cluster.timeline
         if self._current is not None and self._current.step == scheduler.running:
             return
         now = _Moment(
@@ -192,22 +190,22 @@ class Inquirer:
             subject,
         )
         if now != self._moment or self._current is not None:
-            self._leave()
+            self._store_rules()
             self._moment = now
 
-    def _leave(self) -> None:
-        """Put what was told where it belongs: to a request, or to a moment of its own."""
-        told = self._taken()
-        current, moment, around = self._current, self._moment, self._around
+    def _store_rules(self) -> None:
+        """Assign the collected rules to the open request, or to the current step."""
+        told = self._take_rules()
+        current, moment, cluster = self._current, self._moment, self._cluster
         self._current = self._moment = None
         if current is not None:
             current.told = (*current.told, *told)
-        elif told and moment is not None and moment.subject is not None and around is not None:
+        elif told and moment is not None and moment.subject is not None and cluster is not None:
             subject = moment.subject
-            if self._wanted(subject):
-                obj = around.store.get(*subject)
-                self.asked.append(
-                    Asked(
+            if self._is_traced(subject):
+                obj = cluster.store.get(*subject)
+                self.evaluations.append(
+                    TracedEvaluation(
                         time=moment.time,
                         actor=moment.actor,
                         occasion="",
@@ -219,29 +217,29 @@ class Inquirer:
                 )
 
     def _begin(self, request: ApiRequest) -> None:
-        """Take notice of a request, as one who refuses none."""
-        self._leave()
-        around = self._around
-        if around is not None:
-            self._current = self._open[request] = _Open(
-                around.scheduler.running, len(around.timeline.events)
+        """Start a request; as an authorizer it refuses none."""
+        self._store_rules()
+        cluster = self._cluster
+        if cluster is not None:
+            self._current = self._open[request] = _OpenRequest(
+                cluster.scheduler.running, len(cluster.timeline.events)
             )
 
     def _answer(self, request: ApiRequest, response: ApiResponse, old: Json) -> None:
-        self._leave()
-        done, around = self._open.pop(request, None), self._around
-        if done is None or around is None:
+        self._store_rules()
+        done, cluster = self._open.pop(request, None), self._cluster
+        if done is None or cluster is None:
             return
         obj = response.object if response.object is not None else request.object
         if obj is None:
             obj = old
         subject = object_key(obj) if obj is not None and not request.key.name else request.key
-        if not self._wanted(subject):
+        if not self._is_traced(subject):
             return
-        events = around.timeline.events[done.events :]
-        self.asked.append(
-            Asked(
-                time=around.scheduler.clock.elapsed,
+        events = cluster.timeline.events[done.events :]
+        self.evaluations.append(
+            TracedEvaluation(
+                time=cluster.scheduler.clock.elapsed,
                 actor="admission",
                 occasion=" ".join(filter(None, (request.operation.value, request.subresource))),
                 subject=subject,
@@ -249,8 +247,8 @@ class Inquirer:
                 event=events[-1].number if events else None,
                 told=done.told,
                 responses=done.responses,
-                policies=None if done.unheard else around.acting(),
+                policies=None if done.unheard else cluster.acting(),
                 unheard=done.unheard,
-                waiting=() if done.unheard else around.waiting(),
+                waiting=() if done.unheard else cluster.waiting(),
             )
         )

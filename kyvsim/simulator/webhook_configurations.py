@@ -15,7 +15,7 @@ from kyvsim.languages.cel import webhook_facts_of
 from kyvsim.languages.cel.facts import WebhookFacts
 from kyvsim.model.policy import Filter, Generation, Policy, Rule
 from kyvsim.simulator.admission.cel import PINNING_WEBHOOKS, WEBHOOKS, own_webhook_name
-from kyvsim.simulator.api_server import Change, Store
+from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.defaults import with_defaults
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.api_server.store import find_resources
@@ -40,7 +40,7 @@ class Selectors(NamedTuple):
     object: Json = None
 
 
-def installed_selectors(store: Store) -> Selectors:
+def installed_selectors(store: ObjectStore) -> Selectors:
     """Return what the ConfigMap selects for every webhook."""
     try:
         found = json.loads(settings_of(store).get("webhooks") or "{}")
@@ -100,7 +100,7 @@ _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _POD_EXTRA = "pods/ephemeralcontainers"
 
 
-class Entry(NamedTuple):
+class WebhookTarget(NamedTuple):
     """One operation on one resource that a policy is to be asked about."""
 
     group: str
@@ -113,7 +113,7 @@ class Entry(NamedTuple):
     operation: str
 
 
-def rules_of(entries: Iterable[Entry]) -> list[Json]:
+def rules_of(entries: Iterable[WebhookTarget]) -> list[Json]:
     """Return the rules for some entries, without those that a wider one has already.
 
     Most policies that come bring no entry that is new. Nobody may change what is returned.
@@ -122,7 +122,7 @@ def rules_of(entries: Iterable[Entry]) -> list[Json]:
 
 
 @lru_cache(maxsize=64)
-def _rules_of(known: frozenset[Entry]) -> list[Json]:
+def _rules_of(known: frozenset[WebhookTarget]) -> list[Json]:
     places: dict[tuple[str, str, str], dict[str, set[str]]] = {}
     for one in known:
         if not _is_covered(one, known):
@@ -151,8 +151,8 @@ def _sorted(rule: Json) -> Json:
 def _order(rule: Json) -> tuple[object, ...]:
     lists = ("apiGroups", "apiVersions", "resources", "operations")
     found = (sorted(rule.get(name) or ()) for name in lists)
-    parts = (part for one in found for part in (len(one), tuple(one)))
-    return (*parts, rule.get("scope") or ALL_SCOPES)
+    keys = (part for one in found for part in (len(one), tuple(one)))
+    return (*keys, rule.get("scope") or ALL_SCOPES)
 
 
 def _by_operations(found: dict[str, set[str]]) -> dict[tuple[str, ...], list[str]]:
@@ -177,9 +177,9 @@ def _rule(place: tuple[str, str, str], resources: list[str], operations: tuple[s
     }
 
 
-def _is_covered(one: Entry, known: frozenset[Entry]) -> bool:
+def _is_covered(one: WebhookTarget, known: frozenset[WebhookTarget]) -> bool:
     wider = (
-        Entry(
+        WebhookTarget(
             group=group,
             version=version,
             resource=resource,
@@ -197,7 +197,7 @@ def _is_covered(one: Entry, known: frozenset[Entry]) -> bool:
     return any(each != one and each in known for each in wider)
 
 
-def _wider_resources(one: Entry) -> set[tuple[str, str]]:
+def _wider_resources(one: WebhookTarget) -> set[tuple[str, str]]:
     """Return the names that take a resource, its own among them; `pods` is none of `pods/*`."""
     resource, part = one.resource, one.subresource
     if not part:
@@ -220,7 +220,7 @@ _Kinds = dict[str, set[str]]
 """Operations by what a `kinds` entry says."""
 
 
-class _Group(NamedTuple):
+class _WebhookGroup(NamedTuple):
     """Policies that one webhook is for."""
 
     policies: list[Policy]
@@ -229,15 +229,15 @@ class _Group(NamedTuple):
     closed: bool
 
 
-class Entries:
+class WebhookTargets:
     """What policies are to be asked about, worked out once for each: all count at each change."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ObjectStore) -> None:
         self._store = store
         self._defined = store.defined
-        self._known: dict[tuple[str, bool], tuple[Policy, frozenset[Entry]]] = {}
+        self._known: dict[tuple[str, bool], tuple[Policy, frozenset[WebhookTarget]]] = {}
 
-    def of(self, policy: Policy, *, mutating: bool) -> frozenset[Entry]:
+    def of(self, policy: Policy, *, mutating: bool) -> frozenset[WebhookTarget]:
         """Return the entries of a policy for one of the two configurations."""
         if self._defined is not self._store.defined:
             self._defined = self._store.defined
@@ -250,7 +250,7 @@ class Entries:
 
 
 def classic_webhooks(
-    policies: Iterable[Policy], entries: Entries, selectors: Selectors, *, mutating: bool
+    policies: Iterable[Policy], entries: WebhookTargets, selectors: Selectors, *, mutating: bool
 ) -> Iterator[Json]:
     """Yield the webhooks of one configuration, those of nothing left out."""
     for group in _groups([one for one in policies if _takes_part(one, mutating=mutating)]):
@@ -261,7 +261,7 @@ def classic_webhooks(
 
 
 def _webhook(
-    group: _Group, entries: set[Entry], selectors: Selectors, *, mutating: bool
+    group: _WebhookGroup, entries: set[WebhookTarget], selectors: Selectors, *, mutating: bool
 ) -> dict[str, Json]:
     base, ending = "mutate" if mutating else "validate", "fail" if group.closed else "ignore"
     name, path = f"{base}.kyverno.svc-{ending}", f"/{base}/{ending}"
@@ -286,11 +286,13 @@ def _webhook(
     )
 
 
-def _groups(policies: list[Policy]) -> Iterator[_Group]:
+def _groups(policies: list[Policy]) -> Iterator[_WebhookGroup]:
     for closed in (False, True):
         some = [one for one in policies if one.facts.fails_closed is closed]
-        yield _Group([one for one in some if not one.facts.webhook_conditions], None, closed)
-        yield from (_Group([one], one, closed) for one in some if one.facts.webhook_conditions)
+        yield _WebhookGroup([one for one in some if not one.facts.webhook_conditions], None, closed)
+        yield from (
+            _WebhookGroup([one], one, closed) for one in some if one.facts.webhook_conditions
+        )
 
 
 def _takes_part(policy: Policy, *, mutating: bool) -> bool:
@@ -310,7 +312,7 @@ def _mutates_trigger(rule: Rule) -> bool:
     return rule.facts.section == "mutate" and not rule.mutates_existing
 
 
-def _entries(policy: Policy, store: Store, *, mutating: bool) -> Iterator[Entry]:
+def _entries(policy: Policy, store: ObjectStore, *, mutating: bool) -> Iterator[WebhookTarget]:
     kinds: _Kinds = {}
     for rule in language_of(policy).derive(policy):
         for kind, operations in _kinds_of(rule, mutating=mutating).items():
@@ -318,7 +320,7 @@ def _entries(policy: Policy, store: Store, *, mutating: bool) -> Iterator[Entry]
     for kind, operations in kinds.items():
         for group, version, resource, part, scope in _resources(kind, policy, store):
             for operation in operations:
-                yield Entry(
+                yield WebhookTarget(
                     group=group,
                     version=version,
                     resource=resource,
@@ -372,7 +374,9 @@ def _is_plain(entry: Filter) -> bool:
 _PLAIN = frozenset({"kinds", "operations"})
 
 
-def _resources(text: str, policy: Policy, store: Store) -> Iterator[tuple[str, str, str, str, str]]:
+def _resources(
+    text: str, policy: Policy, store: ObjectStore
+) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield group, version, resource, subresource and scope of what a `kinds` entry selects."""
     group, version, kind, part = parse_kind_selector(text)
     if kind == _CLASSIC_ANY:
@@ -390,7 +394,7 @@ def _resources(text: str, policy: Policy, store: Store) -> Iterator[tuple[str, s
 # Source of the rules: upstream pkg/controllers/webhook/validating.go.
 
 
-class _Asked(NamedTuple):
+class _CalledPolicy(NamedTuple):
     policy: Policy
     facts: WebhookFacts
     selectors: Selectors
@@ -401,7 +405,7 @@ def cel_webhooks(
 ) -> Iterator[Json]:
     """Yield the webhooks for policies of one kind; `base` and `path` begin names and paths."""
     asked = [
-        _Asked(one, facts, _selectors(one, facts, installed))
+        _CalledPolicy(one, facts, _selectors(one, facts, installed))
         for one in policies
         if (facts := webhook_facts_of(one)) and one.facts.admission
     ]
@@ -410,11 +414,11 @@ def cel_webhooks(
     yield from _shared([one for one in asked if not one.facts.alone], base, path)
 
 
-def _place(one: _Asked) -> tuple[str, str]:
+def _place(one: _CalledPolicy) -> tuple[str, str]:
     return one.policy.namespace, one.policy.name
 
 
-def _own(one: _Asked, base: str, path: str) -> Json:
+def _own(one: _CalledPolicy, base: str, path: str) -> Json:
     conditions = [{"name": name, "expression": text} for name, text in one.facts.conditions]
     own = {"timeoutSeconds": one.facts.timeout} if one.facts.timeout is not None else {}
     return webhook(
@@ -430,8 +434,8 @@ def _own(one: _Asked, base: str, path: str) -> Json:
     )
 
 
-def _shared(asked: list[_Asked], base: str, path: str) -> Iterator[Json]:
-    groups: dict[str, list[_Asked]] = {}
+def _shared(asked: list[_CalledPolicy], base: str, path: str) -> Iterator[Json]:
+    groups: dict[str, list[_CalledPolicy]] = {}
     for one in asked:
         # The names of groups come from a digest; upstream's is over its own texts.
         text = json.dumps(one.selectors, sort_keys=True)
@@ -490,37 +494,37 @@ def write_webhooks(kyverno: Kyverno) -> None:
     They are written in the step that makes a policy act, without a request of their own: what the
     API server asks Kyverno about is worked out for each request.
     """
-    parts = kyverno.parts
-    entries = Entries(parts.store)
+    sim = kyverno.sim
+    entries = WebhookTargets(sim.store)
 
     def write() -> None:
         every = (one.policy for one in kyverno.cache.every())
         policies = [one for one in every if not kyverno.cache.is_left_to_the_server(one)]
         for mutating, (kind, name) in _NAMES.items():
-            found = _configuration(policies, parts.store, entries, mutating=mutating)
-            before = parts.store.get(_API, kind, "", name)
+            found = _configuration(policies, sim.store, entries, mutating=mutating)
+            before = sim.store.get(_API, kind, "", name)
             stamp = {
-                "uid": parts.identities.uid(_API, kind, "", name),
-                "creationTimestamp": parts.clock.stamp(),
+                "uid": sim.identities.uid(_API, kind, "", name),
+                "creationTimestamp": sim.clock.stamp(),
                 "generation": 1,
             }
             if before is None:
-                parts.store.put(with_metadata(found, stamp))
+                sim.store.put(with_metadata(found, stamp))
             elif before.get("webhooks") != found.get("webhooks"):
-                parts.store.put({**found, "metadata": before["metadata"]})
+                sim.store.put({**found, "metadata": before["metadata"]})
 
-    def observe(change: Change) -> None:
+    def observe(change: StoreChange) -> None:
         if is_left_to_the_server(change.old) != is_left_to_the_server(change.new):
-            parts.scheduler.after(NOTICE, _ACTOR, write)
+            sim.scheduler.after(NOTICE, _ACTOR, write)
 
     kyverno.policies.changed.append(lambda *_: write())
     kyverno.policies.dropped.append(lambda _: write())
-    parts.store.watch(observe)
+    sim.store.watch(observe)
     write()
 
 
 def _configuration(
-    policies: list[Policy], store: Store, entries: Entries, *, mutating: bool
+    policies: list[Policy], store: ObjectStore, entries: WebhookTargets, *, mutating: bool
 ) -> Json:
     kind, name = _NAMES[mutating]
     settings = settings_of(store)
@@ -538,7 +542,7 @@ def _configuration(
 
 
 def _webhooks(
-    policies: list[Policy], store: Store, entries: Entries, *, mutating: bool
+    policies: list[Policy], store: ObjectStore, entries: WebhookTargets, *, mutating: bool
 ) -> Iterator[Json]:
     selectors = installed_selectors(store)
     older = [one for one in policies if one.kind in {"ClusterPolicy", "Policy"}]

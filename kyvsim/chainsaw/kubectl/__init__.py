@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kyvsim.chainsaw.environment import Result, Surroundings, complaint
+from kyvsim.chainsaw.environment import Result, ShellEnvironment, complaint
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl import pods, read, write
-from kyvsim.chainsaw.kubectl.call import Call, KubectlError, read_arguments
+from kyvsim.chainsaw.kubectl.call import KubectlCall, KubectlError, read_arguments
 
 # The program kubectl: finds the command, and runs it on the cluster.
 
@@ -24,51 +24,55 @@ _DELETING = (
 _TERMINAL = ("container", "quiet", "stdin", "tty")
 
 
-class Verb(NamedTuple):
+class KubectlCommand(NamedTuple):
     """A command of kubectl."""
 
     name: str
-    run: Callable[[Call], Result]
+    run: Callable[[KubectlCall], Result]
     flags: tuple[str, ...]
     """The flags that it heeds beside those that every command knows."""
 
 
-VERBS: tuple[Verb, ...] = (
-    Verb("apply", write.apply, ("dry-run", "field-manager", "filename", "server-side")),
-    Verb("create", write.create, ("dry-run", "field-manager", "filename", *write.FLAGS)),
-    Verb("replace", write.replace, ("field-manager", "filename")),
-    Verb(
+COMMANDS: tuple[KubectlCommand, ...] = (
+    KubectlCommand("apply", write.apply, ("dry-run", "field-manager", "filename", "server-side")),
+    KubectlCommand("create", write.create, ("dry-run", "field-manager", "filename", *write.FLAGS)),
+    KubectlCommand("replace", write.replace, ("field-manager", "filename")),
+    KubectlCommand(
         "delete",
         write.delete,
         (*_DELETING, *_PLACES),
     ),
-    Verb("get", read.get, ("ignore-not-found", "no-headers", "output", *_PLACES)),
-    Verb("patch", write.run_patch, ("field-manager", "patch", "patch-file", "subresource", "type")),
-    Verb("label", write.label, ("all", "field-manager", "overwrite", *_PLACES)),
-    Verb("annotate", write.annotate, ("all", "field-manager", "overwrite", *_PLACES)),
-    Verb("scale", write.run_scale, ("replicas",)),
-    Verb("run", pods.run, ("command", "dry-run", "image", "labels", "restart", *_TERMINAL)),
-    Verb("exec", pods.execute, _TERMINAL),
-    Verb("debug", pods.debug, ("image", "profile", "target", *_TERMINAL)),
-    Verb("evict", pods.evict, ()),
-    Verb("wait", read.wait, ("all", "for", "timeout", *_PLACES)),
+    KubectlCommand("get", read.get, ("ignore-not-found", "no-headers", "output", *_PLACES)),
+    KubectlCommand(
+        "patch", write.run_patch, ("field-manager", "patch", "patch-file", "subresource", "type")
+    ),
+    KubectlCommand("label", write.label, ("all", "field-manager", "overwrite", *_PLACES)),
+    KubectlCommand("annotate", write.annotate, ("all", "field-manager", "overwrite", *_PLACES)),
+    KubectlCommand("scale", write.run_scale, ("replicas",)),
+    KubectlCommand(
+        "run", pods.run, ("command", "dry-run", "image", "labels", "restart", *_TERMINAL)
+    ),
+    KubectlCommand("exec", pods.execute, _TERMINAL),
+    KubectlCommand("debug", pods.debug, ("image", "profile", "target", *_TERMINAL)),
+    KubectlCommand("evict", pods.evict, ()),
+    KubectlCommand("wait", read.wait, ("all", "for", "timeout", *_PLACES)),
 )
 """Every command that is understood."""
 
 
-def kubectl(arguments: tuple[str, ...], stdin: str, surroundings: Surroundings) -> Result:
+def kubectl(arguments: tuple[str, ...], stdin: str, environment: ShellEnvironment) -> Result:
     """Run kubectl; raise UnsupportedError for what is not simulated of it."""
     invocation = read_arguments(arguments)
     name = invocation.words[0] if invocation.words else ""
     if "kubeconfig" in invocation.flags or "context" in invocation.flags:
         raise UnsupportedError("kubectl with another configuration")
-    call = Call(invocation._replace(words=invocation.words[1:]), stdin, surroundings)
-    for verb in VERBS:
+    call = KubectlCall(invocation._replace(words=invocation.words[1:]), stdin, environment)
+    for verb in COMMANDS:
         if verb.name == name:
             for flag in invocation.flags:
                 if flag not in _ALWAYS and flag not in verb.flags:
                     raise UnsupportedError(f"the flag `{flag}` of `kubectl {verb.name}`")
-            surroundings.situation.session.wait(_START)
+            environment.situation.session.wait(_START)
             try:
                 return verb.run(call)
             except KubectlError as error:

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, Surroundings
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, ShellEnvironment
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.unsupported import require_simulated, require_written
 from kyvsim.kubernetes.discovery import kinds_named, plural, preferred_version, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import SECOND, parse_duration
 from kyvsim.model.request import UserInfo
-from kyvsim.simulator.api_server import ApiError, ApiResponse, Client, Store
+from kyvsim.simulator.api_server import ApiError, ApiResponse, Client, ObjectStore
 from kyvsim.simulator.api_server.server import ADMIN
 
 # What kubectl calls kinds: plurals, singulars, short names, groups behind a dot.
@@ -26,7 +26,7 @@ class NamedKind(NamedTuple):
     kind: str
 
 
-def kind_named(name: str, store: Store) -> NamedKind | None:
+def kind_named(name: str, store: ObjectStore) -> NamedKind | None:
     """Return the kind of a name such as `pods`, `po`, `Deployment` or `deployments.apps`."""
     base, _, rest = name.lower().partition(".")
     for group, kind in kinds_named(base, store.defined):
@@ -35,7 +35,7 @@ def kind_named(name: str, store: Store) -> NamedKind | None:
     return None
 
 
-def preferred(group: str, kind: str, store: Store) -> str:
+def preferred(group: str, kind: str, store: ObjectStore) -> str:
     """Return the apiVersion under which kubectl asks for a kind."""
     version = preferred_version(group, kind, store.defined)
     return f"{group}/{version}" if group else version
@@ -134,7 +134,7 @@ _SHORT = MappingProxyType(
 )
 
 
-class Invocation(NamedTuple):
+class KubectlArguments(NamedTuple):
     """What kubectl was called with."""
 
     words: tuple[str, ...]
@@ -155,7 +155,7 @@ class Invocation(NamedTuple):
         return self.flags[name][-1] != "false" if name in self.flags else default
 
 
-def read_arguments(arguments: tuple[str, ...]) -> Invocation:
+def read_arguments(arguments: tuple[str, ...]) -> KubectlArguments:
     """Return the words and flags; raise UnsupportedError for a flag that is not known here."""
     place = arguments.index("--") if "--" in arguments else len(arguments)
     words: list[str] = []
@@ -167,7 +167,7 @@ def read_arguments(arguments: tuple[str, ...]) -> Invocation:
             continue
         for name, value in _flags(argument, rest):
             flags[name] = (*flags.get(name, ()), value)
-    return Invocation(tuple(words), flags, arguments[place + 1 :])
+    return KubectlArguments(tuple(words), flags, arguments[place + 1 :])
 
 
 def _flags(argument: str, rest: Iterator[str]) -> Iterator[tuple[str, str]]:
@@ -211,17 +211,17 @@ class KubectlError(Exception):
     """A call that failed before anything was sent; the text goes to standard error."""
 
 
-class Call(NamedTuple):
+class KubectlCall(NamedTuple):
     """What a command of kubectl works with."""
 
-    invocation: Invocation
+    invocation: KubectlArguments
     stdin: str
-    surroundings: Surroundings
+    environment: ShellEnvironment
 
     @property
-    def store(self) -> Store:
+    def store(self) -> ObjectStore:
         """The objects of the cluster."""
-        return self.surroundings.situation.session.parts.store
+        return self.environment.situation.session.sim.store
 
     @property
     def user(self) -> UserInfo:
@@ -238,7 +238,7 @@ class Call(NamedTuple):
     @property
     def client(self) -> Client:
         """The API as that user sees it."""
-        return self.surroundings.situation.session.parts.client(self.user)
+        return self.environment.situation.session.sim.client(self.user)
 
     @property
     def namespace(self) -> str:
@@ -285,20 +285,20 @@ class Call(NamedTuple):
 
     def key(self, kind: NamedKind, name: str) -> ObjectKey:
         """Return the identity of an object of a kind, in the namespace that is meant."""
-        namespaced = self.surroundings.situation.session.is_namespaced(*kind)
+        namespaced = self.environment.situation.session.is_namespaced(*kind)
         return ObjectKey(*kind, self.namespace if namespaced else "", name)
 
     def placed(self, obj: Json) -> Json:
         """Return an object from a file in the namespace that is meant."""
         key = object_key(obj)
-        if key.namespace or not self.surroundings.situation.session.is_namespaced(
+        if key.namespace or not self.environment.situation.session.is_namespaced(
             key.api_version, key.kind
         ):
             return obj
         return {**obj, "metadata": {**metadata(obj), "namespace": self.namespace}}
 
 
-def named_objects(call: Call, words: tuple[str, ...]) -> list[tuple[NamedKind, str]]:
+def named_objects(call: KubectlCall, words: tuple[str, ...]) -> list[tuple[NamedKind, str]]:
     """Return the kinds and names that `TYPE NAME…` or `TYPE/NAME…` mean; "" for all of a kind."""
     if not words:
         raise KubectlError("error: You must provide one or more resources by argument or filename.")
@@ -345,7 +345,7 @@ def together(results: list[Result]) -> Result:
 # The objects of a kind that flags choose: by namespace, by labels.
 
 
-def chosen(call: Call, kind: NamedKind) -> list[Json]:
+def chosen(call: KubectlCall, kind: NamedKind) -> list[Json]:
     """Return the objects of a kind that `--namespace`, `-A` and `--selector` choose."""
     everywhere = call.invocation.holds("all-namespaces")
     namespace = "" if everywhere else call.key(kind, "").namespace
@@ -373,11 +373,11 @@ def _equality(text: str) -> tuple[str, str, bool]:
 _SHOWN = 1_000
 
 
-def from_files(call: Call) -> list[tuple[str, Json]]:
+def from_files(call: KubectlCall) -> list[tuple[str, Json]]:
     """Return the objects of the files given; raise KubectlError where one cannot be read."""
     found: list[tuple[str, Json]] = []
     for name in call.invocation.values("filename"):
-        objects, why = call.surroundings.objects(name, call.stdin)
+        objects, why = call.environment.objects(name, call.stdin)
         if why:
             raise KubectlError(f"error: {why}")
         shown = "STDIN" if name == "-" else name

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
-from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server import ObjectStore
 
 # JSONPath templates as kubectl has them.
 #
@@ -234,7 +234,7 @@ class Column(NamedTuple):
 
 
 def print_table(
-    objects: Sequence[Json], store: Store, now: datetime, *, namespaces: bool, headings: bool
+    objects: Sequence[Json], store: ObjectStore, now: datetime, *, namespaces: bool, headings: bool
 ) -> str:
     """Return the table of some objects of one kind.
 
@@ -265,7 +265,7 @@ def _cell(text: str) -> str:
     return f"{text[: cut.start()]}..." if cut else text
 
 
-def columns_of(api_version: str, kind: str, store: Store) -> tuple[Column, ...]:
+def columns_of(api_version: str, kind: str, store: ObjectStore) -> tuple[Column, ...]:
     """Return the columns of a kind; raise UnsupportedError where they are not known."""
     group = split_api_version(api_version)[0]
     if is_builtin(group, kind):
@@ -279,7 +279,7 @@ def columns_of(api_version: str, kind: str, store: Store) -> tuple[Column, ...]:
     return (_NAME, *(_custom(*one) for one in own))
 
 
-def _defined(api_version: str, kind: str, store: Store) -> tuple[tuple[str, str, str], ...]:
+def _defined(api_version: str, kind: str, store: ObjectStore) -> tuple[tuple[str, str, str], ...]:
     """Return heading, type and path of the columns that a definition in store gives a kind."""
     group, version = split_api_version(api_version)
     for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):

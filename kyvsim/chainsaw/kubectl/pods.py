@@ -6,7 +6,7 @@ from dataclasses import replace
 from kyvsim.chainsaw.environment import STDOUT, Printed, Result, unknown_output
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import (
-    Call,
+    KubectlCall,
     KubectlError,
     NamedKind,
     answer,
@@ -29,25 +29,25 @@ from kyvsim.simulator.kyverno import Kyverno
 _LABEL = "app.kubernetes.io/component"
 
 
-def restarted(call: Call) -> Result | None:
+def restarted(call: KubectlCall) -> Result | None:
     """Restart the controller whose Pods are to be deleted; None where others are meant."""
     restart = _meant(call)
     if restart is None:
         return None
-    session = call.surroundings.situation.session
+    session = call.environment.situation.session
     restart(session.kyverno)
     return _answer(call, f" deleted from {NAMESPACE} namespace")
 
 
-def awaited(call: Call) -> Result | None:
+def awaited(call: KubectlCall) -> Result | None:
     """Wait until a controller's Pods are ready; None where others, or something else, is meant."""
     if _meant(call) is None or call.invocation.value("for").lower() != "condition=ready":
         return None
-    call.surroundings.situation.session.wait_until(lambda: False, RESTART)
+    call.environment.situation.session.wait_until(lambda: False, RESTART)
     return _answer(call, " condition met")
 
 
-def _meant(call: Call) -> Callable[[Kyverno], None] | None:
+def _meant(call: KubectlCall) -> Callable[[Kyverno], None] | None:
     """Return what restarts the controller whose Pods are chosen, and nothing besides them."""
     given = call.invocation
     selectors = given.values("selector")
@@ -60,7 +60,7 @@ def _meant(call: Call) -> Callable[[Kyverno], None] | None:
     return RESTARTS.get(component)
 
 
-def _answer(call: Call, done: str) -> Result:
+def _answer(call: KubectlCall, done: str) -> Result:
     component = call.invocation.values("selector")[0].rpartition("=")[2]
     return Result(0, (Printed(STDOUT, f'pod "kyverno-{component}"{done}\n'),))
 
@@ -76,7 +76,7 @@ _HARMLESS = frozenset((name,) for name in ("date", "env", "id", "ls", "pwd", "tr
 _POD = NamedKind("v1", "Pod")
 
 
-def run(call: Call) -> Result:
+def run(call: KubectlCall) -> Result:
     """Create a Pod with one container."""
     given = call.invocation
     if len(given.words) != 1 or not given.value("image"):
@@ -105,7 +105,7 @@ def run(call: Call) -> Result:
     return answer(response, f"pod/{name} created")
 
 
-def execute(call: Call) -> Result:
+def execute(call: KubectlCall) -> Result:
     """Send the request to run a command in a Pod.
 
     No container runs here, so what a command prints is not known, and its exit status only if it
@@ -130,7 +130,7 @@ def execute(call: Call) -> Result:
     return unknown_output(f"`kubectl exec … -- {command[0]}`: no container runs here")
 
 
-def debug(call: Call) -> Result:
+def debug(call: KubectlCall) -> Result:
     """Add an ephemeral container to a Pod."""
     given = call.invocation
     if len(given.words) != 1 or not given.value("image"):
@@ -139,7 +139,7 @@ def debug(call: Call) -> Result:
     pod = call.there(key)
     if pod is None:
         return Result(1, (failure(errors.not_found(key, call.store.defined)),))
-    name = given.value("container") or f"debugger-{call.surroundings.situation.session.suffix()}"
+    name = given.value("container") or f"debugger-{call.environment.situation.session.suffix()}"
     added = {
         "name": name,
         "image": given.value("image"),
@@ -164,14 +164,14 @@ def debug(call: Call) -> Result:
     return answer(response, "\n".join(told))
 
 
-def _require_detached(call: Call, response: ApiResponse) -> None:
+def _require_detached(call: KubectlCall, response: ApiResponse) -> None:
     """Raise UnsupportedError where kubectl would attach to a container, which does not run here."""
     given = call.invocation
     if response.error is None and (given.holds("stdin") or given.holds("tty")):
         raise UnsupportedError("kubectl that attaches to a container: no container runs here")
 
 
-def evict(call: Call) -> Result:
+def evict(call: KubectlCall) -> Result:
     """Evict a Pod, as the plugin of that name does."""
     if len(call.invocation.words) != 1:
         raise KubectlError("error: a Pod is required")
@@ -183,7 +183,7 @@ def evict(call: Call) -> Result:
     return answer(response, f"pod/{key.name} evicted")
 
 
-def _missing(call: Call, key: ObjectKey) -> Result | None:
+def _missing(call: KubectlCall, key: ObjectKey) -> Result | None:
     if call.there(key) is not None:
         return None
     return Result(1, (failure(errors.not_found(key, call.store.defined)),))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import (
-    Call,
+    KubectlCall,
     KubectlError,
     NamedKind,
     chosen,
@@ -23,7 +23,7 @@ from kyvsim.yaml.text import folded_yaml
 # `kubectl get`: objects shown in several formats.
 
 
-def get(call: Call) -> Result:
+def get(call: KubectlCall) -> Result:
     """Show objects; what is missing is told on standard error."""
     given = call.invocation
     found: list[Json] = []
@@ -51,7 +51,7 @@ def get(call: Call) -> Result:
     return Result(status, (*printed, Printed(STDOUT, text)))
 
 
-def _nothing(call: Call, kind: NamedKind) -> str:
+def _nothing(call: KubectlCall, kind: NamedKind) -> str:
     namespace = call.key(kind, "").namespace
     if call.invocation.holds("all-namespaces") or not namespace:
         return "No resources found\n"
@@ -62,7 +62,7 @@ def _list(objects: list[Json]) -> Json:
     return {"apiVersion": "v1", "items": objects, "kind": "List", "metadata": {}}
 
 
-def _shown(call: Call, shown: Json, found: list[Json]) -> str:
+def _shown(call: KubectlCall, shown: Json, found: list[Json]) -> str:
     output = call.invocation.value("output")
     form, _, template = output.partition("=")
     if form == "json":
@@ -72,7 +72,7 @@ def _shown(call: Call, shown: Json, found: list[Json]) -> str:
     if form == "name":
         return "".join(f"{_name(one)}\n" for one in found)
     if form == "jsonpath":
-        return print_jsonpath(template, shown, call.surroundings.usage.text)
+        return print_jsonpath(template, shown, call.environment.usage.text)
     if not form:
         given = call.invocation
         if len({(object_key(one).api_version, object_key(one).kind) for one in found}) > 1:
@@ -80,7 +80,7 @@ def _shown(call: Call, shown: Json, found: list[Json]) -> str:
         return print_table(
             found,
             call.store,
-            call.surroundings.situation.session.parts.clock.now(),
+            call.environment.situation.session.sim.clock.now(),
             namespaces=given.holds("all-namespaces"),
             headings=not given.holds("no-headers"),
         )
@@ -98,7 +98,7 @@ _DEFAULT = "30s"
 _LONGEST_PATH = 1_000
 
 
-def wait(call: Call) -> Result:
+def wait(call: KubectlCall) -> Result:
     """Wait for every object that is named."""
     own = awaited(call)
     if own is not None:
@@ -122,13 +122,13 @@ def wait(call: Call) -> Result:
     return Result(0, tuple(printed))
 
 
-def _wait(call: Call, key: ObjectKey, condition: str, met: Callable[[Json], bool]) -> Result:
+def _wait(call: KubectlCall, key: ObjectKey, condition: str, met: Callable[[Json], bool]) -> Result:
     deletes = condition == "delete"
     if not deletes and call.there(key) is None:
         return Result(1, (failure(errors.not_found(key, call.store.defined)),))
     limit = call.seconds("timeout", _DEFAULT)
     shown = f"{shown_kind(key.api_version, key.kind)}/{key.name}"
-    session = call.surroundings.situation.session
+    session = call.environment.situation.session
     try:
         done_in_time = session.wait_until(lambda: met(call.client.get(*key)), limit)
     except JsonPathError as error:

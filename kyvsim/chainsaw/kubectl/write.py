@@ -7,7 +7,7 @@ from types import MappingProxyType
 from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, complaint
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl.call import (
-    Call,
+    KubectlCall,
     KubectlError,
     answer,
     chosen,
@@ -34,12 +34,12 @@ from kyvsim.simulator.api_server.subresources import scale_request
 _LAST = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def apply(call: Call) -> Result:
+def apply(call: KubectlCall) -> Result:
     """Create each object, or change it by what differs from when it was last applied."""
     return together([_apply(call, name, obj) for name, obj in from_files(call)])
 
 
-def replace(call: Call) -> Result:
+def replace(call: KubectlCall) -> Result:
     """Put each object in the place of the one that is there."""
     results = []
     for name, obj in from_files(call):
@@ -48,7 +48,7 @@ def replace(call: Call) -> Result:
     return together(results)
 
 
-def _apply(call: Call, name: str, obj: Json) -> Result:
+def _apply(call: KubectlCall, name: str, obj: Json) -> Result:
     key = object_key(obj)
     mode = call.invocation.value("dry-run", "none")
     if mode not in {"none", "server"}:
@@ -142,7 +142,7 @@ FLAGS = (
 _RBAC = "rbac.authorization.k8s.io"
 
 
-def create(call: Call) -> Result:
+def create(call: KubectlCall) -> Result:
     """Create the objects of files, or the one that words and flags describe."""
     if call.invocation.value("dry-run", "none") not in {"none", "server"}:
         raise UnsupportedError("`kubectl create --dry-run=client`")
@@ -162,7 +162,7 @@ def create(call: Call) -> Result:
     return _send_new(call, obj, about, dry_run=dry_run)
 
 
-def _send_new(call: Call, obj: Json, about: str, *, dry_run: bool) -> Result:
+def _send_new(call: KubectlCall, obj: Json, about: str, *, dry_run: bool) -> Result:
     response = call.client.create(obj, dry_run=dry_run)
     key = object_key(response.object or obj)
     done = f"{shown_kind(key.api_version, key.kind)}/{key.name} created"
@@ -175,22 +175,22 @@ def _named(api_version: str, kind: str, name: str, **fields: Json) -> Json:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
 
 
-def _namespace(call: Call, name: str) -> Json:
+def _namespace(call: KubectlCall, name: str) -> Json:
     del call
     return _named("v1", "Namespace", name)
 
 
-def _service_account(call: Call, name: str) -> Json:
+def _service_account(call: KubectlCall, name: str) -> Json:
     del call
     return _named("v1", "ServiceAccount", name)
 
 
-def _config_map(call: Call, name: str) -> Json:
+def _config_map(call: KubectlCall, name: str) -> Json:
     pairs = (one.partition("=") for one in call.invocation.flags.get("from-literal", ()))
     return _named("v1", "ConfigMap", name, data={key: value for key, _, value in pairs})
 
 
-def _deployment(call: Call, name: str) -> Json:
+def _deployment(call: KubectlCall, name: str) -> Json:
     labels = {"app": name}
     images = call.invocation.values("image")
     containers = [
@@ -207,7 +207,7 @@ def _deployment(call: Call, name: str) -> Json:
     return {**made, "metadata": {"name": name, "labels": labels}}
 
 
-def _job_spec(call: Call, name: str) -> Json:
+def _job_spec(call: KubectlCall, name: str) -> Json:
     container: dict[str, Json] = {"name": name, "image": call.invocation.value("image")}
     if call.invocation.command:
         container["command"] = list(call.invocation.command)
@@ -215,13 +215,13 @@ def _job_spec(call: Call, name: str) -> Json:
     return {"template": {"spec": {"containers": [container], "restartPolicy": restart}}}
 
 
-def _job(call: Call, name: str) -> Json:
+def _job(call: KubectlCall, name: str) -> Json:
     made = _job_spec(call, name)
     pod = {**made["template"]["spec"], "restartPolicy": call.invocation.value("restart", "Never")}
     return _named("batch/v1", "Job", name, spec={"template": {"spec": pod}})
 
 
-def _cron_job(call: Call, name: str) -> Json:
+def _cron_job(call: KubectlCall, name: str) -> Json:
     schedule = call.invocation.value("schedule")
     if not schedule:
         raise KubectlError('error: required flag(s) "schedule" not set')
@@ -229,8 +229,8 @@ def _cron_job(call: Call, name: str) -> Json:
     return _named("batch/v1", "CronJob", name, spec={"schedule": schedule, "jobTemplate": template})
 
 
-def _binding(kind: str) -> Callable[[Call, str], Json]:
-    def make(call: Call, name: str) -> Json:
+def _binding(kind: str) -> Callable[[KubectlCall, str], Json]:
+    def make(call: KubectlCall, name: str) -> Json:
         given = call.invocation
         role_kind = "ClusterRole" if given.value("clusterrole") else "Role"
         role = given.value("clusterrole") or given.value("role")
@@ -267,17 +267,17 @@ _MAKERS = MappingProxyType(
 # `kubectl label` and `kubectl annotate`: one or more marks set, or taken away.
 
 
-def label(call: Call) -> Result:
+def label(call: KubectlCall) -> Result:
     """Set and take away labels."""
     return _mark(call, "labels", "labeled")
 
 
-def annotate(call: Call) -> Result:
+def annotate(call: KubectlCall) -> Result:
     """Set and take away annotations."""
     return _mark(call, "annotations", "annotated")
 
 
-def _mark(call: Call, field: str, done: str) -> Result:
+def _mark(call: KubectlCall, field: str, done: str) -> Result:
     words = call.invocation.words
     marks = [word for word in words if "=" in word or (word.endswith("-") and word != "-")]
     if not marks:
@@ -289,7 +289,9 @@ def _mark(call: Call, field: str, done: str) -> Result:
     return together([_mark_one(call, key, (field, done), marks) for key in keys])
 
 
-def _mark_one(call: Call, key: ObjectKey, names: tuple[str, str], marks: list[str]) -> Result:
+def _mark_one(
+    call: KubectlCall, key: ObjectKey, names: tuple[str, str], marks: list[str]
+) -> Result:
     field, done = names
     now = call.there(key)
     if now is None:
@@ -324,7 +326,7 @@ def _change(mark: str) -> tuple[str, Json]:
 # `kubectl patch`: an object changed by a merge, strategic or JSON patch.
 
 
-def run_patch(call: Call) -> Result:
+def run_patch(call: KubectlCall) -> Result:
     """Patch the one object that is named."""
     given = call.invocation
     named = named_objects(call, given.words)
@@ -344,16 +346,16 @@ def run_patch(call: Call) -> Result:
     return answer(call.client.send(request), done)
 
 
-def _kind(call: Call) -> str:
+def _kind(call: KubectlCall) -> str:
     return call.invocation.value("type", "strategic")
 
 
-def _given_patch(call: Call) -> Json:
+def _given_patch(call: KubectlCall) -> Json:
     given = call.invocation
     text = given.value("patch")
     if "patch-file" in given.flags:
-        text = call.surroundings.read(given.value("patch-file"), call.stdin) or ""
-    objects, why = call.surroundings.situation.session.files.parsed(text)
+        text = call.environment.read(given.value("patch-file"), call.stdin) or ""
+    objects, why = call.environment.situation.session.files.parsed(text)
     if why or len(objects) != 1:
         raise KubectlError(f"error: unable to parse {text!r}: {why or 'no document'}")
     wanted, kind = (list, "array") if _kind(call) == "json" else (dict, "object")
@@ -362,7 +364,7 @@ def _given_patch(call: Call) -> Json:
     return objects[0]
 
 
-def _patched(call: Call, now: Json, patch: Json) -> Json:
+def _patched(call: KubectlCall, now: Json, patch: Json) -> Json:
     kind = _kind(call)
     try:
         if kind == "json":
@@ -379,7 +381,7 @@ def _patched(call: Call, now: Json, patch: Json) -> Json:
 # `kubectl scale`: another number of replicas.
 
 
-def run_scale(call: Call) -> Result:
+def run_scale(call: KubectlCall) -> Result:
     """Scale what is named."""
     replicas = call.whole_number("replicas", "-1")
     if replicas < 0:
@@ -388,7 +390,7 @@ def run_scale(call: Call) -> Result:
     return together([_scale(call, call.key(*one), replicas) for one in named])
 
 
-def _scale(call: Call, key: ObjectKey, replicas: int) -> Result:
+def _scale(call: KubectlCall, key: ObjectKey, replicas: int) -> Result:
     now = call.there(key)
     if now is None:
         return Result(1, (failure(errors.not_found(key, call.store.defined)),))
@@ -402,7 +404,7 @@ _LONGEST = "10m"
 _PROPAGATION = (("orphan", "Orphan"), ("foreground", "Foreground"))
 
 
-def delete(call: Call) -> Result:
+def delete(call: KubectlCall) -> Result:
     """Delete what is named; wait for it unless told otherwise."""
     own = restarted(call)
     if own is not None:
@@ -424,7 +426,7 @@ def delete(call: Call) -> Result:
     return together([_delete(call, key) for key in keys])
 
 
-def _delete(call: Call, key: ObjectKey) -> Result:
+def _delete(call: KubectlCall, key: ObjectKey) -> Result:
     before = call.there(key)
     if before is None:
         if call.invocation.holds("ignore-not-found"):
@@ -447,7 +449,7 @@ def _delete(call: Call, key: ObjectKey) -> Result:
         return now is None or metadata(now).get("uid") != uid
 
     limit = call.seconds("timeout", _LONGEST)
-    if call.surroundings.situation.session.wait_until(gone, limit):
+    if call.environment.situation.session.wait_until(gone, limit):
         return Result(0, printed)
     late = f"error: timed out waiting for the condition on {key.kind.lower()}s/{key.name}\n"
     return Result(1, (*printed, Printed(STDERR, late)))

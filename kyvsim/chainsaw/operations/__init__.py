@@ -1,9 +1,9 @@
 """The operations of steps; `OPERATIONS` lists them."""
 
 from kyvsim.chainsaw.operations import asserting, scripting, writing
-from kyvsim.chainsaw.session import Operation
+from kyvsim.chainsaw.session import TestOperation
 
-OPERATIONS: tuple[Operation, ...] = (
+OPERATIONS: tuple[TestOperation, ...] = (
     writing.APPLY,
     writing.CREATE,
     writing.UPDATE,

@@ -5,10 +5,10 @@ from functools import partial
 from types import MappingProxyType
 
 from kyvsim.chainsaw.errors import FailedError, HardError, UnsupportedError
-from kyvsim.chainsaw.expressions import Mismatch, check_tree, parse_expression
+from kyvsim.chainsaw.expressions import TreeMismatch, check_tree, parse_expression
 from kyvsim.chainsaw.kubectl.read import condition_of
 from kyvsim.chainsaw.objects import candidates, in_namespace, require_usable, written_objects
-from kyvsim.chainsaw.session import POLL, Operation, Situation, found, seconds_of, timeout_of
+from kyvsim.chainsaw.session import POLL, Situation, TestOperation, found, seconds_of, timeout_of
 from kyvsim.chainsaw.unsupported import (
     is_elsewhere,
     is_served,
@@ -30,7 +30,7 @@ def run_sleep(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Js
     return {}
 
 
-SLEEP = Operation("sleep", run_sleep)
+SLEEP = TestOperation("sleep", run_sleep)
 
 # `wait`: until objects are deleted, have a condition, or a field a value.
 
@@ -70,7 +70,7 @@ def _condition(wanted: Mapping[str, Json]) -> str:
     raise UnsupportedError("a condition of another kind")
 
 
-WAIT = Operation("wait", run_wait)
+WAIT = TestOperation("wait", run_wait)
 
 # Operations that only show something to a person: `describe`, `events`, `get`, `podLogs`.
 #
@@ -104,10 +104,10 @@ def show_events(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, 
 
 
 SHOWING = (
-    Operation("describe", show_object),
-    Operation("get", show_object),
-    Operation("podLogs", show_logs),
-    Operation("events", show_events),
+    TestOperation("describe", show_object),
+    TestOperation("get", show_object),
+    TestOperation("podLogs", show_logs),
+    TestOperation("events", show_events),
 )
 
 # `assert` and `error`: waiting for objects to be as a tree says, or not to be.
@@ -119,7 +119,7 @@ _REFERENCE = ("name", "namespace", "labels")
 def run_assert(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Json]:
     """Wait until some object is as each tree says; raise FailedError where none is in time."""
     limit = timeout_of(situation, spec, situation.timeouts.check)
-    until = situation.session.parts.clock.elapsed + limit
+    until = situation.session.sim.clock.elapsed + limit
     for tree in _trees(situation, spec):
         _require_served(situation, tree)
         unmet = partial(_unmet, situation, tree)
@@ -143,7 +143,7 @@ def run_error(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, Js
     comes meanwhile came, even if it is changed again before the end.
     """
     limit = timeout_of(situation, spec, situation.timeouts.error)
-    clock = situation.session.parts.clock
+    clock = situation.session.sim.clock
     for tree in _trees(situation, spec):
         fields = [key for key in tree if not parse_expression(str(key)).engine]
         if fields and not tree.get("kind"):
@@ -164,25 +164,25 @@ def _settle(situation: Situation, limit: float, why_not: Callable[[], str]) -> s
 
     What steps of controllers leave behind for moments counts for nothing: nobody would see it.
     """
-    parts = situation.session.parts
-    came, known, revision = "", why_not(), parts.store.revision
+    sim = situation.session.sim
+    came, known, revision = "", why_not(), sim.store.revision
 
-    def look() -> None:
+    def check() -> None:
         nonlocal came, known, revision
         situation.session.require_bounded()
-        if parts.store.revision != revision:
-            now, revision = why_not(), parts.store.revision
+        if sim.store.revision != revision:
+            now, revision = why_not(), sim.store.revision
             came = came or (now if not known else "")
             known = now
 
-    parts.scheduler.settle(limit, follow_ups=True, after_step=look)
+    sim.scheduler.settle(limit, follow_ups=True, after_step=check)
     return came
 
 
 def _require_served(situation: Situation, tree: Json) -> None:
     """Raise HardError for a kind that the cluster does not know: chainsaw cannot ask for it."""
     key = object_key(tree)
-    store = situation.session.parts.store
+    store = situation.session.sim.store
     if key.kind and not is_served(key, store):
         require_release(key, store)
         require_written(key, store)
@@ -192,7 +192,7 @@ def _require_served(situation: Situation, tree: Json) -> None:
 def _require_in_reach(situation: Situation, tree: Json) -> None:
     """Raise UnsupportedError where what was found, or not, would be another thing in a cluster."""
     if tree.get("kind"):
-        require_written(object_key(tree), situation.session.parts.store)
+        require_written(object_key(tree), situation.session.sim.store)
     for one in _candidates(situation, tree):
         if one is not None:
             require_filled_in(one, _checked(situation, tree, one))
@@ -247,7 +247,7 @@ def _unmet(situation: Situation, tree: Json) -> str:
     some = _candidates(situation, tree)
     if not some:
         return f"{_name(tree)}: actual resource not found"
-    problems: list[Mismatch] = []
+    problems: list[TreeMismatch] = []
     for one in some:
         problems = problems or [*_checked(situation, tree, one)]
         if not _checked(situation, tree, one):
@@ -268,8 +268,8 @@ def _candidates(situation: Situation, tree: Json) -> list[Json]:
     return candidates(situation, tree) if tree.get("kind") else [None]
 
 
-def _checked(situation: Situation, tree: Json, obj: Json) -> tuple[Mismatch, ...]:
-    return check_tree(tree, obj, situation.bindings, situation.session.ask)
+def _checked(situation: Situation, tree: Json, obj: Json) -> tuple[TreeMismatch, ...]:
+    return check_tree(tree, obj, situation.bindings, situation.session.evaluate)
 
 
 def _name(obj: Json) -> str:
@@ -277,5 +277,5 @@ def _name(obj: Json) -> str:
     return "/".join(filter(None, (key.api_version, key.kind, key.namespace, key.name or "*")))
 
 
-ASSERT = Operation("assert", run_assert)
-ERROR = Operation("error", run_error)
+ASSERT = TestOperation("assert", run_assert)
+ERROR = TestOperation("error", run_error)

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping
 
-from kyvsim.chainsaw.environment import STDERR, STDOUT, Result, Surroundings
+from kyvsim.chainsaw.environment import STDERR, STDOUT, Result, ShellEnvironment
 from kyvsim.chainsaw.errors import FailedError, UnsupportedError
 from kyvsim.chainsaw.limits import Usage
-from kyvsim.chainsaw.session import Operation, Situation, outputs, require, timeout_of
+from kyvsim.chainsaw.session import Situation, TestOperation, outputs, require, timeout_of
 from kyvsim.chainsaw.shell.interpreter import KilledError, Shell, parsed
-from kyvsim.chainsaw.shell.parser import AndOr, Pipeline, Script, Simple, Text
+from kyvsim.chainsaw.shell.parser import AndOr, LiteralPart, Pipeline, Script, Simple
 from kyvsim.kubernetes.objects import Json, text_field
 
 _KILLED = -1
@@ -30,18 +30,18 @@ def run_command(situation: Situation, spec: Mapping[str, Json]) -> Mapping[str, 
     words = [text_field(spec, "entrypoint"), *(spec.get("args") or ())]
     usage = situation.session.usage
     filled = [_filled(str(situation.filled(word)), variables, usage) for word in words]
-    command = Simple((), tuple((Text(word, quoted=True),) for word in filled), ())
+    command = Simple((), tuple((LiteralPart(word, quoted=True),) for word in filled), ())
     script = (AndOr(Pipeline((command,), negated=False), ()),)
     return _judged(situation, spec, _in_time(situation, spec, script))
 
 
 def _in_time(situation: Situation, spec: Mapping[str, Json], script: Script) -> Result:
     """Run a script; one that takes longer than it may is killed, and fails."""
-    clock = situation.session.parts.clock
+    clock = situation.session.sim.clock
     end = clock.elapsed + timeout_of(situation, spec, situation.timeouts.exec)
     if spec.get("workDir"):
         raise UnsupportedError("`workDir`")
-    shell = Shell(Surroundings(situation), _variables(situation, spec), end)
+    shell = Shell(ShellEnvironment(situation), _variables(situation, spec), end)
     try:
         return shell.run(script)
     except KilledError:
@@ -98,5 +98,5 @@ def _mentions(value: Json, name: str) -> bool:
     return False
 
 
-SCRIPT = Operation("script", run_script)
-COMMAND = Operation("command", run_command)
+SCRIPT = TestOperation("script", run_script)
+COMMAND = TestOperation("command", run_command)

@@ -11,7 +11,7 @@ from kyvsim.chainsaw.objects import (
     with_grace_period,
     written_objects,
 )
-from kyvsim.chainsaw.session import REQUEST, Operation, Situation, judge, outputs, timeout_of
+from kyvsim.chainsaw.session import REQUEST, Situation, TestOperation, judge, outputs, timeout_of
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.request import Operation as Verb
 from kyvsim.model.simulation import Reason
@@ -72,7 +72,7 @@ def _send_one(
     situation.session.retry(attempt, timeout_of(situation, spec, situation.timeouts.apply))
     if problem is not None:
         if filled and sent.invalid:
-            situation.require_said(spec)
+            situation.require_explicit(spec)
         raise FailedError(problem)
     return outputs(situation.bind("error", sent.error), spec, sent.object)
 
@@ -110,7 +110,7 @@ def _create(situation: Situation, obj: Json, dry_run: bool) -> Sent:
     return answered(create(situation, obj, dry_run), obj)
 
 
-CREATE = Operation("create", run_create)
+CREATE = TestOperation("create", run_create)
 
 # `apply`: an object is created, or merged into the one that is there.
 
@@ -130,7 +130,7 @@ def _apply(situation: Situation, obj: Json, dry_run: bool) -> Sent:
     return answered(client.merge(key, {**obj, "metadata": meta}, dry_run=dry_run), obj)
 
 
-APPLY = Operation("apply", run_apply)
+APPLY = TestOperation("apply", run_apply)
 
 # `patch`: an object is merged into the one that is there.
 
@@ -149,7 +149,7 @@ def _patch(situation: Situation, obj: Json, dry_run: bool) -> Sent:
     return answered(client.merge(key, patch, dry_run=dry_run), obj)
 
 
-PATCH = Operation("patch", run_patch)
+PATCH = TestOperation("patch", run_patch)
 
 # `update`: an object takes the place of the one that is there.
 
@@ -169,7 +169,7 @@ def _update(situation: Situation, obj: Json, dry_run: bool) -> Sent:
     return answered(client.send(request), obj)
 
 
-UPDATE = Operation("update", run_update)
+UPDATE = TestOperation("update", run_update)
 
 # `delete`: objects are deleted, and gone when it ends.
 
@@ -207,4 +207,4 @@ def delete_one(situation: Situation, key: ObjectKey, propagation: str, limit: fl
     return f"{key.kind} `{key.name}` is still there after {limit:g} s"
 
 
-DELETE = Operation("delete", run_delete)
+DELETE = TestOperation("delete", run_delete)

@@ -17,7 +17,7 @@ _MOST_WORDS = 64
 """More words than anybody writes: every `!`, `-a` and `-o` is a level of recursion."""
 
 
-class ConditionError(Exception):
+class TestExpressionError(Exception):
     """A condition that is wrong; the text says how."""
 
 
@@ -73,7 +73,7 @@ def _two(first: str, operator: str, second: str) -> bool:
 
 def _integer(text: str) -> int:
     if not _INTEGER.fullmatch(text):
-        raise ConditionError(f"Illegal number: {text}")
+        raise TestExpressionError(f"Illegal number: {text}")
     return int(text)
 
 

@@ -4,16 +4,24 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from kyvsim.chainsaw.environment import STDERR, STDOUT, Printed, Result, Surroundings, require_known
+from kyvsim.chainsaw.environment import (
+    STDERR,
+    STDOUT,
+    Printed,
+    Result,
+    ShellEnvironment,
+    require_known,
+)
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.limits import require_depth
 from kyvsim.chainsaw.shell.builtins import BUILTINS, ExitError, LeftLoopError
 from kyvsim.chainsaw.shell.parser import (
     AndOr,
     Command,
+    CommandGroup,
     For,
-    Group,
     If,
+    LiteralPart,
     Part,
     Pipeline,
     Redirect,
@@ -21,13 +29,12 @@ from kyvsim.chainsaw.shell.parser import (
     ShellSyntaxError,
     Simple,
     Substitution,
-    Text,
-    Variable,
+    VariablePart,
     While,
     Word,
     parse_script,
 )
-from kyvsim.chainsaw.shell.programs import PROGRAMS, Call
+from kyvsim.chainsaw.shell.programs import PROGRAMS, ProgramCall
 
 # The interpreter: a syntax tree, run on the simulated cluster.
 #
@@ -60,12 +67,12 @@ class Shell:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        environment: ShellEnvironment,
         variables: Mapping[str, str],
         end: float = float("inf"),
     ) -> None:
-        self.surroundings = surroundings
-        self.usage = surroundings.usage
+        self.environment = environment
+        self.usage = environment.usage
         self.variables = dict(variables)
         self.exported = set(variables)
         self.arguments: tuple[str, ...] = ()
@@ -101,7 +108,7 @@ class Shell:
     def _child(self, tested: int | None = None) -> "Shell":
         """Return a shell that begins as this one is; `tested` is 0 where its failures count."""
         self.usage.step(1 + len(self.variables) // 16)
-        child = Shell(self.surroundings, self.variables, self._end)
+        child = Shell(self.environment, self.variables, self._end)
         child.exported = set(self.exported)
         child.arguments = self.arguments
         child.options = set(self.options)
@@ -200,14 +207,14 @@ class Shell:
                     self.printed.append(text._replace(stream=place))
                 elif place != "/dev/null":
                     require_known(text)
-                    self.surroundings.write(place, text.text, append=True)
+                    self.environment.write(place, text.text, append=True)
 
     def _bare(self, command: Command, stdin: str) -> None:
         if isinstance(command, Simple):
             self._simple(command, stdin)
         elif isinstance(command, If):
             self._if(command, stdin)
-        elif isinstance(command, Group):
+        elif isinstance(command, CommandGroup):
             self._group(command, stdin)
         else:
             self.loops += 1
@@ -230,7 +237,7 @@ class Shell:
                 stdin = target
             elif one.operator == "<":
                 # For a redirection `-` is the name of a file.
-                found = self.surroundings.read("./-" if target == "-" else target, stdin)
+                found = self.environment.read("./-" if target == "-" else target, stdin)
                 if found is None:
                     raise RedirectError(f"cannot open {target}: No such file")
                 stdin = found
@@ -247,13 +254,13 @@ class Shell:
         if name in _STREAMS:
             return goes[_STREAMS[name]]
         if name != "/dev/null":
-            why = self.surroundings.why_not_writable(name)
+            why = self.environment.why_not_writable(name)
             if why:
                 raise RedirectError(f"cannot create {name}: {why}")
-            self.surroundings.write(name, "", append=append)
+            self.environment.write(name, "", append=append)
         return name
 
-    def _group(self, group: Group, stdin: str) -> None:
+    def _group(self, group: CommandGroup, stdin: str) -> None:
         if not group.own:
             self._script(group.body, stdin)
             return
@@ -337,7 +344,7 @@ class Shell:
         for one in result.printed:
             self._print(*one)
         self.status = result.status
-        if self.surroundings.situation.session.parts.clock.elapsed > self._end:
+        if self.environment.situation.session.sim.clock.elapsed > self._end:
             raise KilledError
 
     def _invoke(self, name: str, arguments: tuple[str, ...], stdin: str) -> Result:
@@ -346,7 +353,7 @@ class Shell:
                 return builtin.run(self, arguments)
         for program in PROGRAMS:
             if program.name == name:
-                return program.run(Call(arguments, stdin, self.surroundings, self._end))
+                return program.run(ProgramCall(arguments, stdin, self.environment, self._end))
         if name in {"sh", "bash"} and arguments and not arguments[0].startswith("-"):
             return self._file(arguments[0], arguments[1:], stdin, direct=False)
         if "/" in name:
@@ -355,11 +362,11 @@ class Shell:
 
     def _file(self, name: str, arguments: tuple[str, ...], stdin: str, *, direct: bool) -> Result:
         """Run a script of the test's folder; its first line has flags where it is run directly."""
-        text = self.surroundings.read(name)
+        text = self.environment.read(name)
         if text is None:
             raise UnsupportedError(f"the script `{name}`, which is not beside the test")
         variables = {one: text for one, text in self.variables.items() if one in self.exported}
-        child = Shell(self.surroundings, variables, self._end)
+        child = Shell(self.environment, variables, self._end)
         child._depth = self._depth + 1
         require_depth(child._depth)
         child.arguments = arguments
@@ -387,7 +394,7 @@ class Shell:
         Braces are one thing for bash and another for dash.
         """
         for place, part in enumerate(word):
-            if not isinstance(part, Text) or part.quoted:
+            if not isinstance(part, LiteralPart) or part.quoted:
                 continue
             if not place and part.text.startswith("~"):
                 raise UnsupportedError("the home folder, `~`")
@@ -399,7 +406,7 @@ class Shell:
         for word in words:
             for field, pattern in self._fields(word):
                 self.usage.step()
-                yield from (pattern and self.surroundings.matching(pattern)) or (field,)
+                yield from (pattern and self.environment.matching(pattern)) or (field,)
 
     def _fields(self, word: Word) -> list[tuple[str, str]]:
         """Return the fields of a word, each with itself as a pattern where it is one.
@@ -412,7 +419,7 @@ class Shell:
         fields: list[list[tuple[str, bool]]] = []
         current: list[tuple[str, bool]] | None = None
         for part in word:
-            quoted = isinstance(part, Text) or part.quoted
+            quoted = isinstance(part, LiteralPart) or part.quoted
             for place, piece in enumerate(self._pieces(part)):
                 if place and current is not None:
                     fields.append(current)
@@ -426,12 +433,12 @@ class Shell:
 
     def _pieces(self, part: Part) -> Sequence[str]:
         """Return what a part of a word is filled in with; a field ends between two pieces."""
-        if isinstance(part, Variable) and _is_arguments(part):
+        if isinstance(part, VariablePart) and _is_arguments(part):
             self.usage.step(len(self.arguments))
             self.usage.text(sum(map(len, self.arguments)))
             return self.arguments
         text = self._text(part)
-        if isinstance(part, Text) or part.quoted:
+        if isinstance(part, LiteralPart) or part.quoted:
             return (text,)
         self.usage.step(len(text) // 64)
         pieces = _BLANK.split(text)
@@ -444,7 +451,7 @@ class Shell:
         return text
 
     def _expanded(self, part: Part) -> str:
-        if isinstance(part, Text):
+        if isinstance(part, LiteralPart):
             return part.text
         if isinstance(part, Substitution):
             child = self._child(tested=0)
@@ -475,13 +482,13 @@ class Shell:
 
 def _is_only_arguments(word: Word) -> bool:
     """Return whether a word is nothing but `"$@"`, which is no field where there are none."""
-    others = [one for one in word if one != Text("", quoted=True)]
+    others = [one for one in word if one != LiteralPart("", quoted=True)]
     return len(others) == _ONE and _is_arguments(others[0])
 
 
 def _is_arguments(part: Part) -> bool:
     """Return whether a part is `"$@"`, a field for each argument."""
-    return isinstance(part, Variable) and part.name == "@" and part.quoted
+    return isinstance(part, VariablePart) and part.name == "@" and part.quoted
 
 
 def _field(parts: list[tuple[str, bool]]) -> tuple[str, str]:

@@ -9,14 +9,14 @@ from kyvsim.chainsaw.limits import require_depth
 # The syntax tree of scripts.
 
 
-class Text(NamedTuple):
+class LiteralPart(NamedTuple):
     """A part of a word that stands for itself."""
 
     text: str
     quoted: bool
 
 
-class Variable(NamedTuple):
+class VariablePart(NamedTuple):
     """`$name`, or `${name:-fallback}`."""
 
     name: str
@@ -31,7 +31,7 @@ class Substitution(NamedTuple):
     quoted: bool
 
 
-Part: TypeAlias = Text | Variable | Substitution
+Part: TypeAlias = LiteralPart | VariablePart | Substitution
 Word: TypeAlias = tuple[Part, ...]
 
 
@@ -93,7 +93,7 @@ class While(NamedTuple):
     redirects: tuple[Redirect, ...]
 
 
-class Group(NamedTuple):
+class CommandGroup(NamedTuple):
     """`{ … }`, or `( … )` whose variables stay its own."""
 
     body: "Script"
@@ -101,7 +101,7 @@ class Group(NamedTuple):
     redirects: tuple[Redirect, ...]
 
 
-Command: TypeAlias = Union[Simple, If, For, While, Group]  # noqa: UP007 — names that come later
+Command: TypeAlias = Union[Simple, If, For, While, CommandGroup]  # noqa: UP007 — names that come later
 Script: TypeAlias = tuple[AndOr, ...]
 
 # Text of a script → tokens: words in their parts, operators, line ends.
@@ -121,7 +121,7 @@ class ShellSyntaxError(Exception):
     """A script that is none, or that has more than is understood; the text says which."""
 
 
-class Token(NamedTuple):
+class ShellToken(NamedTuple):
     """An operator, or a word."""
 
     operator: str
@@ -134,10 +134,10 @@ class Token(NamedTuple):
     def plain(self) -> str:
         """The text of a word without quotes and variables, else ""."""
         only = self.word[0] if len(self.word) == 1 else None
-        return only.text if isinstance(only, Text) and not only.quoted else ""
+        return only.text if isinstance(only, LiteralPart) and not only.quoted else ""
 
 
-def tokenize(text: str, parse: Callable[[str], Script]) -> list[Token]:
+def tokenize(text: str, parse: Callable[[str], Script]) -> list[ShellToken]:
     """Return the tokens; `parse` is what reads scripts inside of words."""
     return _Lexer(text, parse).tokens()
 
@@ -149,23 +149,23 @@ class _Lexer:
         self.parse = parse
         self.waiting: list[tuple[int, str, bool]] = []
 
-    def tokens(self) -> list[Token]:
-        found: list[Token] = []
+    def tokens(self) -> list[ShellToken]:
+        found: list[ShellToken] = []
         while True:
             self.at = self._match(_BLANK).end()
             if self.at >= len(self.text):
-                return [*found, Token("\n")]
+                return [*found, ShellToken("\n")]
             operator = _OPERATOR.match(self.text, self.at)
             if operator is None:
                 if _OTHER_STREAM.match(self.text, self.at):
                     raise ShellSyntaxError("a redirection of another stream than 0, 1 and 2")
-                found.append(Token("", self._word()))
+                found.append(ShellToken("", self._word()))
                 continue
             self.at = operator.end()
             if operator[0].lstrip("012").startswith("<<"):
                 found.append(self._here_document(len(found), operator[0]))
                 continue
-            found.append(Token(operator[0]))
+            found.append(ShellToken(operator[0]))
             if operator[0] == "\n":
                 self._bodies(found)
 
@@ -175,19 +175,19 @@ class _Lexer:
             raise ShellSyntaxError("unexpected end")
         return found
 
-    def _here_document(self, place: int, operator: str) -> Token:
+    def _here_document(self, place: int, operator: str) -> ShellToken:
         self.at = self._match(_BLANK).end()
         word = self._word()
         if not word:
             raise ShellSyntaxError("a here-document without its end")
-        if not all(isinstance(part, Text) for part in word):
+        if not all(isinstance(part, LiteralPart) for part in word):
             raise ShellSyntaxError("a here-document whose end is no plain word")
-        end = "".join(part.text for part in word if isinstance(part, Text))
-        expands = not any(isinstance(part, Text) and part.quoted for part in word)
+        end = "".join(part.text for part in word if isinstance(part, LiteralPart))
+        expands = not any(isinstance(part, LiteralPart) and part.quoted for part in word)
         self.waiting.append((place, f"{'-' if operator.endswith('-') else ''}{end}", expands))
-        return Token("<<")
+        return ShellToken("<<")
 
-    def _bodies(self, found: list[Token]) -> None:
+    def _bodies(self, found: list[ShellToken]) -> None:
         """Read the here-documents that were asked for on the line that has just ended."""
         for place, end, expands in self.waiting:
             lines: list[str] = []
@@ -203,8 +203,12 @@ class _Lexer:
                     break
                 lines.append(f"{line}\n")
             body = "".join(lines)
-            word = _Lexer(body, self.parse).quoted_text() if expands else (Text(body, quoted=True),)
-            found[place] = Token("<<", word)
+            word = (
+                _Lexer(body, self.parse).quoted_text()
+                if expands
+                else (LiteralPart(body, quoted=True),)
+            )
+            found[place] = ShellToken("<<", word)
         self.waiting = []
 
     def quoted_text(self) -> Word:
@@ -213,7 +217,7 @@ class _Lexer:
         while self.at < len(self.text):
             if self.text[self.at] == '"':
                 self.at += 1
-                parts.append(Text('"', quoted=True))
+                parts.append(LiteralPart('"', quoted=True))
             else:
                 parts.append(self._part_in_double())
         return tuple(parts)
@@ -224,7 +228,7 @@ class _Lexer:
             plain = _PLAIN.match(self.text, self.at)
             if plain:
                 self.at = plain.end()
-                parts.append(Text(plain[0], quoted=False))
+                parts.append(LiteralPart(plain[0], quoted=False))
                 continue
             if self.text[self.at] not in "\\'\"$`":
                 break
@@ -237,12 +241,12 @@ class _Lexer:
             following = self.text[self.at + 1 : self.at + 2]
             self.at += 2
             # At the end of a script a backslash stands for itself.
-            return [] if following == "\n" else [Text(following or "\\", quoted=True)]
+            return [] if following == "\n" else [LiteralPart(following or "\\", quoted=True)]
         if start == "'":
             end = self._find("'", self.at + 1)
             inner = self.text[self.at + 1 : end]
             self.at = end + 1
-            return [Text(inner, quoted=True)]
+            return [LiteralPart(inner, quoted=True)]
         if start == '"':
             return self._double()
         return [self._dollar(quoted=False)]
@@ -255,7 +259,7 @@ class _Lexer:
 
     def _double(self) -> list[Part]:
         self.at += 1
-        parts: list[Part] = [Text("", quoted=True)]
+        parts: list[Part] = [LiteralPart("", quoted=True)]
         while self.at < len(self.text):
             if self.text[self.at] == '"':
                 self.at += 1
@@ -267,14 +271,16 @@ class _Lexer:
         plain = _DOUBLE.match(self.text, self.at)
         if plain:
             self.at = plain.end()
-            return Text(plain[0], quoted=True)
+            return LiteralPart(plain[0], quoted=True)
         if self.text[self.at] != "\\":
             return self._dollar(quoted=True)
         following = self.text[self.at + 1 : self.at + 2]
         self.at += 2
         if following == "\n":
-            return Text("", quoted=True)
-        return Text(following if following in _ESCAPED_IN_DOUBLE else f"\\{following}", quoted=True)
+            return LiteralPart("", quoted=True)
+        return LiteralPart(
+            following if following in _ESCAPED_IN_DOUBLE else f"\\{following}", quoted=True
+        )
 
     def _dollar(self, *, quoted: bool) -> Part:
         if self.text[self.at] == "`":
@@ -294,9 +300,9 @@ class _Lexer:
         self.at += 1
         name = _PARAMETER.match(self.text, self.at)
         if name is None:
-            return Text("$", quoted)
+            return LiteralPart("$", quoted)
         self.at = name.end()
-        return Variable(name[0], quoted)
+        return VariablePart(name[0], quoted)
 
     def _braced(self, *, quoted: bool) -> Part:
         end = self._find("}", self.at)
@@ -306,11 +312,11 @@ class _Lexer:
         if _PARAMETER.fullmatch(name) is None:
             raise ShellSyntaxError(f"`${{{inner}}}`")
         if not mark:
-            return Variable(name, quoted)
+            return VariablePart(name, quoted)
         if any(one in fallback for one in "'\"\\"):
             # Shells read quotes differently there, within quotes and without.
             raise ShellSyntaxError(f"quotes in `${{{inner}}}`")
-        return Variable(name, quoted, _Lexer(fallback, self.parse).quoted_text())
+        return VariablePart(name, quoted, _Lexer(fallback, self.parse).quoted_text())
 
     def _closing(self, start: int) -> int:
         """Return where the parenthesis closes that is open before `start`."""
@@ -341,13 +347,13 @@ def _joined(parts: list[Part]) -> Word:
     found: list[Part] = []
     texts: list[str] = []
     for place, part in enumerate(parts):
-        if not isinstance(part, Text):
+        if not isinstance(part, LiteralPart):
             found.append(part)
             continue
         texts.append(part.text)
         following = parts[place + 1] if place + 1 < len(parts) else None
-        if not isinstance(following, Text) or following.quoted != part.quoted:
-            found.append(Text("".join(texts), part.quoted))
+        if not isinstance(following, LiteralPart) or following.quoted != part.quoted:
+            found.append(LiteralPart("".join(texts), part.quoted))
             texts = []
     return tuple(found)
 
@@ -371,15 +377,15 @@ def parse_script(text: str) -> Script:
 def _parse(text: str, depth: int) -> Script:
     """Return the tree of a script that is `depth` substitutions deep in another one."""
     require_depth(depth)
-    parser = _Parser(tokenize(text, lambda inner: _parse(inner, depth + 1)))
+    parser = _ShellParser(tokenize(text, lambda inner: _parse(inner, depth + 1)))
     script = parser.script()
     if not parser.at_end:
         raise ShellSyntaxError(f"unexpected `{parser.shown()}`")
     return script
 
 
-class _Parser:
-    def __init__(self, tokens: list[Token]) -> None:
+class _ShellParser:
+    def __init__(self, tokens: list[ShellToken]) -> None:
         self.tokens = tokens
         self.at = 0
         self.depth = 0
@@ -398,7 +404,7 @@ class _Parser:
     def _plain(self) -> str:
         return "" if self.at_end else self.tokens[self.at].plain
 
-    def _take(self) -> Token:
+    def _take(self) -> ShellToken:
         if self.at_end:
             raise ShellSyntaxError("unexpected end")
         self.at += 1
@@ -483,14 +489,14 @@ class _Parser:
             self.at += 1
             body = self._body()
             self._expect("}")
-            return Group(body, own=False, redirects=self._redirects())
+            return CommandGroup(body, own=False, redirects=self._redirects())
         if self._operator() == "(":
             self.at += 1
             body = self._body()
             if self._operator() != ")":
                 raise ShellSyntaxError("a ( without its end")
             self.at += 1
-            return Group(body, own=True, redirects=self._redirects())
+            return CommandGroup(body, own=True, redirects=self._redirects())
         return self._simple()
 
     def _if(self) -> If:
@@ -576,10 +582,10 @@ class _Parser:
 
 def _assignment(word: Word) -> tuple[str, Word] | None:
     first = word[0] if word else None
-    if not isinstance(first, Text) or first.quoted:
+    if not isinstance(first, LiteralPart) or first.quoted:
         return None
     found = _ASSIGNMENT.fullmatch(first.text)
     if found is None:
         return None
-    rest = (Text(found[2], quoted=False),) if found[2] else ()
+    rest = (LiteralPart(found[2], quoted=False),) if found[2] else ()
     return found[1], (*rest, *word[1:])

@@ -14,14 +14,14 @@ from kyvsim.chainsaw.environment import (
     STDOUT,
     Printed,
     Result,
-    Surroundings,
+    ShellEnvironment,
     complaint,
     out,
 )
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl import kubectl
 from kyvsim.chainsaw.limits import KUBECTL_STEPS, Usage
-from kyvsim.chainsaw.shell.builtins import ConditionError, holds
+from kyvsim.chainsaw.shell.builtins import TestExpressionError, holds
 from kyvsim.chainsaw.shell.patterns import PatternError, compile_pattern
 from kyvsim.kubernetes.regexes import as_bytes
 
@@ -37,43 +37,43 @@ _DIGITS = 19
 _LETTERS = re.compile(r"-[a-zA-Z]+")
 
 
-class Call(NamedTuple):
+class ProgramCall(NamedTuple):
     """One call of a program."""
 
     arguments: tuple[str, ...]
     stdin: str
-    surroundings: Surroundings
+    environment: ShellEnvironment
     end: float = float("inf")
     """The virtual time at which the script is killed."""
 
     @property
     def usage(self) -> Usage:
         """What the scripts of the test have used of what they may."""
-        return self.surroundings.usage
+        return self.environment.usage
 
     def unsupported(self, name: str) -> UnsupportedError:
         """Return that a program is not simulated with these arguments."""
         return UnsupportedError(f"`{' '.join((name, *self.arguments))}`")
 
 
-class Program(NamedTuple):
+class ShellProgram(NamedTuple):
     """A program that is understood here."""
 
     name: str
-    run: Callable[[Call], Result]
+    run: Callable[[ProgramCall], Result]
 
 
-def _true(call: Call) -> Result:
+def _true(call: ProgramCall) -> Result:
     del call
     return Result()
 
 
-def _false(call: Call) -> Result:
+def _false(call: ProgramCall) -> Result:
     del call
     return Result(1)
 
 
-def _echo(call: Call) -> Result:
+def _echo(call: ProgramCall) -> Result:
     words = list(call.arguments)
     ends = words[:1] != ["-n"]
     if not ends:
@@ -85,7 +85,7 @@ def _echo(call: Call) -> Result:
     return out(text + ("\n" if ends else ""))
 
 
-def _printf(call: Call) -> Result:
+def _printf(call: ProgramCall) -> Result:
     arguments = call.arguments[1:] if call.arguments[:1] == ("--",) else call.arguments
     if not arguments:
         return complaint("printf: usage: printf format [arguments]\n", 2)
@@ -116,7 +116,7 @@ def _printf(call: Call) -> Result:
     return Result(1 if problems else 0, printed)
 
 
-def _unescaped(call: Call, found: re.Match[str]) -> str:
+def _unescaped(call: ProgramCall, found: re.Match[str]) -> str:
     if found[1] not in _ESCAPES:
         raise call.unsupported("printf")
     return _ESCAPES[found[1]]
@@ -138,26 +138,28 @@ def _value(hole: str, value: str, problems: list[str]) -> str:
 def _condition(name: str, words: tuple[str, ...]) -> Result:
     try:
         return Result(0 if holds(words) else 1)
-    except ConditionError as error:
+    except TestExpressionError as error:
         return complaint(f"sh: {name}: {error}\n", 2)
 
 
-def _test(call: Call) -> Result:
+def _test(call: ProgramCall) -> Result:
     return _condition("test", call.arguments)
 
 
-def _bracket(call: Call) -> Result:
+def _bracket(call: ProgramCall) -> Result:
     if not call.arguments or call.arguments[-1] != "]":
         return complaint("sh: [: missing ]\n", 2)
     return _condition("[", call.arguments[:-1])
 
 
-def _files(call: Call, name: str, names: tuple[str, ...]) -> tuple[list[str], tuple[Printed, ...]]:
+def _files(
+    call: ProgramCall, name: str, names: tuple[str, ...]
+) -> tuple[list[str], tuple[Printed, ...]]:
     """Return the texts of files, standard input without any, and what is said of missing ones."""
     texts: list[str] = []
     missing: list[Printed] = []
     for one in names or ("-",):
-        text = call.surroundings.read(one, call.stdin)
+        text = call.environment.read(one, call.stdin)
         if text is None:
             missing.append(Printed(STDERR, f"{name}: {one}: No such file or directory\n"))
         else:
@@ -165,7 +167,7 @@ def _files(call: Call, name: str, names: tuple[str, ...]) -> tuple[list[str], tu
     return texts, tuple(missing)
 
 
-def _cat(call: Call) -> Result:
+def _cat(call: ProgramCall) -> Result:
     if any(one.startswith("-") and one != "-" for one in call.arguments):
         raise call.unsupported("cat")
     texts, missing = _files(call, "cat", call.arguments)
@@ -173,7 +175,7 @@ def _cat(call: Call) -> Result:
     return Result(1 if missing else 0, printed)
 
 
-def _sleep(call: Call) -> Result:
+def _sleep(call: ProgramCall) -> Result:
     if not call.arguments:
         return complaint("sleep: missing operand\n")
     spans = [_SPAN.fullmatch(one) for one in call.arguments]
@@ -182,14 +184,14 @@ def _sleep(call: Call) -> Result:
         if span is None:
             return complaint(f"sleep: invalid time interval '{text}'\n")
         seconds += float(span[1]) * _SECONDS[span[2]]
-    session = call.surroundings.situation.session
-    left = call.end - session.parts.clock.elapsed
+    session = call.environment.situation.session
+    left = call.end - session.sim.clock.elapsed
     # Behind its end the script is killed: nobody waits for more.
     session.wait(seconds if seconds <= left else left + 1)
     return Result()
 
 
-def _rm(call: Call) -> Result:
+def _rm(call: ProgramCall) -> Result:
     flags = {letter for one in call.arguments if _LETTERS.fullmatch(one) for letter in one[1:]}
     names = [one for one in call.arguments if not one.startswith("-")]
     if flags - set("rRf") or any(
@@ -198,14 +200,14 @@ def _rm(call: Call) -> Result:
         raise call.unsupported("rm")
     if not names:
         return Result() if "f" in flags else complaint("rm: missing operand\n")
-    missing = [one for one in names if not call.surroundings.remove(one)]
+    missing = [one for one in names if not call.environment.remove(one)]
     if not missing or "f" in flags:
         return Result()
     told = (f"rm: cannot remove '{one}': No such file or directory\n" for one in missing)
     return complaint("".join(told))
 
 
-def _grep(call: Call) -> Result:
+def _grep(call: ProgramCall) -> Result:
     flags, words = _grep_arguments(call)
     call.usage.step(_COMPILED)
     if not words:
@@ -236,7 +238,7 @@ def _grep(call: Call) -> Result:
     return Result(status, (*([Printed(STDOUT, text)] if text else ()), *missing))
 
 
-def _grep_arguments(call: Call) -> tuple[str, list[str]]:
+def _grep_arguments(call: ProgramCall) -> tuple[str, list[str]]:
     """Return the flags of grep, and its other arguments."""
     flags = ""
     words: list[str] = []
@@ -253,7 +255,7 @@ def _grep_arguments(call: Call) -> tuple[str, list[str]]:
     return flags, words
 
 
-def _parts(call: Call, pattern: Any, line: str) -> list[str]:
+def _parts(call: ProgramCall, pattern: Any, line: str) -> list[str]:
     found = [
         one[0].decode("utf-8", "replace") for one in pattern.finditer(as_bytes(line)) if one[0]
     ]
@@ -261,14 +263,14 @@ def _parts(call: Call, pattern: Any, line: str) -> list[str]:
     return found
 
 
-def _lines(call: Call, text: str) -> list[str]:
+def _lines(call: ProgramCall, text: str) -> list[str]:
     """Return the lines of a text, without their ends."""
     call.usage.step(text.count("\n"))
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
-def _wc(call: Call) -> Result:
+def _wc(call: ProgramCall) -> Result:
     flags = [one for one in call.arguments if one.startswith("-") and one != "-"]
     names = tuple(one for one in call.arguments if one not in flags)
     if len(flags) != 1 or flags[0] not in {"-l", "-c", "-w"} or len(names) > 1:
@@ -289,7 +291,7 @@ class _ArgumentError(Exception):
     """An argument that is wrong; the text is what the program prints."""
 
 
-def _ends(call: Call, name: str) -> tuple[int, list[str]]:
+def _ends(call: ProgramCall, name: str) -> tuple[int, list[str]]:
     """Return the number of lines that are wanted, and all lines; raise _ArgumentError."""
     count, names = _line_arguments(call, name)
     if len(names) > 1:
@@ -304,7 +306,7 @@ def _ends(call: Call, name: str) -> tuple[int, list[str]]:
     return count, [*whole, lines[-1]] if lines[-1] else whole
 
 
-def _line_arguments(call: Call, name: str) -> tuple[int, list[str]]:
+def _line_arguments(call: ProgramCall, name: str) -> tuple[int, list[str]]:
     """Return the number of lines and the files that the arguments name; raise _ArgumentError."""
     count, names, rest = 10, [], iter(call.arguments)
     for one in rest:
@@ -322,7 +324,7 @@ def _line_arguments(call: Call, name: str) -> tuple[int, list[str]]:
     return count, names
 
 
-def _line_count(call: Call, name: str, given: str) -> int:
+def _line_count(call: ProgramCall, name: str, given: str) -> int:
     if re.fullmatch("[-+][0-9]+", given):
         raise call.unsupported(name)
     if not re.fullmatch("[0-9]+", given):
@@ -333,7 +335,7 @@ def _line_count(call: Call, name: str, given: str) -> int:
     return int(given)
 
 
-def _head(call: Call) -> Result:
+def _head(call: ProgramCall) -> Result:
     try:
         count, lines = _ends(call, "head")
     except _ArgumentError as error:
@@ -341,7 +343,7 @@ def _head(call: Call) -> Result:
     return out("".join(lines[:count]))
 
 
-def _tail(call: Call) -> Result:
+def _tail(call: ProgramCall) -> Result:
     try:
         if _line_arguments(call, "tail")[0] == 0:
             return Result()  # GNU's tail opens no file then
@@ -351,7 +353,7 @@ def _tail(call: Call) -> Result:
     return out("".join(lines[-count:]))
 
 
-def _seq(call: Call) -> Result:
+def _seq(call: ProgramCall) -> Result:
     if not call.arguments:
         return complaint("seq: missing operand\n")
     for one in call.arguments:
@@ -374,7 +376,7 @@ def _seq(call: Call) -> Result:
     return out("".join(f"{first + place * step}\n" for place in range(count)))
 
 
-def _tr(call: Call) -> Result:
+def _tr(call: ProgramCall) -> Result:
     if not call.arguments:
         return complaint("tr: missing operand\n")
     if len(call.arguments) != 2 or call.arguments[0] != "-d":
@@ -385,28 +387,28 @@ def _tr(call: Call) -> Result:
     return out(call.stdin.translate({ord(mark): None for mark in dropped}))
 
 
-def _kubectl(call: Call) -> Result:
+def _kubectl(call: ProgramCall) -> Result:
     call.usage.step(KUBECTL_STEPS)
-    return kubectl(call.arguments, call.stdin, call.surroundings)
+    return kubectl(call.arguments, call.stdin, call.environment)
 
 
-PROGRAMS: tuple[Program, ...] = (
-    Program("true", _true),
-    Program(":", _true),
-    Program("false", _false),
-    Program("echo", _echo),
-    Program("printf", _printf),
-    Program("test", _test),
-    Program("[", _bracket),
-    Program("cat", _cat),
-    Program("sleep", _sleep),
-    Program("rm", _rm),
-    Program("grep", _grep),
-    Program("wc", _wc),
-    Program("head", _head),
-    Program("tail", _tail),
-    Program("seq", _seq),
-    Program("tr", _tr),
-    Program("kubectl", _kubectl),
+PROGRAMS: tuple[ShellProgram, ...] = (
+    ShellProgram("true", _true),
+    ShellProgram(":", _true),
+    ShellProgram("false", _false),
+    ShellProgram("echo", _echo),
+    ShellProgram("printf", _printf),
+    ShellProgram("test", _test),
+    ShellProgram("[", _bracket),
+    ShellProgram("cat", _cat),
+    ShellProgram("sleep", _sleep),
+    ShellProgram("rm", _rm),
+    ShellProgram("grep", _grep),
+    ShellProgram("wc", _wc),
+    ShellProgram("head", _head),
+    ShellProgram("tail", _tail),
+    ShellProgram("seq", _seq),
+    ShellProgram("tr", _tr),
+    ShellProgram("kubectl", _kubectl),
 )
 """Every program that scripts may call."""

@@ -43,12 +43,19 @@ from kyvsim.model.simulation import Reason, Unevaluated
 from kyvsim.model.source import Path
 from kyvsim.patch.structured_merge import type_finder
 from kyvsim.schema.kinds import native_schemas
-from kyvsim.simulator.admission.request_events import Note
+from kyvsim.simulator.admission.request_events import RequestNote
 from kyvsim.simulator.admission.review import admission_request
-from kyvsim.simulator.api_server import ApiError, ApiRequest, Review, Store, Verdict, errors
+from kyvsim.simulator.api_server import (
+    ApiError,
+    ApiRequest,
+    ObjectStore,
+    Review,
+    WebhookResponse,
+    errors,
+)
 from kyvsim.simulator.api_server.request import ALLOWED, written
 from kyvsim.simulator.api_server.server import ADMIN
-from kyvsim.simulator.api_server.validation import misfits
+from kyvsim.simulator.api_server.validation import schema_findings
 
 # Which admission policies look at a request: through which bindings, with which parameters.
 #
@@ -62,15 +69,15 @@ API_VERSION = "admissionregistration.k8s.io/v1"
 POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 
 
-class Asked(NamedTuple):
+class PolicyRequest(NamedTuple):
     """A request as admission policies see it."""
 
     request: AdmissionRequest
     outside: Outside
-    store: Store
+    store: ObjectStore
 
 
-class Invocation(NamedTuple):
+class PolicyInvocation(NamedTuple):
     """A policy that looks at a request, and why it cannot where it cannot."""
 
     policy: Json
@@ -108,42 +115,46 @@ class ParameterError(Exception):
     """Parameters that cannot be found."""
 
 
-def invocations(kind: str, asked: Asked) -> Iterator[Invocation]:
+def invocations(kind: str, policy_request: PolicyRequest) -> Iterator[PolicyInvocation]:
     """Yield the policies of a kind that look at a request, by their names and their bindings'."""
-    store = asked.store
+    store = policy_request.store
     bindings = store.list(API_VERSION, f"{kind}Binding", "")
     for policy in store.list(API_VERSION, kind, ""):
         name = object_key(policy).name
         bound = [one for one in bindings if text_field(one["spec"], "policyName") == name]
         constraints = policy["spec"].get("matchConstraints")
-        if not bound or not matches_request(constraints, asked, everything=False):
+        if not bound or not matches_request(constraints, policy_request, everything=False):
             continue
         unknown = unknown_kind(policy["spec"].get("paramKind"), store)
         if unknown:
-            yield Invocation(policy, None, fault=f"failed to configure policy: {unknown}")
+            yield PolicyInvocation(policy, None, fault=f"failed to configure policy: {unknown}")
             continue
         for binding in bound:
-            if matches_request(binding["spec"].get("matchResources"), asked, everything=True):
-                yield from _with_params(policy, binding, asked)
+            if matches_request(
+                binding["spec"].get("matchResources"), policy_request, everything=True
+            ):
+                yield from _with_params(policy, binding, policy_request)
 
 
-def _with_params(policy: Json, binding: Json, asked: Asked) -> Iterator[Invocation]:
+def _with_params(
+    policy: Json, binding: Json, policy_request: PolicyRequest
+) -> Iterator[PolicyInvocation]:
     try:
         params = parameters_of(
-            policy["spec"].get("paramKind"), binding["spec"].get("paramRef"), asked
+            policy["spec"].get("paramKind"), binding["spec"].get("paramRef"), policy_request
         )
     except ParameterError as error:
-        yield Invocation(policy, binding, fault=f"failed to configure binding: {error}")
+        yield PolicyInvocation(policy, binding, fault=f"failed to configure binding: {error}")
         return
     for one in params:
-        yield Invocation(policy, binding, one)
+        yield PolicyInvocation(policy, binding, one)
 
 
-def parameters_of(kind: Json, reference: Json, asked: Asked) -> list[Json]:
+def parameters_of(kind: Json, reference: Json, policy_request: PolicyRequest) -> list[Json]:
     """Return the parameters for each of which a policy is evaluated; raises ParameterError."""
     if not kind or not reference:
         return [None]
-    store = asked.store
+    store = policy_request.store
     what = text_field(kind, "apiVersion"), text_field(kind, "kind")
     namespace = text_field(reference, "namespace")
     if not store.is_namespaced(*what):
@@ -152,7 +163,7 @@ def parameters_of(kind: Json, reference: Json, asked: Asked) -> list[Json]:
                 "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
             )
     elif not namespace:
-        namespace = asked.request.namespace
+        namespace = policy_request.request.namespace
         if not namespace:
             raise ParameterError(
                 "cannot use namespaced paramRef in policy binding that matches "
@@ -166,7 +177,9 @@ def parameters_of(kind: Json, reference: Json, asked: Asked) -> list[Json]:
     return found
 
 
-def _chosen(what: tuple[str, str], namespace: str, reference: Json, store: Store) -> list[Json]:
+def _chosen(
+    what: tuple[str, str], namespace: str, reference: Json, store: ObjectStore
+) -> list[Json]:
     name = text_field(reference, "name")
     if name:
         found = store.get(*what, namespace, name)
@@ -178,7 +191,7 @@ def _chosen(what: tuple[str, str], namespace: str, reference: Json, store: Store
     return [one for one in store.list(*what, namespace) if fits(labels(one))]
 
 
-def unknown_kind(kind: Json, store: Store) -> str:
+def unknown_kind(kind: Json, store: ObjectStore) -> str:
     """Return that nothing serves the kind of the parameters, "" where it is served."""
     if not kind:
         return ""
@@ -189,11 +202,11 @@ def unknown_kind(kind: Json, store: Store) -> str:
     return f"failed to find resource referenced by paramKind: '{api_version}, Kind={name}'"
 
 
-def matches_request(written: Json, asked: Asked, *, everything: bool) -> bool:
+def matches_request(written: Json, policy_request: PolicyRequest, *, everything: bool) -> bool:
     """Return whether constraints take a request, by equivalent versions unless they say `Exact`."""
-    request, store = asked.request, asked.store
+    request, store = policy_request.request, policy_request.store
     place = request.namespace
-    facts = match_facts(request, request.subject, asked.outside.labels_of(place))
+    facts = match_facts(request, request.subject, policy_request.outside.labels_of(place))
     if facts is None:
         return False
     constraints = compile_constraints(written, "", store.defined, everything=everything)
@@ -204,7 +217,7 @@ def matches_request(written: Json, asked: Asked, *, everything: bool) -> bool:
     return any(constraints.matches(one) for one in seen)
 
 
-def _equivalents(facts: MatchFacts, store: Store) -> Iterator[MatchFacts]:
+def _equivalents(facts: MatchFacts, store: ObjectStore) -> Iterator[MatchFacts]:
     yield facts
     for version in served_versions(facts.group, facts.kind, store.defined):
         if version != facts.version:
@@ -219,9 +232,9 @@ VARIABLES = 4
 """The place of `variables`, which are evaluated with all the others."""
 
 
-def values_of(invocation: Invocation, asked: Asked, obj: Json) -> list[Any]:
+def values_of(invocation: PolicyInvocation, policy_request: PolicyRequest, obj: Json) -> list[Any]:
     """Return the values for an object; those of `variables` are put in by whoever knows them."""
-    request, outside = asked.request, asked.outside
+    request, outside = policy_request.request, policy_request.outside
     has_params = bool(invocation.policy["spec"].get("paramKind"))
     told: Mapping[str, Json] = request.details or {}
     return [
@@ -243,7 +256,7 @@ def values_of(invocation: Invocation, asked: Asked, obj: Json) -> list[Any]:
 INVALID = "Invalid"
 
 
-class Decision(NamedTuple):
+class ValidationDenial(NamedTuple):
     """Why a policy does not let a request pass."""
 
     message: str
@@ -256,45 +269,49 @@ class Decision(NamedTuple):
     """Whether that counts for nothing, as the failure policy has it."""
 
 
-def decisions(invocation: Invocation, asked: Asked) -> tuple[Decision, ...] | None:
+def decisions(
+    invocation: PolicyInvocation, policy_request: PolicyRequest
+) -> tuple[ValidationDenial, ...] | None:
     """Return why a policy does not let a request pass, in the order of its validations.
 
     None where its match conditions do not hold: then it says nothing of the request.
     """
     closed = invocation.fails_closed
     if invocation.fault:
-        return (Decision(invocation.fault, always=True, is_fault=True, ignored=not closed),)
+        return (ValidationDenial(invocation.fault, always=True, is_fault=True, ignored=not closed),)
     validator = _validator(invocation.policy)
-    values = values_of(invocation, asked, asked.request.object)
+    values = values_of(invocation, policy_request, policy_request.request.object)
     values[VARIABLES] = LazyVariables(VARIABLES_TYPE, validator.variables, values, variable_value)
     unmet = validator.unmet(values)
     if unmet is not None:
-        return (Decision(unmet, is_fault=True, ignored=not closed),) if unmet else None
+        return (ValidationDenial(unmet, is_fault=True, ignored=not closed),) if unmet else None
     return tuple(_refusals(invocation, validator, values))
 
 
 def _refusals(
-    invocation: Invocation, validator: Validator, values: list[Any]
-) -> Iterator[Decision]:
+    invocation: PolicyInvocation, validator: Validator, values: list[Any]
+) -> Iterator[ValidationDenial]:
     closed = invocation.fails_closed
     written = invocation.policy["spec"].get("validations") or ()
     for entry, validation in zip(written, validator.validations, strict=True):
         refusal = validation.refusal(values)
         if refusal is not None and not refusal.is_fault:
-            yield Decision(refusal.message, entry.get("reason") or INVALID)
+            yield ValidationDenial(refusal.message, entry.get("reason") or INVALID)
         elif refusal is not None:
-            yield Decision(refusal.message, is_fault=True, ignored=not closed)
+            yield ValidationDenial(refusal.message, is_fault=True, ignored=not closed)
     if closed:
         yield from _unannotated(invocation.policy, validator, values)
 
 
-def _unannotated(policy: Json, validator: Validator, values: list[Any]) -> Iterator[Decision]:
+def _unannotated(
+    policy: Json, validator: Validator, values: list[Any]
+) -> Iterator[ValidationDenial]:
     """Yield what is wrong with annotations for the audit log, which nobody reads here."""
     for _, one in audit_annotations(policy["spec"], validator):
         try:
             one.value(values)
         except FaultError as fault:
-            yield Decision(str(fault), always=True, is_fault=True)
+            yield ValidationDenial(str(fault), always=True, is_fault=True)
 
 
 def validating_problems(policy: Json) -> Iterator[tuple[Path, str, str]]:
@@ -326,32 +343,34 @@ def _validator(policy: Json) -> Validator:
 _Mutation: TypeAlias = Callable[[Sequence[Any], Json], Json]
 
 
-class Failure(Exception):  # noqa: N818 — it is told to a client, it is no fault of the program
+class PolicyEvaluationError(Exception):
     """A policy that cannot be evaluated; the text is the API server's."""
 
 
-class _Policy(NamedTuple):
+class _NativePolicy(NamedTuple):
     variables: Mapping[str, Program]
     conditions: tuple[Program, ...]
     mutations: tuple[_Mutation, ...]
     problems: tuple[ExpressionProblem, ...]
 
 
-def mutated(invocation: Invocation, asked: Asked, obj: Json) -> Json | None:
+def mutated(invocation: PolicyInvocation, policy_request: PolicyRequest, obj: Json) -> Json | None:
     """Return an object as a policy leaves it, None where its conditions do not hold.
 
     Raises Failure.
     """
     if invocation.fault:
-        raise Failure(invocation.fault)
-    policy = _compiled(invocation.policy, asked.store.defined)
+        raise PolicyEvaluationError(invocation.fault)
+    policy = _compiled(invocation.policy, policy_request.store.defined)
     try:
-        if not all_hold(policy.conditions, for_conditions(_values(policy, invocation, asked, obj))):
+        if not all_hold(
+            policy.conditions, for_conditions(_values(policy, invocation, policy_request, obj))
+        ):
             return None
         for mutation in policy.mutations:
-            obj = mutation(_values(policy, invocation, asked, obj), obj)
+            obj = mutation(_values(policy, invocation, policy_request, obj), obj)
     except (EvaluationError, MutationError) as error:
-        raise Failure(str(error)) from None
+        raise PolicyEvaluationError(str(error)) from None
     return obj
 
 
@@ -360,13 +379,15 @@ def mutating_problems(policy: Json, kinds: KindTable) -> tuple[ExpressionProblem
     return _compiled(policy, kinds).problems
 
 
-def _values(policy: _Policy, invocation: Invocation, asked: Asked, obj: Json) -> list[Any]:
-    values = values_of(invocation, asked, obj)
+def _values(
+    policy: _NativePolicy, invocation: PolicyInvocation, policy_request: PolicyRequest, obj: Json
+) -> list[Any]:
+    values = values_of(invocation, policy_request, obj)
     values[VARIABLES] = LazyVariables(VARIABLES_TYPE, policy.variables, values, composited)
     return values
 
 
-def _compiled(policy: Json, kinds: KindTable) -> _Policy:
+def _compiled(policy: Json, kinds: KindTable) -> _NativePolicy:
     spec = policy["spec"]
     has_params = bool(spec.get("paramKind"))
     compiler = Compiler(params=has_params)
@@ -375,7 +396,7 @@ def _compiled(policy: Json, kinds: KindTable) -> _Policy:
     conditions = compiler.conditions(spec.get("matchConditions") or (), ("spec", "matchConditions"))
     written = enumerate(spec.get("mutations") or ())
     mutations = [_mutation(compiler, entry, index, kinds) for index, entry in written]
-    return _Policy(
+    return _NativePolicy(
         variables,
         conditions,
         tuple(one for one in mutations if one is not None),
@@ -424,57 +445,59 @@ _CODES = MappingProxyType(
 class AdmissionPolicies:
     """Admission by the policies that are stored, as the API server does it itself."""
 
-    def __init__(self, store: Store, note: Callable[[ApiRequest, Note], None]) -> None:
+    def __init__(self, store: ObjectStore, note: Callable[[ApiRequest, RequestNote], None]) -> None:
         """Note what the policies made of a request for those who tell of it."""
         self._store = store
         self._note = note
         # The account counts for nothing here but that there is an API server to ask.
         self._outside = World(store, account=ADMIN).outside
 
-    def mutate(self, review: Review) -> Verdict:
+    def mutate(self, review: Review) -> WebhookResponse:
         """Return the object as the policies leave it, or the refusal where one cannot be done."""
         if not self._is_concerned(review, _MUTATING) or review.object is None:
             return ALLOWED
         return self._mutated(review, None)
 
-    def _mutated(self, review: Review, again: frozenset[_Place] | None) -> Verdict:
+    def _mutated(self, review: Review, again: frozenset[_Place] | None) -> WebhookResponse:
         """Return what the policies say; in a second round those that wanted one, named `again`."""
-        asked = self._asked(review)
+        policy_request = self._policy_request(review)
         obj, refused = review.object, ""
         wanting: set[_Place] = set()
-        for one in invocations(_MUTATING, asked):
+        for one in invocations(_MUTATING, policy_request):
             if again is not None and one.place not in again:
                 continue
             try:
-                seen = asked._replace(request=asked.request._replace(object=obj))
+                seen = policy_request._replace(request=policy_request.request._replace(object=obj))
                 after = mutated(one, seen, obj)
                 self._note_result(review, skipped=after is None)
-            except Failure as failure:
+            except PolicyEvaluationError as failure:
                 self._note_error(review, one, str(failure))
                 if one.fails_closed and not refused:
                     refused = f"policy {one.named} denied request: {failure}"
-                    self._note(review.request, Note(denied_by=(_name(one),)))
+                    self._note(review.request, RequestNote(denied_by=(_name(one),)))
                 continue
             if after is not None:
                 obj = after
                 wanting |= {one.place} if one.wants_again else set()
         if refused:
-            return Verdict(denied=ApiError(403, INVALID, refused, why=Reason.DENIED))
+            return WebhookResponse(denied=ApiError(403, INVALID, refused, why=Reason.DENIED))
         changed = obj if obj is not review.object else None
         if again is not None or not wanting:
-            return Verdict(changed)
-        return Verdict(changed, again=lambda later: self._mutated(later, frozenset(wanting)))
+            return WebhookResponse(changed)
+        return WebhookResponse(
+            changed, again=lambda later: self._mutated(later, frozenset(wanting))
+        )
 
-    def validate(self, review: Review) -> Verdict:
+    def validate(self, review: Review) -> WebhookResponse:
         """Return whether the policies let a request pass, and what they warn of."""
         if not self._is_concerned(review, _VALIDATING):
             return ALLOWED
-        asked = self._asked(review)
-        denied: list[tuple[Invocation, Decision]] = []
+        policy_request = self._policy_request(review)
+        denied: list[tuple[PolicyInvocation, ValidationDenial]] = []
         warnings: list[str] = []
-        for one in invocations(_VALIDATING, asked):
+        for one in invocations(_VALIDATING, policy_request):
             actions = one.binding["spec"].get("validationActions") or () if one.binding else ()
-            found = decisions(one, asked)
+            found = decisions(one, policy_request)
             self._note_result(review, skipped=found is None)
             for decision in found or ():
                 if decision.is_fault:
@@ -484,23 +507,25 @@ class AdmissionPolicies:
                 if decision.always or "Deny" in actions:
                     denied.append((one, decision))
                 elif not decision.is_fault:
-                    self._note(review.request, Note(failed=(_name(one),)))
+                    self._note(review.request, RequestNote(failed=(_name(one),)))
                 if "Warn" in actions and not decision.always:
                     warnings.append(
                         f"Validation failed for {_VALIDATING} {one.named}: {decision.message}"
                     )
         if not denied:
-            return Verdict(warnings=tuple(warnings))
-        self._note(review.request, Note(denied_by=tuple(_name(one) for one, _ in denied)))
-        return Verdict(warnings=tuple(warnings), denied=self._denial(review, *denied[0]))
+            return WebhookResponse(warnings=tuple(warnings))
+        self._note(review.request, RequestNote(denied_by=tuple(_name(one) for one, _ in denied)))
+        return WebhookResponse(warnings=tuple(warnings), denied=self._denial(review, *denied[0]))
 
     def _note_result(self, review: Review, *, skipped: bool) -> None:
-        self._note(review.request, Note(results=int(not skipped), skipped=int(skipped)))
+        self._note(review.request, RequestNote(results=int(not skipped), skipped=int(skipped)))
 
-    def _note_error(self, review: Review, one: Invocation, why: str) -> None:
-        self._note(review.request, Note(unevaluated=(Unevaluated(_name(one), why),)))
+    def _note_error(self, review: Review, one: PolicyInvocation, why: str) -> None:
+        self._note(review.request, RequestNote(unevaluated=(Unevaluated(_name(one), why),)))
 
-    def _denial(self, review: Review, policy: Invocation, decision: Decision) -> ApiError:
+    def _denial(
+        self, review: Review, policy: PolicyInvocation, decision: ValidationDenial
+    ) -> ApiError:
         meta = metadata(review.object or review.old or {})
         name = text_field(meta, "name") or text_field(meta, "generateName")
         key = review.request.key._replace(name=review.request.key.name or name)
@@ -515,36 +540,38 @@ class AdmissionPolicies:
         own = split_api_version(key.api_version)[0] == _GROUP and key.kind in _OWN
         return not own and bool(self._store.list(API_VERSION, kind, ""))
 
-    def _asked(self, review: Review) -> Asked:
-        return Asked(admission_request(review, self._store), self._outside, self._store)
+    def _policy_request(self, review: Review) -> PolicyRequest:
+        return PolicyRequest(admission_request(review, self._store), self._outside, self._store)
 
 
-def changing_policies(review: Review, store: Store) -> frozenset[str]:
+def changing_policies(review: Review, store: ObjectStore) -> frozenset[str]:
     """Return the names of the policies that change the object of a request as it stands."""
     if not store.list(API_VERSION, _MUTATING, "") or review.object is None:
         return frozenset()
-    asked = Asked(admission_request(review, store), World(store, account=ADMIN).outside, store)
+    policy_request = PolicyRequest(
+        admission_request(review, store), World(store, account=ADMIN).outside, store
+    )
     found = set()
-    for one in invocations(_MUTATING, asked):
-        with contextlib.suppress(Failure):
-            after = mutated(one, asked, review.object)
+    for one in invocations(_MUTATING, policy_request):
+        with contextlib.suppress(PolicyEvaluationError):
+            after = mutated(one, policy_request, review.object)
             if after is not None and after != review.object:
                 found.add(_name(one))
     return frozenset(found)
 
 
-def _name(one: Invocation) -> str:
+def _name(one: PolicyInvocation) -> str:
     return object_key(one.policy).name
 
 
-def refuse_uncompiled(review: Review, store: Store) -> ApiError | None:
+def refuse_uncompiled(review: Review, store: ObjectStore) -> ApiError | None:
     """Return why a policy or binding cannot be stored, None where it can."""
     obj = written(review)
     if obj is None or split_api_version(review.request.key.api_version)[0] != _GROUP:
         return None
     key = object_key(obj)
     schema = native_schemas().get(f"{key.api_version}/{key.kind}")
-    unfitting = misfits(obj, schema) if schema else []
+    unfitting = schema_findings(obj, schema) if schema else []
     if unfitting:
         return errors.invalid(key, *unfitting)
     problems = [
@@ -555,7 +582,7 @@ def refuse_uncompiled(review: Review, store: Store) -> ApiError | None:
     return errors.invalid(key, *problems) if problems else None
 
 
-def _problems(obj: Json, store: Store) -> Iterator[tuple[tuple[str | int, ...], str, str]]:
+def _problems(obj: Json, store: ObjectStore) -> Iterator[tuple[tuple[str | int, ...], str, str]]:
     if obj["kind"] == _VALIDATING:
         yield from validating_problems(obj)
     elif obj["kind"] == _MUTATING:

@@ -15,13 +15,18 @@ from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
 from kyvsim.model.tracing import PolicyPlace, TraceContext
 from kyvsim.simulator.admission.classic import Admission, AdmissionController
-from kyvsim.simulator.admission.review import ConditionError, denial, is_asked, tell_conditions
-from kyvsim.simulator.api_server import ApiError, Review, Verdict
+from kyvsim.simulator.admission.review import (
+    MatchConditionError,
+    denial,
+    is_called,
+    trace_conditions,
+)
+from kyvsim.simulator.api_server import ApiError, Review, WebhookResponse
 from kyvsim.simulator.api_server.request import ALLOWED
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND
-from kyvsim.simulator.context import Parts
+from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.policies import PolicyCache, is_cel_policy
-from kyvsim.simulator.tracer import Inquirer
+from kyvsim.simulator.tracer import SimulationTracer
 
 # What of policies with expressions in CEL a simulated cluster does not do.
 #
@@ -47,7 +52,7 @@ _UNREGISTERED = "its webhook is not registered for such requests"
 _UNMET = "a condition of its webhook does not hold"
 
 
-class AskedWebhook(NamedTuple):
+class WebhookCall(NamedTuple):
     """The webhook of a policy, and a request that it may be asked about."""
 
     policy: Policy
@@ -57,31 +62,31 @@ class AskedWebhook(NamedTuple):
     outside: Outside
 
 
-def tell_unasked(inquirer: Inquirer | None, asked: AskedWebhook) -> None:
+def trace_skipped(tracer: SimulationTracer | None, call: WebhookCall) -> None:
     """Tell why rules were not asked about a request: the webhook is for others, or a condition."""
-    if inquirer is None:
+    if tracer is None:
         return
-    subject = object_key(asked.given.request.subject)
-    if not asked.facts.takes(asked.given.facts):
-        inquirer.pass_by(asked.policy, asked.rules, subject, _UNREGISTERED)
+    subject = object_key(call.given.request.subject)
+    if not call.facts.takes(call.given.facts):
+        tracer.skip(call.policy, call.rules, subject, _UNREGISTERED)
         return
-    tell = _conditions(inquirer, asked)
-    inquirer.pass_by(asked.policy, asked.rules, subject, _UNMET, tell=tell)
+    record = _conditions(tracer, call)
+    tracer.skip(call.policy, call.rules, subject, _UNMET, record=record)
 
 
-def tell_taken_up(inquirer: Inquirer | None, asked: AskedWebhook) -> None:
+def trace_deferred(tracer: SimulationTracer | None, call: WebhookCall) -> None:
     """Tell that the webhook of a policy was asked, which leaves the rest to a controller."""
-    if inquirer is not None:
-        subject = object_key(asked.given.request.subject)
-        inquirer.take_up(asked.policy, asked.rules, subject, _conditions(inquirer, asked))
+    if tracer is not None:
+        subject = object_key(call.given.request.subject)
+        tracer.defer(call.policy, call.rules, subject, _conditions(tracer, call))
 
 
-def _conditions(inquirer: Inquirer, asked: AskedWebhook) -> Callable[[], None]:
-    policy, _, facts, given, outside = asked
+def _conditions(tracer: SimulationTracer, call: WebhookCall) -> Callable[[], None]:
+    policy, _, facts, given, outside = call
     place = PolicyPlace(policy.document, policy.key, "", ("spec",), ("matchConditions",))
-    trace = TraceContext(place, follower=inquirer)
+    trace = TraceContext(place, tracer=tracer)
     texts = [text for _, text in facts.conditions]
-    return lambda: tell_conditions(texts, given.request, outside, trace)
+    return lambda: trace_conditions(texts, given.request, outside, trace)
 
 
 # What policies in CEL say of a request, by webhooks of their own.
@@ -126,36 +131,38 @@ class _Mutated(NamedTuple):
 class CelAdmission:
     """The webhooks of policies that validate or mutate, cluster-wide or in their namespace."""
 
-    def __init__(self, parts: Parts, cache: PolicyCache, admission: AdmissionController) -> None:
+    def __init__(
+        self, sim: SimulationContext, cache: PolicyCache, admission: AdmissionController
+    ) -> None:
         self._cache = cache
         self._admission = admission
-        self._world = World(parts.store, account=ADMISSION)
+        self._world = World(sim.store, account=ADMISSION)
 
-    def mutate(self, review: Review) -> Verdict:
+    def mutate(self, review: Review) -> WebhookResponse:
         """Return the object as the policies leave it, or the denial where one cannot be done."""
         request = self._admission.seen(review)
         if request is None:
             return ALLOWED
         try:
             done = self._mutated(request)
-        except ConditionError as error:
-            return self._admission.unasked(request, error)
+        except MatchConditionError as error:
+            return self._admission.webhook_failed(request, error)
         if not review.request.dry_run:
             for emit in self._admission.mutated:
                 emit(review, request)
         if not done.told:
             return ALLOWED
         blocked = bool(done.problems)
-        self._admission.tell(
+        self._admission.notify(
             Admission(review, done.request, tuple(done.told), mutating=True, blocked=blocked)
         )
         for name, errors in done.problems.items():
-            return Verdict(denied=denial(name, _unmutated(request, errors)))
+            return WebhookResponse(denied=denial(name, _unmutated(request, errors)))
         changed = done.request.object is not request.object
-        return Verdict(done.request.object if changed else None)
+        return WebhookResponse(done.request.object if changed else None)
 
     def _mutated(self, request: AdmissionRequest) -> "_Mutated":
-        """Return a request as the policies leave it; raise `ConditionError`."""
+        """Return a request as the policies leave it; raise `MatchConditionError`."""
         told: list[PolicyResponse] = []
         problems: dict[str, list[str]] = {}
         for turn in self._turns(Stage.CEL_MUTATE, request):
@@ -178,26 +185,26 @@ class CelAdmission:
                 request = request._replace(object=response.object)
         return _Mutated(request, told, problems)
 
-    def validate(self, review: Review) -> Verdict:
+    def validate(self, review: Review) -> WebhookResponse:
         """Return whether the policies let a request pass, and what they warn of."""
         request = self._admission.seen(review)
         if request is None:
             return ALLOWED
         try:
-            asked = tuple(self._responses(request))
-        except ConditionError as error:
-            return self._admission.unasked(request, error)
-        if not asked:
+            call = tuple(self._responses(request))
+        except MatchConditionError as error:
+            return self._admission.webhook_failed(request, error)
+        if not call:
             return ALLOWED
-        responses = tuple(one for one in asked if one.results)
+        responses = tuple(one for one in call if one.results)
         problems: dict[str, list[str]] = {}
         for response in responses:
             if denies(response.policy):
                 facts = self._cache.webhook_facts(response.policy)
                 name = webhook_of(response.policy, facts)
-                problems.setdefault(name, []).extend(said_to_clients(response))
+                problems.setdefault(name, []).extend(client_messages(response))
         denials = {webhook: told for webhook, told in problems.items() if told}
-        self._admission.tell(
+        self._admission.notify(
             Admission(
                 review,
                 request,
@@ -205,18 +212,20 @@ class CelAdmission:
                 mutating=False,
                 blocked=bool(denials),
                 # A policy that may deny keeps its webhook from reporting, whatever it says.
-                unreported=any(denies(one.policy) for one in asked),
+                unreported=any(denies(one.policy) for one in call),
             )
         )
         warnings = [
             text
             for one in responses
             if one.policy.facts.emits_warnings
-            for text in said_to_clients(one)
+            for text in client_messages(one)
         ]
         for webhook, told in denials.items():
-            return Verdict(warnings=tuple(warnings), denied=denial(webhook, "; ".join(told)))
-        return Verdict(warnings=tuple(warnings))
+            return WebhookResponse(
+                warnings=tuple(warnings), denied=denial(webhook, "; ".join(told))
+            )
+        return WebhookResponse(warnings=tuple(warnings))
 
     def _responses(self, request: AdmissionRequest) -> Iterator[PolicyResponse]:
         for turn in self._turns(Stage.CEL_VALIDATE, request):
@@ -228,30 +237,30 @@ class CelAdmission:
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
         for turn in self._cache.index.turns(stage, kind):
             policy = turn.policy.policy
-            unasked = self._admission.unasked_policy(policy)
-            if not unasked:
+            webhook_failed = self._admission.unasked_policy(policy)
+            if not webhook_failed:
                 yield turn
             else:
-                self._admission.pass_by(policy, turn.rules, request, unasked)
+                self._admission.skip(policy, turn.rules, request, webhook_failed)
 
     def _response(
         self, turn: Turn, stage: Stage, request: AdmissionRequest
     ) -> PolicyResponse | None:
-        """Return what a policy says, None where nobody asks it; raise `ConditionError`."""
+        """Return what a policy says, None where nobody asks it; raise `MatchConditionError`."""
         policy = turn.policy.policy
         given = self._admission.opened(request)
         if given is None:
             return None
-        if not is_asked_about(policy, given, self._cache, self._world.outside):
+        if not is_called_for(policy, given, self._cache, self._world.outside):
             facts, outside = self._cache.webhook_facts(policy), self._world.outside
-            asked = AskedWebhook(policy, turn.rules, facts, given, outside)
-            tell_unasked(self._admission.inquirer, asked)
+            call = WebhookCall(policy, turn.rules, facts, given, outside)
+            trace_skipped(self._admission.tracer, call)
             return None
         return run_turn(turn, stage.phase, given, self._world)
 
 
-def is_asked_about(policy: Policy, given: RuleInput, cache: PolicyCache, outside: Outside) -> bool:
-    """Return whether the API server asks the webhook of a policy; raise `ConditionError`.
+def is_called_for(policy: Policy, given: RuleInput, cache: PolicyCache, outside: Outside) -> bool:
+    """Return whether the API server asks the webhook of a policy; raise `MatchConditionError`.
 
     Its rules come first: of other requests no condition is asked.
     """
@@ -259,7 +268,7 @@ def is_asked_about(policy: Policy, given: RuleInput, cache: PolicyCache, outside
     if not facts.takes(given.facts):
         return False
     texts = [text for _, text in facts.conditions]
-    return not texts or is_asked(policy, texts, given.request, outside)
+    return not texts or is_called(policy, texts, given.request, outside)
 
 
 def denies(policy: Policy) -> bool:
@@ -299,7 +308,7 @@ def _unmutated(request: AdmissionRequest, errors: list[str]) -> str:
     return f"Resource: {request.namespace}/{key.name}, Kind: {key.kind}, Errors: [{told}]"
 
 
-def said_to_clients(response: PolicyResponse) -> list[str]:
+def client_messages(response: PolicyResponse) -> list[str]:
     """Return what failed, and what could not be evaluated, as clients are told."""
     name = response.policy.name
     return [
@@ -329,33 +338,35 @@ PINNING_WEBHOOKS: Mapping[str, Hook] = MappingProxyType(
 class ImageAdmission:
     """The webhooks of policies on images, cluster-wide or in their namespace."""
 
-    def __init__(self, parts: Parts, cache: PolicyCache, admission: AdmissionController) -> None:
+    def __init__(
+        self, sim: SimulationContext, cache: PolicyCache, admission: AdmissionController
+    ) -> None:
         self._cache = cache
         self._admission = admission
-        self._world = World(parts.store, account=ADMISSION)
+        self._world = World(sim.store, account=ADMISSION)
 
-    def mutate(self, review: Review) -> Verdict:
+    def mutate(self, review: Review) -> WebhookResponse:
         """Return the denial where images cannot be pinned."""
         return self._verdict(review, mutating=True)
 
-    def validate(self, review: Review) -> Verdict:
+    def validate(self, review: Review) -> WebhookResponse:
         """Return whether the policies let a request pass, and what they warn of."""
         return self._verdict(review, mutating=False)
 
-    def _verdict(self, review: Review, *, mutating: bool) -> Verdict:
+    def _verdict(self, review: Review, *, mutating: bool) -> WebhookResponse:
         request = self._admission.seen(review)
         if request is None:
             return ALLOWED
         try:
             told = tuple(self._responses(request, mutating=mutating))
-        except ConditionError as error:
-            return self._admission.unasked(request, error)
+        except MatchConditionError as error:
+            return self._admission.webhook_failed(request, error)
         if not told:
             return ALLOWED
         denied = self._denial(told, mutating=mutating)
         # A policy that may deny keeps its webhook from reporting, whatever it says.
         silent = mutating or any(denies(one.policy) for one in told)
-        self._admission.tell(
+        self._admission.notify(
             Admission(
                 review,
                 request,
@@ -366,11 +377,11 @@ class ImageAdmission:
             )
         )
         warning = (one for one in told if one.policy.facts.emits_warnings)
-        warnings = tuple(text for one in warning for text in said_to_clients(one))
-        return Verdict(warnings=warnings, denied=denied)
+        warnings = tuple(text for one in warning for text in client_messages(one))
+        return WebhookResponse(warnings=warnings, denied=denied)
 
     def _responses(self, request: AdmissionRequest, *, mutating: bool) -> Iterator[PolicyResponse]:
-        """Yield what policies have to say; raise `ConditionError`."""
+        """Yield what policies have to say; raise `MatchConditionError`."""
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
         for turn in self._cache.index.turns(_STAGE, kind):
             policy = turn.policy.policy
@@ -379,10 +390,10 @@ class ImageAdmission:
             given = self._admission.opened(request)
             if given is None:
                 continue
-            if not is_asked_about(policy, given, self._cache, self._world.outside):
+            if not is_called_for(policy, given, self._cache, self._world.outside):
                 facts, outside = self._cache.webhook_facts(policy), self._world.outside
-                asked = AskedWebhook(policy, turn.rules, facts, given, outside)
-                tell_unasked(self._admission.inquirer, asked)
+                call = WebhookCall(policy, turn.rules, facts, given, outside)
+                trace_skipped(self._admission.tracer, call)
                 continue
             if mutating:
                 pinning = self._cache.pinning(policy)
@@ -398,7 +409,7 @@ class ImageAdmission:
             policy = response.policy
             base = PINNING_WEBHOOKS[policy.kind].name if mutating else ""
             name = webhook_of(policy, self._cache.webhook_facts(policy), base)
-            problems.setdefault(name, []).extend(said_to_clients(response))
+            problems.setdefault(name, []).extend(client_messages(response))
         for name, texts in problems.items():
             if texts:
                 return denial(name, "; ".join(texts))

@@ -12,18 +12,18 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.simulator.admission.review import (
-    ConditionError,
+    MatchConditionError,
     admission_request,
     blocked_message,
     denial,
     enforces,
-    is_asked,
+    is_called,
     mutation_failure,
     subject_of,
     texts_of,
     warnings_of,
 )
-from kyvsim.simulator.api_server import ApiError, Review, Verdict, errors
+from kyvsim.simulator.api_server import ApiError, Review, WebhookResponse, errors
 from kyvsim.simulator.api_server.authorizer import with_roles
 from kyvsim.simulator.api_server.request import ALLOWED
 from kyvsim.simulator.configuration import (
@@ -35,7 +35,7 @@ from kyvsim.simulator.configuration import (
     is_selected,
     passes_over,
 )
-from kyvsim.simulator.context import Parts
+from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.policies import PolicyCache
 
 # The admission controller: what Kyverno answers while a request waits.
@@ -66,11 +66,11 @@ class Admission(NamedTuple):
 class AdmissionController:
     """Kyverno's webhooks for all kinds but its own."""
 
-    def __init__(self, parts: Parts, cache: PolicyCache) -> None:
-        self._parts = parts
+    def __init__(self, sim: SimulationContext, cache: PolicyCache) -> None:
+        self._sim = sim
         self._cache = cache
-        self.inquirer = parts.inquirer
-        self._world = World(parts.store, account=ADMISSION)
+        self.tracer = sim.tracer
+        self._world = World(sim.store, account=ADMISSION)
         self._seen: tuple[Review, int, AdmissionRequest | None] | None = None
         self._opened: tuple[AdmissionRequest, int, RuleInput | None] | None = None
         self.background: list[Callable[[Review, AdmissionRequest], None]] = []
@@ -80,17 +80,17 @@ class AdmissionController:
         self.listeners: list[Callable[[Admission], None]] = []
         """Who is told what policies said."""
 
-    def mutate(self, review: Review) -> Verdict:
+    def mutate(self, review: Review) -> WebhookResponse:
         """Return the object as the mutate rules leave it, or the denial of one that failed."""
         request = self.seen(review) if review.request.operation in _MUTATED else None
         if request is None:
             return ALLOWED
         try:
             return self._mutated(review, request)
-        except ConditionError as error:
-            return self.unasked(request, error)
+        except MatchConditionError as error:
+            return self.webhook_failed(request, error)
 
-    def _mutated(self, review: Review, request: AdmissionRequest) -> Verdict:
+    def _mutated(self, review: Review, request: AdmissionRequest) -> WebhookResponse:
         given = request
         told: list[PolicyResponse] = []
         dropped: list[PolicyResponse] = []
@@ -99,23 +99,23 @@ class AdmissionController:
             if response is None or not response.results:
                 continue
             if _failed(response) and response.policy.facts.fails_closed:
-                self.tell(Admission(review, request, (response,), mutating=True, blocked=True))
+                self.notify(Admission(review, request, (response,), mutating=True, blocked=True))
                 if response.phase is Phase.VERIFY_IMAGES:
                     message = blocked_message(request.subject, [response])
                 else:
                     message = mutation_failure(response)
-                return Verdict(denied=denial(_webhook("mutate", response.policy), message))
+                return WebhookResponse(denied=denial(_webhook("mutate", response.policy), message))
             if _failed(response):
                 dropped.append(response)
             else:
                 told.append(response)
                 request = request._replace(object=response.object)
-        self.tell(Admission(review, request, tuple(told), mutating=True, dropped=tuple(dropped)))
+        self.notify(Admission(review, request, tuple(told), mutating=True, dropped=tuple(dropped)))
         changed = request.object is not given.object
         warnings = tuple(warnings_of(told, mutating=True))
         # Its webhooks are registered with `reinvocationPolicy: IfNeeded`.
         again = self.mutate if told else None
-        return Verdict(request.object if changed else None, warnings, again=again)
+        return WebhookResponse(request.object if changed else None, warnings, again=again)
 
     def _mutations(self, request: AdmissionRequest) -> Iterator[tuple[Phase, Turn]]:
         """Yield what changes the object, or looks at its images: the latter comes last."""
@@ -123,7 +123,7 @@ class AdmissionController:
             for turn in self._turns(stage, request, _mutates_trigger):
                 yield stage.phase, turn
 
-    def validate(self, review: Review) -> Verdict:
+    def validate(self, review: Review) -> WebhookResponse:
         """Return whether the policies let a request pass; make work for the background."""
         request = self.seen(review)
         if request is None:
@@ -134,18 +134,18 @@ class AdmissionController:
             turns = self._turns(Stage.VALIDATE, request, _any_rule)
             answers = (self._run(turn, Phase.VALIDATE, request, shown) for turn in turns)
             responses = tuple(one for one in answers if one is not None and one.results)
-        except ConditionError as error:
-            return self.unasked(request, error)
+        except MatchConditionError as error:
+            return self.webhook_failed(request, error)
         if not review.request.dry_run:
             for emit in self.background:
                 emit(review, request)
         namespace = self._namespace_of(request)
         denied = self._denied(request, responses, namespace)
         blocked = denied is not None
-        self.tell(Admission(review, request, responses, mutating=False, blocked=blocked))
+        self.notify(Admission(review, request, responses, mutating=False, blocked=blocked))
         if denied is not None:
-            return Verdict(denied=denied)
-        return Verdict(warnings=tuple(self._warnings(responses, namespace)))
+            return WebhookResponse(denied=denied)
+        return WebhookResponse(warnings=tuple(self._warnings(responses, namespace)))
 
     def _denied(
         self,
@@ -188,18 +188,18 @@ class AdmissionController:
         for turn in self._cache.index.turns(stage, _kind_of(request)):
             policy = turn.policy.policy
             rules = tuple(filter(keep, turn.rules))
-            unasked = self.unasked_policy(policy)
-            if unasked:
-                self.pass_by(policy, rules, request, unasked)
+            webhook_failed = self.unasked_policy(policy)
+            if webhook_failed:
+                self.skip(policy, rules, request, webhook_failed)
                 continue
             hearing = tuple(one for one in rules if _hears(one, request))
             if len(hearing) < len(rules):
                 deaf = [one for one in rules if one not in hearing]
-                self.pass_by(policy, deaf, request, f"it is not for {request.operation.value}")
-            if hearing and self._is_asked(policy, request):
+                self.skip(policy, deaf, request, f"it is not for {request.operation.value}")
+            if hearing and self._calls_webhook(policy, request):
                 yield turn if hearing == turn.rules else turn._replace(rules=hearing)
             elif hearing:
-                self.pass_by(policy, hearing, request, UNMET)
+                self.skip(policy, hearing, request, UNMET)
 
     def unasked_policy(self, policy: Policy) -> str:
         """Return why a policy is asked about no request, or ""."""
@@ -209,21 +209,23 @@ class AdmissionController:
             return "the API server evaluates it itself, as an admission policy of Kubernetes"
         return ""
 
-    def pass_by(
+    def skip(
         self, policy: Policy, rules: Iterable[CompiledRule], request: AdmissionRequest, why: str
     ) -> None:
         """Tell why rules for an object's kind are not asked, if somebody wants to know."""
-        if self.inquirer is not None:
-            self.inquirer.pass_by(policy, rules, object_key(request.subject), why)
+        if self.tracer is not None:
+            self.tracer.skip(policy, rules, object_key(request.subject), why)
 
-    def _is_asked(self, policy: Policy, request: AdmissionRequest) -> bool:
+    def _calls_webhook(self, policy: Policy, request: AdmissionRequest) -> bool:
         texts = texts_of(policy)
-        return not texts or is_asked(policy, texts, request, self._world.outside)
+        return not texts or is_called(policy, texts, request, self._world.outside)
 
-    def unasked(self, request: AdmissionRequest, error: ConditionError) -> Verdict:
+    def webhook_failed(
+        self, request: AdmissionRequest, error: MatchConditionError
+    ) -> WebhookResponse:
         """Return the refusal of a request for which the API server could choose no webhook."""
-        key, kinds = object_key(request.subject), self._parts.store.defined
-        return Verdict(denied=errors.forbidden(key, kinds, str(error)))
+        key, kinds = object_key(request.subject), self._sim.store.defined
+        return WebhookResponse(denied=errors.forbidden(key, kinds, str(error)))
 
     def _run(
         self,
@@ -242,7 +244,7 @@ class AdmissionController:
 
     def opened(self, request: AdmissionRequest) -> RuleInput | None:
         """Return what rules are evaluated on: one opening serves all policies of all webhooks."""
-        known, revision = self._opened, self._parts.store.revision
+        known, revision = self._opened, self._sim.store.revision
         if known is None or known[0] is not request or known[1] != revision:
             known = self._opened = (request, revision, open_request(request, self._world, ""))
         return known[2]
@@ -252,26 +254,27 @@ class AdmissionController:
 
         Its webhooks are asked one after the other: while the review is the same, so is the request.
         """
-        known, revision = self._seen, self._parts.store.revision
+        known, revision = self._seen, self._sim.store.revision
         if known is None or known[0] is not review or known[1] != revision:
             known = self._seen = (review, revision, self._request(review))
         return known[2]
 
     def _request(self, review: Review) -> AdmissionRequest | None:
-        store, inquirer = self._parts.store, self.inquirer
-        if inquirer is None and passes_over(_sender(review), store):
+        store, tracer = self._sim.store, self.tracer
+        if tracer is None and passes_over(_sender(review), store):
             return None
-        unheard = self._unheard(review)  # before it is put together: much of what happens is
-        if inquirer is not None:
-            inquirer.heed(review.request, unheard)
-        if unheard:
+        # Checked before the request is put together: most requests are Kyverno's own.
+        why_skipped = self._why_skipped(review)
+        if tracer is not None:
+            tracer.note_webhooks(review.request, why_skipped)
+        if why_skipped:
             return None
         request = admission_request(review, store)
         return request if request.subject else None
 
-    def _unheard(self, review: Review) -> str:
+    def _why_skipped(self, review: Review) -> str:
         """Return why Kyverno is not asked about a request, or ""."""
-        key, store = review.request.key, self._parts.store
+        key, store = review.request.key, self._sim.store
         place = key.name if (key.api_version, key.kind) == ("v1", "Namespace") else key.namespace
         if key.kind in _OWN_KINDS:
             return "it is Kyverno's own work"
@@ -288,9 +291,9 @@ class AdmissionController:
     def _namespace_of(self, request: AdmissionRequest) -> Json | None:
         if not request.namespace:
             return None
-        return self._parts.store.get("v1", "Namespace", "", request.namespace)
+        return self._sim.store.get("v1", "Namespace", "", request.namespace)
 
-    def tell(self, admission: Admission) -> None:
+    def notify(self, admission: Admission) -> None:
         """Tell the listeners what policies said of a request."""
         for listener in self.listeners:
             listener(admission)

@@ -29,7 +29,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.policy import Filter, GeneratePattern, Generation, Policy, Rule, Target
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Path
-from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.api_server.authorizer import may
 from kyvsim.simulator.api_server.store import find_kinds, is_cluster_wide, kind_key
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, REPORTS
@@ -46,7 +46,7 @@ _RBAC = "rbac.authorization.k8s.io/v1"
 _PREFIX = "system:serviceaccount:kyverno:kyverno-"
 
 
-class Need(NamedTuple):
+class RequiredAccess(NamedTuple):
     """What a controller is to do with a kind."""
 
     user: UserInfo
@@ -55,19 +55,21 @@ class Need(NamedTuple):
     verbs: tuple[str, ...]
 
 
-def lacking_needs(policy: Policy, store: Store) -> list[Need]:
+def lacking_needs(policy: Policy, store: ObjectStore) -> list[RequiredAccess]:
     """Return what the controllers may not do, or not all of it, that the rules of a policy need."""
     needs = dict.fromkeys(one for rule in policy.rules for one in _needs(rule, store))
     return [one for one in needs if not all(_may(one, verb, store) for verb in one.verbs)]
 
 
-def roles_for(policy: Policy, lacking: list[Need], store: Store) -> tuple[Json, ...]:
+def roles_for(
+    policy: Policy, lacking: list[RequiredAccess], store: ObjectStore
+) -> tuple[Json, ...]:
     """Return the ClusterRoles that give the controllers what they lack, one for each of them."""
     users = dict.fromkeys(one.user.username for one in lacking)
     return tuple(_role(policy, user, lacking, store) for user in users)
 
 
-def _role(policy: Policy, user: str, lacking: list[Need], store: Store) -> Json:
+def _role(policy: Policy, user: str, lacking: list[RequiredAccess], store: ObjectStore) -> Json:
     controller = user.removeprefix(_PREFIX)
     rules: dict[tuple[str, str], tuple[str, ...]] = {}
     for need in lacking:
@@ -89,15 +91,15 @@ def _role(policy: Policy, user: str, lacking: list[Need], store: Store) -> Json:
     }
 
 
-def _may(need: Need, verb: str, store: Store) -> bool:
+def _may(need: RequiredAccess, verb: str, store: ObjectStore) -> bool:
     # As upstream asks: for the name of the account alone.
     return may(need.user._replace(groups=()), verb, need.key, store)
 
 
-def _needs(rule: Rule, store: Store) -> Iterator[Need]:
+def _needs(rule: Rule, store: ObjectStore) -> Iterator[RequiredAccess]:
     for target in rule.facts.targets:
         for place in _places(target, (), store):
-            yield Need(BACKGROUND, place, ("get", "update"))
+            yield RequiredAccess(BACKGROUND, place, ("get", "update"))
     generation = rule.facts.generation
     if generation is None:
         return
@@ -107,11 +109,11 @@ def _needs(rule: Rule, store: Store) -> Iterator[Need]:
         wanted = [(ADMISSION, ("get", "list")), (BACKGROUND, every)]
     for made in generation.patterns:
         for place in _places(made, made.clone_kinds, store):
-            yield from (Need(user, place, verbs) for user, verbs in wanted)
+            yield from (RequiredAccess(user, place, verbs) for user, verbs in wanted)
 
 
 def _places(
-    target: Target | GeneratePattern, kinds: tuple[str, ...], store: Store
+    target: Target | GeneratePattern, kinds: tuple[str, ...], store: ObjectStore
 ) -> Iterator[ObjectKey]:
     """Yield `kinds`, or else that of a target, with its namespace, where they are fixed."""
     namespace = target.namespace
@@ -130,7 +132,7 @@ def _places(
 _READING = ("get", "list", "watch")
 
 
-class _Wanted(NamedTuple):
+class _ControllerTask(NamedTuple):
     """What a controller would work on."""
 
     kind: str
@@ -140,7 +142,7 @@ class _Wanted(NamedTuple):
     subresource: str = ""
 
 
-def missing_rights(rule: Rule, position: int, store: Store) -> str:
+def missing_rights(rule: Rule, position: int, store: ObjectStore) -> str:
     """Return what the controllers may not do that a rule needs, "" where they may do it all."""
     place = f"path: spec.rules[{position}]"
     if rule.facts.targets and not rule.facts.patches_elements:
@@ -155,7 +157,7 @@ def missing_rights(rule: Rule, position: int, store: Store) -> str:
     return ""
 
 
-def unreported(rule: Rule, store: Store) -> Iterator[str]:
+def unreported(rule: Rule, store: ObjectStore) -> Iterator[str]:
     """Yield what the reports controller cannot read of what a rule matches."""
     if rule.facts.patches_elements:
         return
@@ -172,23 +174,23 @@ def _own_filters(rule: Rule) -> list[Filter]:
     return [*found[-1:], *found[:-1]]
 
 
-def _unread(kinds: Iterable[str], store: Store) -> Iterator[str]:
+def _unread(kinds: Iterable[str], store: ObjectStore) -> Iterator[str]:
     for kind in kinds:
         if has_wildcard(kind):
             return
-        refusal = _refusal(REPORTS, _READING, _Wanted(kind), store)
+        refusal = _refusal(REPORTS, _READING, _ControllerTask(kind), store)
         if refusal:
             yield refusal
 
 
-def _cannot_mutate(targets: Iterable[Target], store: Store) -> str:
+def _cannot_mutate(targets: Iterable[Target], store: ObjectStore) -> str:
     problems = []
     for target in targets:
         if "{{" in target.kind:
             continue
         kind, subresource = parse_kind_selector(target.kind)[2:]
         gvk = f"{target.api_version}/{kind}"
-        wanted = _Wanted(gvk, target.namespace, target.name, subresource)
+        wanted = _ControllerTask(gvk, target.namespace, target.name, subresource)
         problems.append(_refusal(BACKGROUND, ("get", "update"), wanted, store))
     told = "; ".join(filter(None, problems))
     if not told:
@@ -198,7 +200,7 @@ def _cannot_mutate(targets: Iterable[Target], store: Store) -> str:
     return f"targets.: {why}: {told}"
 
 
-def _cannot_generate(generation: Generation, store: Store) -> str:
+def _cannot_generate(generation: Generation, store: ObjectStore) -> str:
     wanted: list[tuple[UserInfo, tuple[str, ...]]] = [(BACKGROUND, ("get", "create"))]
     if generation.synchronizes:
         every = ("get", "create", "update", "delete")
@@ -214,17 +216,19 @@ def _cannot_generate(generation: Generation, store: Store) -> str:
 
 
 def _cannot_make(
-    target: GeneratePattern, user: UserInfo, verbs: tuple[str, ...], store: Store
+    target: GeneratePattern, user: UserInfo, verbs: tuple[str, ...], store: ObjectStore
 ) -> str:
     kinds = target.clone_kinds
     # Of a list of kinds, upstream looks at the first.
     gvk = kinds[0] if kinds else f"{target.api_version}/{target.kind}"
     if "{{" in gvk:
         return ""
-    return _refusal(user, verbs, _Wanted(gvk, target.namespace), store)
+    return _refusal(user, verbs, _ControllerTask(gvk, target.namespace), store)
 
 
-def _refusal(user: UserInfo, verbs: Iterable[str], wanted: _Wanted, store: Store) -> str:
+def _refusal(
+    user: UserInfo, verbs: Iterable[str], wanted: _ControllerTask, store: ObjectStore
+) -> str:
     """Return which verbs a user may not use on a kind, "" where all are granted."""
     kind, namespace, name, subresource = wanted
     key = kind_key(kind.removeprefix("/"), store)
@@ -291,7 +295,7 @@ class KindProblem(NamedTuple):
     """What is said of a policy that is let pass, without a look at anything else."""
 
 
-def kind_problem(policy: Policy, store: Store) -> KindProblem | None:
+def kind_problem(policy: Policy, store: ObjectStore) -> KindProblem | None:
     """Return the first problem with a policy's kinds, or None."""
     for position, rule in enumerate(policy.rules):
         for entry in _filters(rule):
@@ -316,7 +320,7 @@ def _filters(rule: Rule) -> Iterator[Filter]:
     yield from rule.facts.exclude
 
 
-def _problem(policy: Policy, rule: Rule, entry: Filter, store: Store) -> KindProblem | None:
+def _problem(policy: Policy, rule: Rule, entry: Filter, store: ObjectStore) -> KindProblem | None:
     if "*" in entry.kinds:
         return None
     scans = policy.background and rule.facts.section == "validate"
@@ -342,7 +346,9 @@ def _problem(policy: Policy, rule: Rule, entry: Filter, store: Store) -> KindPro
 # pkg/validation/policy/validate.go.
 
 
-def policy_problem(policy: Policy, old: Policy | None, store: Store, warnings: list[str]) -> str:
+def policy_problem(
+    policy: Policy, old: Policy | None, store: ObjectStore, warnings: list[str]
+) -> str:
     """Return why a policy is refused, "" where it is not; warnings are added on the way."""
     warnings += admission.old_actions(policy)
     problem = _match_conditions(policy) or _first(policy, validation.VARIABLE_CHECKS)
@@ -356,7 +362,7 @@ def policy_problem(policy: Policy, old: Policy | None, store: Store, warnings: l
     return _in_cluster(policy, old, store, warnings)
 
 
-def _in_cluster(policy: Policy, old: Policy | None, store: Store, warnings: list[str]) -> str:
+def _in_cluster(policy: Policy, old: Policy | None, store: ObjectStore, warnings: list[str]) -> str:
     """Return what only a cluster can tell: what was there before, its kinds, its rights."""
     stale, refused = changed_generation(policy, old) if old else (False, "")
     if stale or refused:
@@ -376,24 +382,24 @@ def _in_cluster(policy: Policy, old: Policy | None, store: Store, warnings: list
     return problem or _rules(policy, store, warnings)
 
 
-def _rules(policy: Policy, store: Store, warnings: list[str]) -> str:
+def _rules(policy: Policy, store: ObjectStore, warnings: list[str]) -> str:
     for position, rule in enumerate(policy.rules):
         subject = RuleUnderCheck(policy, rule, position)
         warnings += admission.warnings_before_permissions(rule)
-        problem = _said(one for check in validation.BODY_CHECKS for one in check(subject))
+        problem = _messages(one for check in validation.BODY_CHECKS for one in check(subject))
         problem = problem or cel_preconditions_problem(rule, position)
         problem = problem or missing_rights(rule, position, store)
         if problem:
             return problem
         warnings += unreported(rule, store)
-        problem = _said(one for check in validation.LAST_CHECKS for one in check(subject))
+        problem = _messages(one for check in validation.LAST_CHECKS for one in check(subject))
         if problem:
             return problem
         warnings += admission.warnings_after_permissions(policy, rule)
     return _first(policy, (check_derived_bodies,))
 
 
-def _structure(policy: Policy, store: Store) -> str:
+def _structure(policy: Policy, store: ObjectStore) -> str:
     """Return all that is wrong with the structure, which upstream tells together."""
 
     def in_cluster(kind: str) -> bool:
@@ -407,7 +413,7 @@ def _structure(policy: Policy, store: Store) -> str:
     return combined(found)
 
 
-def _cluster_wide(policy: Policy, store: Store) -> Iterator[str]:
+def _cluster_wide(policy: Policy, store: ObjectStore) -> Iterator[str]:
     for position, rule in enumerate(policy.rules):
         for kind, path in cluster_wide_kinds(rule, position):
             if is_cluster_wide(kind, store):
@@ -433,10 +439,10 @@ def _match_conditions(policy: Policy) -> str:
 
 
 def _first(policy: Policy, some: Iterable[PolicyCheck]) -> str:
-    return _said(one for check in some for one in check(policy))
+    return _messages(one for check in some for one in check(policy))
 
 
-def _said(found: Iterator[Diagnostic]) -> str:
+def _messages(found: Iterator[Diagnostic]) -> str:
     first = next(found, None)
     return first.message if first else ""
 

@@ -22,12 +22,12 @@ from kyvsim.simulator.admission.policy_validation import (
     policy_problem,
 )
 from kyvsim.simulator.admission.review import denial
-from kyvsim.simulator.api_server import Review, Store, Verdict
+from kyvsim.simulator.api_server import ObjectStore, Review, WebhookResponse
 from kyvsim.simulator.api_server.authorizer import may
 from kyvsim.simulator.api_server.request import ALLOWED, written
 from kyvsim.simulator.api_server.store import kind_key
 from kyvsim.simulator.configuration import CLEANUP
-from kyvsim.simulator.context import Parts, Settings
+from kyvsim.simulator.context import SimulationContext, SimulationSettings
 from kyvsim.simulator.policies import CEL_KINDS
 
 # PolicyExceptions, GlobalContextEntries and cleanup policies: what is refused.
@@ -139,7 +139,7 @@ def _of_projection(projection: Json, entry: str, system: System) -> Iterator[str
 # Source of the rules: upstream pkg/validation/cleanuppolicy.
 
 
-def missing_cleanup_rights(policy: Policy, store: Store) -> str:
+def missing_cleanup_rights(policy: Policy, store: ObjectStore) -> str:
     """Return what the cleanup controller may not do that a policy needs, "" if it may all."""
     asked = [
         (kind, name)
@@ -172,15 +172,15 @@ _CLEANUP = "kyverno-cleanup-controller.kyverno.svc"
 class PolicyWebhook:
     """Refuses objects of Kyverno's own kinds that are not sound."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, sim: SimulationContext) -> None:
+        self._sim = sim
 
-    def mutate(self, review: Review) -> Verdict:
+    def mutate(self, review: Review) -> WebhookResponse:
         """Return that a policy is left alone."""
         del review
         return ALLOWED
 
-    def validate(self, review: Review) -> Verdict:
+    def validate(self, review: Review) -> WebhookResponse:
         """Return whether an object of Kyverno's is sound, else why not."""
         obj = written(review)
         if obj is None:
@@ -191,32 +191,32 @@ class PolicyWebhook:
         if asked is None:
             return ALLOWED
         webhook, look = asked
-        problem, warnings = look(self._parts, obj, review.old)
+        problem, warnings = look(self._sim, obj, review.old)
         refused = denial(webhook, problem) if problem else None
-        return Verdict(warnings=tuple(warnings), denied=refused)
+        return WebhookResponse(warnings=tuple(warnings), denied=refused)
 
 
 _Said = tuple[str, list[str]]
 """Why an object is refused ("" if it is not), and warnings."""
 
 
-def _policy(parts: Parts, obj: Json, old: Json) -> _Said:
+def _policy(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     warnings: list[str] = []
-    policy, remarks = parts.readers.policy(obj)
-    before = parts.readers.policy(old)[0] if old is not None else None
+    policy, remarks = sim.readers.policy(obj)
+    before = sim.readers.policy(old)[0] if old is not None else None
     if policy is None:
         problem = _unreadable(remarks)
     else:
-        problem = policy_problem(policy, before, parts.store, warnings)
+        problem = policy_problem(policy, before, sim.store, warnings)
     return problem, [*warnings, deprecation(obj["kind"])]
 
 
-def _exception(parts: Parts, obj: Json, old: Json) -> _Said:
+def _exception(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     del old
-    namespace = parts.settings.exceptions_namespace
+    namespace = sim.settings.exceptions_namespace
     counts = namespace in {"*", object_key(obj).namespace}
-    warnings = [] if counts else [_uncounted(parts.settings)]
-    exception, remarks = parts.readers.exception(obj)
+    warnings = [] if counts else [_uncounted(sim.settings)]
+    exception, remarks = sim.readers.exception(obj)
     if exception is None:
         problem = _unreadable(remarks)
     else:
@@ -224,27 +224,27 @@ def _exception(parts: Parts, obj: Json, old: Json) -> _Said:
     return problem, [*warnings, deprecation(obj["kind"])]
 
 
-def _cel_policy(parts: Parts, obj: Json, old: Json) -> _Said:
+def _cel_policy(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     del old
-    policy, remarks = parts.readers.policy(obj)
+    policy, remarks = sim.readers.policy(obj)
     if policy is None:
         return _unreadable(remarks), []
-    system = System(parts.clock, parts.identities, parts.settings.meter())
-    options = CompileOptions(system, kinds=parts.store.defined)
+    system = System(sim.clock, sim.identities, sim.settings.meter())
+    options = CompileOptions(system, kinds=sim.store.defined)
     problems = list(cel_policy_problems(policy, options))
     return combined(problems), problems
 
 
-def _cel_exception(parts: Parts, obj: Json, old: Json) -> _Said:
+def _cel_exception(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     del old
-    warnings = [] if parts.settings.exceptions_namespace else [DISABLED]
-    exception, remarks = parts.readers.cel_exception(obj)
+    warnings = [] if sim.settings.exceptions_namespace else [DISABLED]
+    exception, remarks = sim.readers.cel_exception(obj)
     if exception is None:
         return _unreadable(remarks), warnings
     return combined(cel_exception_problems(exception)), warnings
 
 
-def _uncounted(settings: Settings) -> str:
+def _uncounted(settings: SimulationSettings) -> str:
     """Return why an exception does not count."""
     if settings.exceptions_namespace:
         return OTHER_NAMESPACE
@@ -252,18 +252,18 @@ def _uncounted(settings: Settings) -> str:
     return NO_NAMESPACE if enabled else DISABLED
 
 
-def _cleanup(parts: Parts, obj: Json, old: Json) -> _Said:
+def _cleanup(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     del old
-    policy, remarks = parts.readers.policy(obj)
+    policy, remarks = sim.readers.policy(obj)
     if policy is None:
         return _unreadable(remarks), []
-    problem = combined(cleanup_problems(policy)) or missing_cleanup_rights(policy, parts.store)
+    problem = combined(cleanup_problems(policy)) or missing_cleanup_rights(policy, sim.store)
     return problem, [] if problem else [deprecation(obj["kind"])]
 
 
-def _entry(parts: Parts, obj: Json, old: Json) -> _Said:
+def _entry(sim: SimulationContext, obj: Json, old: Json) -> _Said:
     del old
-    system = System(parts.clock, parts.identities, parts.settings.meter())
+    system = System(sim.clock, sim.identities, sim.settings.meter())
     problems = entry_problems(obj.get("spec") or {}, object_key(obj).name, system)
     return combined(problems), []
 
@@ -272,7 +272,7 @@ def _unreadable(remarks: tuple[Diagnostic, ...]) -> str:
     return next((one.message for one in remarks if one.severity is Severity.ERROR), "")
 
 
-_KINDS: Mapping[tuple[str, str], tuple[str, Callable[[Parts, Json, Json], _Said]]] = (
+_KINDS: Mapping[tuple[str, str], tuple[str, Callable[[SimulationContext, Json, Json], _Said]]] = (
     MappingProxyType(
         {
             (RULES_GROUP, "CleanupPolicy"): (_CLEANUP, _cleanup),

@@ -11,7 +11,7 @@ from kyvsim.model.result import PolicyResponse, RuleStatus
 from kyvsim.model.simulation import Obstacle, Reason, Unevaluated
 from kyvsim.simulator.admission.classic import Admission, AdmissionController
 from kyvsim.simulator.admission.review import enforces
-from kyvsim.simulator.api_server import ApiRequest, ApiResponse, Purpose, Store
+from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ObjectStore, Purpose
 from kyvsim.simulator.timeline import Timeline
 
 # Which policies changed or denied what a request brought, for the event of the request.
@@ -21,7 +21,7 @@ _ANY = frozenset(RuleStatus)
 _FAILED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
 
-class Note(NamedTuple):
+class RequestNote(NamedTuple):
     """What rules made of one request, each as `policy/rule`."""
 
     changed_by: tuple[str, ...] = ()
@@ -38,19 +38,19 @@ class Note(NamedTuple):
 class AdmissionNotes:
     """What admission said of requests that are not answered yet."""
 
-    def __init__(self, admission: AdmissionController, store: Store) -> None:
+    def __init__(self, admission: AdmissionController, store: ObjectStore) -> None:
         self._store = store
-        self._open: dict[ApiRequest, Note] = {}
+        self._open: dict[ApiRequest, RequestNote] = {}
         admission.listeners.append(self._note)
 
-    def take(self, request: ApiRequest) -> Note:
+    def take(self, request: ApiRequest) -> RequestNote:
         """Return what was noted of a request that is answered now."""
-        return self._open.pop(request, Note())
+        return self._open.pop(request, RequestNote())
 
-    def add(self, request: ApiRequest, more: Note) -> None:
+    def add(self, request: ApiRequest, more: RequestNote) -> None:
         """Add what others than Kyverno's webhooks make of a request."""
-        note = self._open.get(request, Note())
-        self._open[request] = Note(
+        note = self._open.get(request, RequestNote())
+        self._open[request] = RequestNote(
             changed_by=_joined(note.changed_by, more.changed_by),
             denied_by=_joined(note.denied_by, more.denied_by),
             failed=_joined(note.failed, more.failed),
@@ -63,7 +63,7 @@ class AdmissionNotes:
         request, responses = admission.review.request, admission.responses
         every = (*responses, *admission.dropped)
         results, skipped = result_counts(every)
-        note = Note(unevaluated=tuple(unevaluated(every)), results=results, skipped=skipped)
+        note = RequestNote(unevaluated=tuple(unevaluated(every)), results=results, skipped=skipped)
         if admission.blocked:
             note = note._replace(denied_by=tuple(self._deniers(admission)))
         elif admission.mutating:
@@ -150,7 +150,7 @@ _KUBERNETES = (_CONTROLLERS, _NODES, "system:kube-scheduler")
 
 
 def record_requests(
-    timeline: Timeline, noted: Callable[[ApiRequest], Note]
+    timeline: Timeline, noted: Callable[[ApiRequest], RequestNote]
 ) -> Callable[[ApiRequest, ApiResponse, Json], None]:
     """Return an observer that adds every request that was answered.
 
@@ -175,7 +175,7 @@ def record_requests(
             action,
             key,
             outcome=_outcome(response),
-            message=purpose.message if obstacles else _said(purpose, response, note),
+            message=purpose.message if obstacles else _message(purpose, response, note),
         )
         gone = request.operation is Operation.DELETE
         told = note.denied_by if obstacles else ()
@@ -193,14 +193,14 @@ def _outcome(response: ApiResponse) -> str:
     return "denied" if response.error.why is Reason.DENIED else "failed"
 
 
-def _obstacles(key: ObjectKey, response: ApiResponse, note: Note) -> tuple[Obstacle, ...]:
+def _obstacles(key: ObjectKey, response: ApiResponse, note: RequestNote) -> tuple[Obstacle, ...]:
     error = response.error
     if error is None:
         return ()
     return (Obstacle(error.why, error.message, key, rules=note.denied_by),)
 
 
-def _said(purpose: Purpose, response: ApiResponse, note: Note) -> str:
+def _message(purpose: Purpose, response: ApiResponse, note: RequestNote) -> str:
     """Return what a granted request was for, what it was warned of, and what it fails."""
     told = [one for one in response.warnings if _DEPRECATED not in one]
     audited = f"fails, and is let in: {', '.join(note.failed)}" if note.failed else ""

@@ -20,7 +20,7 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.simulation import Reason
 from kyvsim.model.tracing import TraceContext
-from kyvsim.simulator.api_server import ApiError, Review, Store
+from kyvsim.simulator.api_server import ApiError, ObjectStore, Review
 from kyvsim.simulator.api_server.authorizer import with_roles
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.yaml.text import folded_yaml
@@ -30,7 +30,7 @@ from kyvsim.yaml.text import folded_yaml
 # Source of the rules: upstream pkg/webhooks/utils/policy_context_builder.go, pkg/userinfo.
 
 
-def admission_request(review: Review, store: Store) -> AdmissionRequest:
+def admission_request(review: Review, store: ObjectStore) -> AdmissionRequest:
     """Return the request as rules see it, with the roles of its user."""
     request = review.request
     group, version = split_api_version(request.key.api_version)
@@ -57,7 +57,7 @@ def subject_of(review: Review) -> Json | None:
     return review.old if deletes else review.object
 
 
-def details(key: ObjectKey, review: Review, store: Store) -> dict[str, Json]:
+def details(key: ObjectKey, review: Review, store: ObjectStore) -> dict[str, Json]:
     """Return the fields of a request that only an API server fills in."""
     group, version = split_api_version(key.api_version)
     subject = review.object if review.object is not None else review.old
@@ -96,12 +96,12 @@ def details(key: ObjectKey, review: Review, store: Store) -> dict[str, Json]:
 # generic/webhook.go), upstream pkg/controllers/webhook/utils_webhook.go.
 
 
-class ConditionError(Exception):
+class MatchConditionError(Exception):
     """Conditions that cannot be evaluated, none of which is false; the text is the API server's."""
 
 
 def all_hold(texts: Iterable[str], request: AdmissionRequest, outside: Outside) -> bool:
-    """Return whether conditions hold for a request; raise `ConditionError`.
+    """Return whether conditions hold for a request; raise `MatchConditionError`.
 
     One that is false is enough, whatever the others are.
     """
@@ -114,7 +114,7 @@ def all_hold(texts: Iterable[str], request: AdmissionRequest, outside: Outside) 
         except (CelError, BudgetError) as error:
             faults.append(f"expression '{text}' resulted in error: {error}")
     if faults:
-        raise ConditionError(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
+        raise MatchConditionError(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
     return True
 
 
@@ -129,7 +129,7 @@ def _values(request: AdmissionRequest, outside: Outside) -> list[Any]:
     ]
 
 
-def tell_conditions(
+def trace_conditions(
     texts: Iterable[str], request: AdmissionRequest, outside: Outside, trace: TraceContext
 ) -> None:
     """Tell who follows what conditions, which stand at a probe's place, and their parts come to.
@@ -144,17 +144,17 @@ def tell_conditions(
                 return
 
 
-def is_asked(
+def is_called(
     policy: Policy, texts: Iterable[str], request: AdmissionRequest, outside: Outside
 ) -> bool:
     """Return whether the webhook of a policy is asked.
 
-    Where a condition cannot be evaluated it is not, or `ConditionError` is raised if the policy's
-    failures close.
+    A condition that cannot be evaluated counts as false, or raises `MatchConditionError` for a
+    policy with `failurePolicy: Fail`.
     """
     try:
         return all_hold(texts, request, outside)
-    except ConditionError:
+    except MatchConditionError:
         if policy.facts.fails_closed:
             raise
         return False
@@ -172,7 +172,7 @@ def concerns(policy: Policy, request: AdmissionRequest, outside: Outside) -> boo
     """
     try:
         return not policy.facts.webhook_conditions or all_hold(texts_of(policy), request, outside)
-    except ConditionError:
+    except MatchConditionError:
         return False
 
 
@@ -228,7 +228,7 @@ def _fits(override: Override, namespace: Json | None) -> bool:
 # Source of the texts: upstream pkg/webhooks/utils (block.go, warning.go),
 # pkg/webhooks/resource/mutation/mutation.go.
 
-_TOLD = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
+_REPORTED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 
 
 def denial(webhook: str, message: str) -> ApiError:
@@ -241,7 +241,7 @@ def blocked_message(subject: Json, responses: Iterable[PolicyResponse]) -> str:
     """Return why validation denies a request: policies, their rules, and what each says."""
     failures: dict[str, dict[str, str]] = {}
     for response in responses:
-        said = {one.rule.name: one.message for one in response.results if one.status in _TOLD}
+        said = {one.rule.name: one.message for one in response.results if one.status in _REPORTED}
         if said:
             failures[response.policy.name] = said
     key = object_key(subject)
@@ -265,9 +265,9 @@ def warnings_of(responses: Iterable[PolicyResponse], *, mutating: bool = False) 
         f"policy {response.policy.name}.{one.rule.name}: {one.message}"
         for response in responses
         for one in response.results
-        if one.status in _TOLD or (mutating and _tells_all(response, one))
+        if one.status in _REPORTED or (mutating and _warns_of_all(response, one))
     ]
 
 
-def _tells_all(response: PolicyResponse, result: RuleResult) -> bool:
+def _warns_of_all(response: PolicyResponse, result: RuleResult) -> bool:
     return response.policy.facts.emits_warnings and result.status is not RuleStatus.SKIP

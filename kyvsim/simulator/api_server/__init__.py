@@ -6,20 +6,20 @@ from kyvsim.simulator.api_server.request import (
     ApiResponse,
     Purpose,
     Review,
-    Verdict,
+    WebhookResponse,
 )
 from kyvsim.simulator.api_server.server import ApiServer, Client
-from kyvsim.simulator.api_server.store import Change, Store
+from kyvsim.simulator.api_server.store import ObjectStore, StoreChange
 
 __all__ = [
     "ApiError",
     "ApiRequest",
     "ApiResponse",
     "ApiServer",
-    "Change",
     "Client",
+    "ObjectStore",
     "Purpose",
     "Review",
-    "Store",
-    "Verdict",
+    "StoreChange",
+    "WebhookResponse",
 ]

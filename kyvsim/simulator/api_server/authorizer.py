@@ -14,7 +14,7 @@ from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.simulation import Reason
 from kyvsim.simulator.api_server import errors
 from kyvsim.simulator.api_server.request import ApiError, ApiRequest, Review, written
-from kyvsim.simulator.api_server.store import Store
+from kyvsim.simulator.api_server.store import ObjectStore
 
 # Who may do what: RBAC as it stands in the store.
 #
@@ -26,7 +26,9 @@ _VERBS = MappingProxyType(
 )
 
 
-def may(user: UserInfo, verb: str, key: ObjectKey, store: Store, *, subresource: str = "") -> bool:
+def may(
+    user: UserInfo, verb: str, key: ObjectKey, store: ObjectStore, *, subresource: str = ""
+) -> bool:
     """Return whether a user may do something to an object, "" for any name."""
     resource = plural(split_api_version(key.api_version)[0], key.kind, store.defined)
     action = _Action(
@@ -58,7 +60,7 @@ class _Action(NamedTuple):
     namespace: str
 
 
-def _may_any(store: Store, action: _Action) -> bool | None:
+def _may_any(store: ObjectStore, action: _Action) -> bool | None:
     user = UserInfo(action.username, groups=action.groups)
     bound = partial(store.remembered, bound_to)
     return allows_any(_attributes(action), user, store, bound)
@@ -77,7 +79,7 @@ def _attributes(action: _Action) -> dict[str, Json]:
 
 
 def denial(
-    user: UserInfo, verb: str, key: ObjectKey, store: Store, *, subresource: str = ""
+    user: UserInfo, verb: str, key: ObjectKey, store: ObjectStore, *, subresource: str = ""
 ) -> ApiError | None:
     """Return why a user may not do something to an object, "" for any name, or None."""
     if may(user, verb, key, store, subresource=subresource):
@@ -91,14 +93,14 @@ def denial(
     return errors.forbidden(key, store.defined, why)._replace(why=Reason.NO_RIGHT)
 
 
-def refusal(request: ApiRequest, store: Store) -> ApiError | None:
+def refusal(request: ApiRequest, store: ObjectStore) -> ApiError | None:
     """Return why a user may not make a request, or None."""
     verb = "patch" if request.patch else _VERBS.get(request.operation, "create")
     return denial(request.user, verb, request.key, store, subresource=request.subresource)
 
 
 def bound_roles(
-    user: UserInfo, namespace: str, store: Store
+    user: UserInfo, namespace: str, store: ObjectStore
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the Roles (as `namespace:name`) and the ClusterRoles bound to a user, sorted.
 
@@ -110,7 +112,7 @@ def bound_roles(
 
 
 def _bound_roles(
-    store: Store, username: str, groups: tuple[str, ...], namespace: str
+    store: ObjectStore, username: str, groups: tuple[str, ...], namespace: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     found = (
         binding
@@ -138,7 +140,7 @@ _EVERYTHING = (
 )
 
 
-def with_roles(user: UserInfo, namespace: str, store: Store) -> UserInfo:
+def with_roles(user: UserInfo, namespace: str, store: ObjectStore) -> UserInfo:
     """Return a user with the roles that are bound to it, for requests in a namespace."""
     if user.extra is None:
         known: UserInfo = store.remembered(_with_roles, user, namespace)
@@ -146,7 +148,7 @@ def with_roles(user: UserInfo, namespace: str, store: Store) -> UserInfo:
     return _with_roles(store, user, namespace)
 
 
-def _with_roles(store: Store, user: UserInfo, namespace: str) -> UserInfo:
+def _with_roles(store: ObjectStore, user: UserInfo, namespace: str) -> UserInfo:
     roles, cluster_roles = bound_roles(user, namespace, store)
     return user._replace(roles=roles, cluster_roles=cluster_roles)
 
@@ -161,7 +163,7 @@ class _Right(NamedTuple):
     url: str = ""
 
 
-def refuse_escalation(review: Review, store: Store) -> ApiError | None:
+def refuse_escalation(review: Review, store: ObjectStore) -> ApiError | None:
     """Return why a role or a binding may not be written by who wants to, or None."""
     obj, request = written(review), review.request
     if obj is None or split_api_version(request.key.api_version)[0] != _GROUP:
@@ -188,7 +190,7 @@ def refuse_escalation(review: Review, store: Store) -> ApiError | None:
     return errors.forbidden(request.key, store.defined, why)
 
 
-def _granted_by_role(review: Review, role: Json, store: Store) -> tuple[Json, ...]:
+def _granted_by_role(review: Review, role: Json, store: ObjectStore) -> tuple[Json, ...]:
     """Return the rules that a role would give anew, of which its writer must have every right."""
     key, old = review.request.key, review.old
     if may(review.request.user, "escalate", key, store):
@@ -199,7 +201,9 @@ def _granted_by_role(review: Review, role: Json, store: Store) -> tuple[Json, ..
     return (*rules, *_EVERYTHING) if role.get(_AGGREGATION) else rules
 
 
-def _granted_by_binding(review: Review, binding: Json, store: Store) -> tuple[Json, ...] | ApiError:
+def _granted_by_binding(
+    review: Review, binding: Json, store: ObjectStore
+) -> tuple[Json, ...] | ApiError:
     """Return the rules of the role that would be bound, unless that is allowed as such."""
     key, old = review.request.key, review.old
     reference = binding.get("roleRef") or {}
@@ -219,7 +223,7 @@ def _granted_by_binding(review: Review, binding: Json, store: Store) -> tuple[Js
 
 
 def _not_held(
-    rules: Iterable[Json], user: UserInfo, namespace: str, store: Store
+    rules: Iterable[Json], user: UserInfo, namespace: str, store: ObjectStore
 ) -> Iterator[_Right]:
     for rule in rules:
         for right in _rights(rule):
@@ -240,7 +244,7 @@ def _texts(rule: Json, field: str) -> tuple[str, ...]:
     return tuple(str(one) for one in rule.get(field) or ())
 
 
-def _holds(right: _Right, user: UserInfo, namespace: str, store: Store) -> bool:
+def _holds(right: _Right, user: UserInfo, namespace: str, store: ObjectStore) -> bool:
     """Return whether a user has a right; one with a wildcard is had by the same wildcard only."""
     asked: Mapping[str, Json]
     if right.url:

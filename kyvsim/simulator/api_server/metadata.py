@@ -7,7 +7,7 @@ from types import MappingProxyType
 from kyvsim.kubernetes.discovery import is_builtin, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, text_field
 from kyvsim.schema.kinds import has_status_apart
-from kyvsim.simulator.api_server.store import Store
+from kyvsim.simulator.api_server.store import ObjectStore
 
 # Uids and generated names: chance that is the same in every run.
 #
@@ -92,7 +92,7 @@ def as_successor(obj: Json, old: Json) -> Json:
 
 def with_generation(obj: Json, old: Json) -> Json:
     """Return an updated object with its generation, which counts changes of what is wished."""
-    if _wishes(obj) == _wishes(old):
+    if _desired_state(obj) == _desired_state(old):
         return obj
     return with_metadata(obj, {"generation": int(metadata(old).get("generation") or 1) + 1})
 
@@ -128,7 +128,7 @@ def marked_for_deletion(obj: Json, stamp: str, propagation: str) -> Json:
     return marked
 
 
-def _wishes(obj: Json) -> Json:
+def _desired_state(obj: Json) -> Json:
     return {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
 
 
@@ -138,7 +138,7 @@ def _wishes(obj: Json) -> Json:
 # subresource); for custom kinds their definition says it.
 
 
-def has_status(key: ObjectKey, store: Store) -> bool:
+def has_status(key: ObjectKey, store: ObjectStore) -> bool:
     """Return whether only requests to `status` can change the status of a kind."""
     group, version = split_api_version(key.api_version)
     if is_builtin(group, key.kind) or has_status_apart(key.api_version, key.kind):

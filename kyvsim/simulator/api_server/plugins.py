@@ -8,7 +8,7 @@ from kyvsim.simulator.api_server import errors
 from kyvsim.simulator.api_server.defaults import changed, each, filled
 from kyvsim.simulator.api_server.metadata import Identities
 from kyvsim.simulator.api_server.request import ApiError, Review
-from kyvsim.simulator.api_server.store import Store
+from kyvsim.simulator.api_server.store import ObjectStore
 
 # The ServiceAccount plugin: as whom a Pod runs, and the token that it gets for that.
 #
@@ -22,7 +22,7 @@ _MODE = 0o644
 _TOKEN_SECONDS = 3607
 
 
-def give_account(review: Review, store: Store, identities: Identities) -> Json | ApiError:
+def give_account(review: Review, store: ObjectStore, identities: Identities) -> Json | ApiError:
     """Return a new Pod with its ServiceAccount and token, or why it may not have them.
 
     A Pod may use the account `default` before that is there: the plugin waits for it, as every
@@ -111,7 +111,7 @@ _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _SECONDS = 300
 
 
-def pod_plugin(store: Store, identities: Identities) -> Plugin:
+def pod_plugin(store: ObjectStore, identities: Identities) -> Plugin:
     """Return the plugin that completes new Pods: account, priority, tolerations."""
 
     def admit(review: Review) -> Json | ApiError:
@@ -135,7 +135,7 @@ def pod_plugin(store: Store, identities: Identities) -> Plugin:
     return admit
 
 
-def _with_priority(spec: Json, store: Store) -> Json:
+def _with_priority(spec: Json, store: ObjectStore) -> Json:
     name = text_field(spec, "priorityClassName")
     found = store.get("scheduling.k8s.io/v1", "PriorityClass", "", name) if name else None
     policy = text_field(found, "preemptionPolicy") or "PreemptLowerPriority"

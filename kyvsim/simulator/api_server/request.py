@@ -81,7 +81,7 @@ class Review(NamedTuple):
     """The object that is there; None on CREATE."""
 
 
-class Verdict(NamedTuple):
+class WebhookResponse(NamedTuple):
     """What a webhook answers."""
 
     object: Json | None = None
@@ -92,18 +92,18 @@ class Verdict(NamedTuple):
     """Answers once more where others may have changed the object since; None for nobody."""
 
 
-Mutate: TypeAlias = Callable[[Review], Verdict]
+Mutate: TypeAlias = Callable[[Review], WebhookResponse]
 """Answers a question about a request that may still be changed."""
-ALLOWED = Verdict()
+ALLOWED = WebhookResponse()
 
 
 class Webhook(Protocol):
     """Who is asked about requests before they are granted."""
 
-    def mutate(self, review: Review) -> Verdict:
+    def mutate(self, review: Review) -> WebhookResponse:
         """Return the object changed, or a denial; called in the order of registration."""
 
-    def validate(self, review: Review) -> Verdict:
+    def validate(self, review: Review) -> WebhookResponse:
         """Return whether the request is allowed."""
 
 

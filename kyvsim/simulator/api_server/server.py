@@ -34,12 +34,12 @@ from kyvsim.simulator.api_server.request import (
     Review,
     Webhook,
 )
-from kyvsim.simulator.api_server.store import Store
+from kyvsim.simulator.api_server.store import ObjectStore
 from kyvsim.simulator.api_server.subresources import as_sent, as_shown, as_stored
 from kyvsim.simulator.api_server.validation import (
     as_defined,
     refuse_change,
-    refuse_unfit,
+    refuse_schema_errors,
     refuse_unreadable,
 )
 from kyvsim.simulator.scheduler import VirtualClock
@@ -47,7 +47,7 @@ from kyvsim.simulator.scheduler import VirtualClock
 # Whether a request names a kind that is served, and a namespace that is there.
 
 
-def placed(request: ApiRequest, store: Store) -> ApiRequest:
+def placed(request: ApiRequest, store: ObjectStore) -> ApiRequest:
     """Return a request as its path says it: what lies in no namespace has none, whatever it says.
 
     upstream: k8s.io/apiserver pkg/registry/rest/meta.go
@@ -60,7 +60,7 @@ def placed(request: ApiRequest, store: Store) -> ApiRequest:
     return replace(request, key=key._replace(namespace=""), object=obj)
 
 
-def place_problem(request: ApiRequest, store: Store) -> ApiError | None:
+def place_problem(request: ApiRequest, store: ObjectStore) -> ApiError | None:
     """Return why nothing can be at the place that a request names, or None.
 
     upstream: the NamespaceLifecycle plugin, k8s.io/apiserver pkg/admission/plugin/namespace.
@@ -77,7 +77,7 @@ def place_problem(request: ApiRequest, store: Store) -> ApiError | None:
     return _namespace_problem(key, store)
 
 
-def _namespace_problem(key: ObjectKey, store: Store) -> ApiError | None:
+def _namespace_problem(key: ObjectKey, store: ObjectStore) -> ApiError | None:
     namespace = store.get("v1", "Namespace", "", key.namespace)
     if namespace is None:
         place = ObjectKey("v1", "Namespace", "", key.namespace)
@@ -101,14 +101,14 @@ _FIRST_PORT = 30000
 _FIRST_HOST = 10
 
 
-def prepared(obj: Json, store: Store) -> Json:
+def prepared(obj: Json, store: ObjectStore) -> Json:
     """Return a new object with what its kind gets from the server."""
     prepare = _PREPARATIONS.get(object_key(obj)[:2])
     spec = obj.get("spec")
     return prepare(obj, store) if prepare and spec.__class__ is dict else obj
 
 
-def _pod(obj: Json, store: Store) -> Json:
+def _pod(obj: Json, store: ObjectStore) -> Json:
     del store
     return {**obj, "status": {"phase": "Pending", "qosClass": qos_class(obj["spec"])}}
 
@@ -130,7 +130,7 @@ def qos_class(spec: Json) -> str:
     return "Guaranteed" if limited else "Burstable"
 
 
-def _job(obj: Json, store: Store) -> Json:
+def _job(obj: Json, store: ObjectStore) -> Json:
     """Return a Job with a selector of its own, which its template's labels fit."""
     del store
     spec, meta = obj["spec"], metadata(obj)
@@ -151,7 +151,7 @@ def _job(obj: Json, store: Store) -> Json:
     return {**obj, "spec": {**spec, "selector": selector, "template": template}}
 
 
-def _service(obj: Json, store: Store) -> Json:
+def _service(obj: Json, store: ObjectStore) -> Json:
     spec = obj["spec"]
     if spec.get("type") == "ExternalName":
         return obj
@@ -185,7 +185,7 @@ def _with_node_ports(ports: list[Json], used: set[Json]) -> list[Json]:
     return given
 
 
-_PREPARATIONS: Mapping[tuple[str, str], Callable[[Json, Store], Json]] = MappingProxyType(
+_PREPARATIONS: Mapping[tuple[str, str], Callable[[Json, ObjectStore], Json]] = MappingProxyType(
     {
         ("v1", "Pod"): _pod,
         ("v1", "Service"): _service,
@@ -218,7 +218,7 @@ class Admitted(NamedTuple):
 class ApiServer:
     """Grants and refuses requests; what asks it about them is registered from outside."""
 
-    def __init__(self, store: Store, clock: VirtualClock, identities: Identities) -> None:
+    def __init__(self, store: ObjectStore, clock: VirtualClock, identities: Identities) -> None:
         self.store = store
         self.clock = clock
         self.identities = identities
@@ -289,7 +289,7 @@ class ApiServer:
         ]
         seconds: list[list[Mutate]] = []
         for asked in rounds:
-            refused, review, again = self._asked(asked, review, warnings)
+            refused, review, again = self._called(asked, review, warnings)
             if refused is not None:
                 return refused, review
             seconds.append(again)
@@ -297,12 +297,12 @@ class ApiServer:
         for asked in seconds if seconds[0] else ():
             if asked is seconds[1] and review.object == settled:
                 break
-            refused, review, _ = self._asked(asked, review, warnings)
+            refused, review, _ = self._called(asked, review, warnings)
             if refused is not None:
                 return refused, review
         return None, review
 
-    def _asked(
+    def _called(
         self, asked: Iterable[Mutate], review: Review, warnings: list[str]
     ) -> tuple[ApiError | None, Review, list[Mutate]]:
         """Return a refusal, or the review as it is left, and who is to be asked again."""
@@ -339,7 +339,7 @@ class ApiServer:
         return Admitted(request, review.object, old, tuple(warnings))
 
     def _fits(self, review: Review) -> ApiError | None:
-        return refuse_unfit(review, self.store)
+        return refuse_schema_errors(review, self.store)
 
     def _prepared(self, request: ApiRequest, old: Json | None) -> Json | ApiError:
         """Return the object sent with defaults, and without what this request cannot set."""

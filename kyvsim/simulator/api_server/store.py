@@ -34,7 +34,7 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
-class Change(NamedTuple):
+class StoreChange(NamedTuple):
     """One write: what was there, and what is there now; None for nothing."""
 
     revision: int
@@ -49,12 +49,12 @@ class Change(NamedTuple):
         return self.new if self.new is not None else self.old
 
 
-Watcher = Callable[[Change], None]
+Watcher = Callable[[StoreChange], None]
 _MOST_ANSWERS = 4096
 """So many answers are remembered; then all are forgotten."""
 
 
-class _Answer(NamedTuple):
+class _CachedAnswer(NamedTuple):
     """What was worked out of a store, and what of it was read for that."""
 
     value: Json
@@ -64,7 +64,7 @@ class _Answer(NamedTuple):
     """The groups and kinds of those reads."""
 
 
-class Store:
+class ObjectStore:
     """A `ClusterView` of objects that change. Nobody changes an object that is in it or was.
 
     An object is one whatever version of its group it is asked for by; it comes back as that
@@ -84,11 +84,11 @@ class Store:
         self._defined = installed
         self._served: KindTable | None = None
         self.revision = 0
-        self.changes: list[Change] = []
+        self.changes: list[StoreChange] = []
         self._created: dict[tuple[str, str], int] = {}
         self._written: dict[tuple[str, str], int] = {}
         """By group and kind, the revision of the last write."""
-        self._answers: dict[tuple[Hashable, ...], _Answer] = {}
+        self._answers: dict[tuple[Hashable, ...], _CachedAnswer] = {}
         self.read_keys: set[ObjectKey] | None = None
         """Where reads are noted, if someone wants to know them."""
 
@@ -131,7 +131,7 @@ class Store:
                 reads = frozenset(self.read_keys)
             finally:
                 self.read_keys = outer
-            known = _Answer(value, self.revision, reads, frozenset(one[:2] for one in reads))
+            known = _CachedAnswer(value, self.revision, reads, frozenset(one[:2] for one in reads))
             if len(self._answers) >= _MOST_ANSWERS:
                 self._answers.clear()
             self._answers[ask, *about] = known
@@ -139,7 +139,7 @@ class Store:
             self.read_keys |= known.reads
         return known.value
 
-    def _is_old(self, answer: _Answer) -> bool:
+    def _is_old(self, answer: _CachedAnswer) -> bool:
         written, revision = self._written, answer.revision
         for kind in answer.kinds:  # noqa: SIM110 — quicker, and asked all the time
             if kind in written and written[kind] > revision:
@@ -230,7 +230,7 @@ class Store:
             if (group, key.kind) in self._ordered:
                 insort(self._ordered[group, key.kind], (key.namespace, key.name))
             self._created[group, key.kind] = self.ever(key.api_version, key.kind) + 1
-        self._tell(Change(self.revision, old, stored, key))
+        self._notify(StoreChange(self.revision, old, stored, key))
         return stored
 
     def remove(self, obj: Json) -> None:
@@ -244,9 +244,9 @@ class Store:
                 del places[bisect_left(places, (key.namespace, key.name))]
             self.revision += 1
             self._written[group, key.kind] = self.revision
-            self._tell(Change(self.revision, old, None, key))
+            self._notify(StoreChange(self.revision, old, None, key))
 
-    def _tell(self, change: Change) -> None:
+    def _notify(self, change: StoreChange) -> None:
         key = change.key
         if (split_api_version(key.api_version)[0], key.kind) == _DEFINITION:
             found = crd_kinds(self.list(key.api_version, key.kind, ""))
@@ -299,7 +299,7 @@ _WITHOUT_STATUS = frozenset(
 )
 
 
-def find_kinds(text: str, store: Store) -> list[tuple[str, str, str]]:
+def find_kinds(text: str, store: ObjectStore) -> list[tuple[str, str, str]]:
     """Return group, kind and subresource of everything served that a `kinds` entry selects."""
     group, version, kind, subresource = parse_kind_selector(text)
     named = store.served if has_wildcard(kind) else [key for key in store.served if key[1] == kind]
@@ -324,7 +324,7 @@ class ServedResource(NamedTuple):
     namespaced: bool
 
 
-def find_resources(text: str, store: Store) -> Iterator[ServedResource]:
+def find_resources(text: str, store: ObjectStore) -> Iterator[ServedResource]:
     """Yield the resources that a `kinds` entry selects, in each version that is served."""
     _, version, _, _ = parse_kind_selector(text)
     known = store.served
@@ -336,7 +336,7 @@ def find_resources(text: str, store: Store) -> Iterator[ServedResource]:
                 yield ServedResource(group, served, resource, part, namespaced)
 
 
-def is_cluster_wide(text: str, store: Store) -> bool:
+def is_cluster_wide(text: str, store: ObjectStore) -> bool:
     """Return whether `kind` or `apiVersion/kind` names a kind without namespaces."""
     api_version, _, kind = text.rpartition("/")
     group = split_api_version(api_version)[0]
@@ -346,7 +346,7 @@ def is_cluster_wide(text: str, store: Store) -> bool:
     )
 
 
-def kind_key(text: str, store: Store) -> ObjectKey | None:
+def kind_key(text: str, store: ObjectStore) -> ObjectKey | None:
     """Return apiVersion and kind of what a `kinds` entry names, None where nothing serves it."""
     group, version, kind, _ = parse_kind_selector(text)
     for key in store.served:
@@ -358,12 +358,12 @@ def kind_key(text: str, store: Store) -> ObjectKey | None:
     return None
 
 
-def _serves(key: tuple[str, str], pattern: str, store: Store) -> bool:
+def _serves(key: tuple[str, str], pattern: str, store: ObjectStore) -> bool:
     versions = served_versions(*key, store.defined) or _ANY_VERSION
     return any(matches(pattern, version) for version in versions)
 
 
-def _parts(key: tuple[str, str], pattern: str, store: Store) -> list[str]:
+def _parts(key: tuple[str, str], pattern: str, store: ObjectStore) -> list[str]:
     """Return the subresources of a kind that a pattern selects."""
     if not pattern:
         return []
@@ -376,7 +376,7 @@ def _parts(key: tuple[str, str], pattern: str, store: Store) -> list[str]:
     return [part for part in dict.fromkeys(parts) if matches(pattern, part)]
 
 
-def _defined_parts(key: tuple[str, str], store: Store) -> list[str]:
+def _defined_parts(key: tuple[str, str], store: ObjectStore) -> list[str]:
     for definition in store.list("apiextensions.k8s.io/v1", "CustomResourceDefinition", ""):
         spec = definition.get("spec") or {}
         if (text_field(spec, "group"), text_field(spec.get("names"), "kind")) == key:

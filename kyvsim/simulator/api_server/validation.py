@@ -16,7 +16,7 @@ from kyvsim.schema.node import TYPE_NAMES, Node, stored
 from kyvsim.schema.rules import broken_rules
 from kyvsim.simulator.api_server import errors
 from kyvsim.simulator.api_server.request import ApiError, Review
-from kyvsim.simulator.api_server.store import Store
+from kyvsim.simulator.api_server.store import ObjectStore
 
 # Where an object of a custom kind does not fit its schema, in the words of an API server.
 #
@@ -24,19 +24,19 @@ from kyvsim.simulator.api_server.store import Store
 # k8s.io/apiextensions-apiserver pkg/apiserver/validation, pkg/apiserver/schema/listtype.
 
 
-def unfit(obj: Json, old: Json, schema: Node) -> list[str]:
+def schema_errors(obj: Json, old: Json, schema: Node) -> list[str]:
     """Return what is wrong with an object, each as `field: what: why`.
 
     Rules in CEL are asked where nothing else is wrong; `old` is None for a new object.
     """
     root = {name: value for name, value in obj.items() if name != "metadata"}
-    return misfits(root, schema) or [
+    return schema_findings(root, schema) or [
         f'{_shown_path(one.path) or "<nil>"}: Invalid value: "{one.type_name}": {one.message}'
         for one in broken_rules(obj, old, schema)
     ]
 
 
-def misfits(data: Json, schema: Node) -> list[str]:
+def schema_findings(data: Json, schema: Node) -> list[str]:
     """Return where data does not fit a schema, each as `field: what: why`."""
     found = (*findings(data, schema), *duplicates(data, schema))
     return list(dict.fromkeys(text for one in found for text in _worded(one)))
@@ -161,23 +161,23 @@ _WHOLE = frozenset({"", "status"})
 """Subresources whose requests carry the whole object."""
 
 
-def as_defined(obj: Json, store: Store) -> Json:
+def as_defined(obj: Json, store: ObjectStore) -> Json:
     """Return an object of a custom kind as its schema has it stored, any other as it is."""
     schema = schema_of(object_key(obj), store) if obj is not None else None
     return stored(obj, schema) if schema else obj
 
 
-def refuse_unfit(review: Review, store: Store) -> ApiError | None:
+def refuse_schema_errors(review: Review, store: ObjectStore) -> ApiError | None:
     """Return why an object does not fit its schema, or None."""
     request, obj = review.request, review.object
     schema = schema_of(object_key(obj), store) if obj is not None else None
     if schema is None or request.subresource not in _WHOLE:
         return None
-    found = unfit(obj, review.old, schema)
+    found = schema_errors(obj, review.old, schema)
     return errors.invalid(object_key(obj), *found) if found else None
 
 
-def schema_of(key: ObjectKey, store: Store) -> Node | None:
+def schema_of(key: ObjectKey, store: ObjectStore) -> Node | None:
     """Return the schema of a custom kind, None where it has none."""
     if is_builtin(split_api_version(key.api_version)[0], key.kind):
         return None

@@ -20,7 +20,7 @@ from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import TimelineEvent
 from kyvsim.simulator.admission.classic import UNMET
 from kyvsim.simulator.admission.review import concerns
-from kyvsim.simulator.api_server import Change, Review
+from kyvsim.simulator.api_server import Review, StoreChange
 from kyvsim.simulator.background.generate import attempt_generate, kinds_of, release_stale_targets
 from kyvsim.simulator.background.generate_cel import (
     attempt_generate_in_cel,
@@ -45,10 +45,11 @@ from kyvsim.simulator.background.update_requests import (
     MUTATE,
     PENDING,
     Attempt,
-    Work,
+    RequestedWork,
     existing_generation,
     existing_mutations,
     in_batches,
+    messages,
     of_mutation,
     policy_labels,
     reference,
@@ -56,7 +57,6 @@ from kyvsim.simulator.background.update_requests import (
     rules_of,
     selected,
     submit,
-    told,
     trigger_from_labels,
     triggers_of,
 )
@@ -71,7 +71,7 @@ from kyvsim.simulator.kyverno import Kyverno, Process, restart
 # Source of the rules: upstream pkg/webhooks/resource/generation/handler.go (processRequest).
 
 
-def managed_work(kyverno: Kyverno, request: AdmissionRequest) -> list[Work]:
+def managed_work(kyverno: Kyverno, request: AdmissionRequest) -> list[RequestedWork]:
     """Return the work that restores what was generated, or follows its source."""
     old = request.old_object
     marks = labels(old) if old else {}
@@ -97,16 +97,16 @@ def _copies(kyverno: Kyverno, source: Json) -> list[Json]:
         f"{LABEL}source-namespace": namespace,
         f"{LABEL}source-uid": text_field(metadata(source), "uid"),
     }
-    return selected(kyverno.parts.store, api_version, kind, wanted)
+    return selected(kyverno.sim.store, api_version, kind, wanted)
 
 
 def _restoring(
     kyverno: Kyverno, request: AdmissionRequest, marks: dict[str, str], *, deletes: bool
-) -> Iterator[Work]:
+) -> Iterator[RequestedWork]:
     name = marks.get(f"{LABEL}policy-name", "")
     namespace = marks.get(f"{LABEL}policy-namespace", "")
     policy = kyverno.cache.get(f"{namespace}/{name}" if namespace else name)
-    facts = old_facts(request, World(kyverno.parts.store, account=ADMISSION))
+    facts = old_facts(request, World(kyverno.sim.store, account=ADMISSION))
     if policy is None or facts is None:
         return
     trigger = trigger_from_labels(marks)
@@ -119,7 +119,7 @@ def _restoring(
         and not one.matches_again(facts)  # else it is the trigger as well
     )
     if contexts:
-        yield Work(GENERATE, policy.policy.key, contexts)
+        yield RequestedWork(GENERATE, policy.policy.key, contexts)
 
 
 # Work that policies make themselves: when they come, change and go, and once an hour.
@@ -133,7 +133,7 @@ _INTERVAL = 3600.0
 
 def start_policy_controller(kyverno: Kyverno) -> None:
     """Let policies that come, change or go bring their objects along."""
-    scheduler = kyverno.parts.scheduler
+    scheduler = kyverno.sim.scheduler
 
     def requeue() -> None:
         for policy in kyverno.lister.every():
@@ -158,7 +158,7 @@ def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
         if removed:
             _clean_up(before, removed, kyverno)
         else:
-            release_stale_targets(before, policy, kyverno.parts)
+            release_stale_targets(before, policy, kyverno.sim)
     compiled = kyverno.lister.get(policy.key)
     if compiled is not None:
         _sync(compiled, kyverno)
@@ -178,12 +178,12 @@ def _works_in_background(policy: Policy, kyverno: Kyverno) -> bool:
 
 
 def _is_young(policy: Policy, kyverno: Kyverno) -> bool:
-    parts = kyverno.parts
-    stored = parts.store.get("kyverno.io/v1", policy.kind, policy.namespace, policy.name)
+    sim = kyverno.sim
+    stored = sim.store.get("kyverno.io/v1", policy.kind, policy.namespace, policy.name)
     created = text_field(metadata(stored), "creationTimestamp")
     if not created:
         return True
-    return datetime.fromisoformat(created) + timedelta(seconds=_INTERVAL) > parts.clock.now()
+    return datetime.fromisoformat(created) + timedelta(seconds=_INTERVAL) > sim.clock.now()
 
 
 def _sync(policy: CompiledPolicy, kyverno: Kyverno) -> None:
@@ -191,10 +191,10 @@ def _sync(policy: CompiledPolicy, kyverno: Kyverno) -> None:
     works = [*existing_mutations(policy, kyverno), *_regenerations(policy.policy, kyverno)]
     works += in_batches(existing_generation(policy, kyverno))
     for work in works:
-        submit(work, kyverno.parts, BACKGROUND)
+        submit(work, kyverno.sim, BACKGROUND)
 
 
-def _regenerations(policy: Policy, kyverno: Kyverno) -> Iterator[Work]:
+def _regenerations(policy: Policy, kyverno: Kyverno) -> Iterator[RequestedWork]:
     """Give the work that makes objects of synchronized data what the policy says now."""
     contexts: list[Json] = []
     for rule in policy.rules:
@@ -209,7 +209,7 @@ def _regenerations(policy: Policy, kyverno: Kyverno) -> Iterator[Work]:
                 rule_context(rule.name, trigger_from_labels(labels(obj)))
                 for obj in _generated(policy, rule, [kind], kyverno)
             )
-    yield from in_batches(Work(GENERATE, policy.key, tuple(contexts)))
+    yield from in_batches(RequestedWork(GENERATE, policy.key, tuple(contexts)))
 
 
 def _generated(
@@ -217,7 +217,7 @@ def _generated(
 ) -> Iterator[Json]:
     wanted = {**policy_labels(policy), f"{LABEL}rule-name": rule.name}
     for api_version, kind in kinds:
-        yield from selected(kyverno.parts.store, api_version, kind, wanted)
+        yield from selected(kyverno.sim.store, api_version, kind, wanted)
 
 
 def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
@@ -237,8 +237,8 @@ def _clean_up(policy: Policy, rules: Iterable[Rule], kyverno: Kyverno) -> None:
             contexts.append(rule_context(rule.name, trigger, deletes=True))
             generated.append(reference(obj))
     if contexts:
-        work = Work(GENERATE, policy.key, tuple(contexts), generated=tuple(generated))
-        submit(work, kyverno.parts, BACKGROUND)
+        work = RequestedWork(GENERATE, policy.key, tuple(contexts), generated=tuple(generated))
+        submit(work, kyverno.sim, BACKGROUND)
 
 
 # Requests that make work for the background: triggers that come, change, leave.
@@ -251,7 +251,7 @@ _ADMISSION_ACTOR = "admission-controller"
 
 def start_admission_triggers(kyverno: Kyverno) -> None:
     """Let admission write UpdateRequests for what it sees."""
-    parts = kyverno.parts
+    sim = kyverno.sim
 
     def emit(review: Review, request: AdmissionRequest) -> None:
         works = [*_triggered(kyverno, request), *generating_work(kyverno, request)]
@@ -260,15 +260,15 @@ def start_admission_triggers(kyverno: Kyverno) -> None:
             works += managed_work(kyverno, request)
         write_soon(review, works)
 
-    def write_soon(review: Review, works: Iterable[Work]) -> None:
-        before = len(parts.timeline.events)
+    def write_soon(review: Review, works: Iterable[RequestedWork]) -> None:
+        before = len(sim.timeline.events)
 
-        def write(work: Work) -> None:
-            with parts.timeline.following(_event_of(kyverno, review, before)):
-                submit(work, parts, ADMISSION)
+        def write(work: RequestedWork) -> None:
+            with sim.timeline.following(_event_of(kyverno, review, before)):
+                submit(work, sim, ADMISSION)
 
         for work in works:
-            parts.scheduler.after(UPDATE_REQUEST, _ADMISSION_ACTOR, lambda work=work: write(work))  # type: ignore[misc]
+            sim.scheduler.after(UPDATE_REQUEST, _ADMISSION_ACTOR, lambda work=work: write(work))  # type: ignore[misc]
 
     kyverno.admission.background.append(emit)
     kyverno.admission.mutated.append(
@@ -281,22 +281,22 @@ def _event_of(kyverno: Kyverno, review: Review, start: int) -> int | None:
     key = review.request.key
     obj = review.object
     wanted = key if key.name or obj is None else object_key(obj)
-    return kyverno.parts.timeline.first_about(wanted, start)
+    return kyverno.sim.timeline.first_about(wanted, start)
 
 
 def _is_own(request: AdmissionRequest) -> bool:
     return request.user is not None and request.user.username == BACKGROUND.username
 
 
-def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
+def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[RequestedWork]:
     """Give the work for rules that the object of a request is, or was, a trigger of."""
-    outside = World(kyverno.parts.store, account=ADMISSION).outside
+    outside = World(kyverno.sim.store, account=ADMISSION).outside
     policies: list[CompiledPolicy] = []
     for policy in filter(_works, kyverno.cache.every()):
         if concerns(policy.policy, request, outside):
             policies.append(policy)
         else:
-            kyverno.admission.pass_by(policy.policy, _working(policy), request, UNMET)
+            kyverno.admission.skip(policy.policy, _working(policy), request, UNMET)
     for policy in policies:
         yield from _mutations(kyverno, policy, request)
     for policy in policies:
@@ -317,13 +317,13 @@ def _verdicts(
     kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest, trigger: Json
 ) -> Iterator[tuple[CompiledRule, RuleStatus]]:
     """Give the background rules that say something of a trigger, and what each says."""
-    world = World(kyverno.parts.store, account=ADMISSION)
+    world = World(kyverno.sim.store, account=ADMISSION)
     new = open_background(policy.policy, trigger, request, world) if trigger else None
     old = old_facts(request, world)
     for rule in policy.rules:
         verdict = _verdict(rule, new, old) if _takes_part(rule.rule, request) else None
         if rule.rule.generates or rule.rule.mutates_existing:
-            _tell_deaf(kyverno, policy, rule, request)
+            _record_skip(kyverno, policy, rule, request)
         if verdict is None:
             continue
         yield rule, verdict
@@ -345,18 +345,18 @@ def _takes_part(rule: Rule, request: AdmissionRequest) -> bool:
     return rule.facts.sees_background or not _is_own(request)
 
 
-def _tell_deaf(
+def _record_skip(
     kyverno: Kyverno, policy: CompiledPolicy, rule: CompiledRule, request: AdmissionRequest
 ) -> None:
     """Tell that a rule does not hear of what the background controller makes itself."""
     if not _takes_part(rule.rule, request):
         why = "the background controller made the request, and `skipBackgroundRequests` is not off"
-        kyverno.admission.pass_by(policy.policy, [rule], request, why)
+        kyverno.admission.skip(policy.policy, [rule], request, why)
 
 
 def _mutations(
     kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
-) -> Iterator[Work]:
+) -> Iterator[RequestedWork]:
     trigger = request.subject
     if not any(rule.rule.mutates_existing for rule in policy.rules):
         return
@@ -364,7 +364,7 @@ def _mutations(
         deletes = request.operation is Operation.DELETE and not asks_for_deletion(rule.rule)
         if verdict is not RuleStatus.PASS or deletes:
             continue
-        yield Work(
+        yield RequestedWork(
             MUTATE,
             policy.policy.key,
             rule=rule.rule.name,
@@ -373,9 +373,11 @@ def _mutations(
         )
 
 
-def _generation(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> Work:
+def _generation(
+    kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest
+) -> RequestedWork:
     """Return the work for rules that a trigger meets."""
-    work = Work(GENERATE, policy.policy.key, request=request)
+    work = RequestedWork(GENERATE, policy.policy.key, request=request)
     if request.operation is Operation.DELETE or not _generates(policy):
         return work
     verdicts = _verdicts(kyverno, policy, request, request.object)
@@ -383,23 +385,23 @@ def _generation(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequ
     trigger = reference(request.object)
     contexts = tuple(rule_context(rule.name, trigger) for rule in met if rule.generates)
     if contexts and _is_gated(kyverno, policy):
-        timeline = kyverno.parts.timeline
+        timeline = kyverno.sim.timeline
         message = (
             "generate rules do not run for new objects: the policy has background: false "
             f"(model {Model.BACKGROUND_GATES_GENERATE.value})"
         )
         key = object_key(request.subject)
         gated = [rule for rule in policy.rules if rule.rule.generates]
-        kyverno.admission.pass_by(policy.policy, gated, request, message)
+        kyverno.admission.skip(policy.policy, gated, request, message)
         event = timeline.record("admission", "generate", key, outcome="skipped", message=message)
         timeline.amend(event, policies=(policy.policy.key,))
         return work
     return work._replace(contexts=contexts)
 
 
-def _leaving(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> Work:
+def _leaving(kyverno: Kyverno, policy: CompiledPolicy, request: AdmissionRequest) -> RequestedWork:
     """Return the work for rules that a trigger met before, and does not any more."""
-    work = Work(GENERATE, policy.policy.key, request=request)
+    work = RequestedWork(GENERATE, policy.policy.key, request=request)
     if not request.old_object or not _generates(policy):
         return work
     obj = None if request.operation is Operation.DELETE else request.object
@@ -420,7 +422,7 @@ def _generates(policy: CompiledPolicy) -> bool:
 
 
 def _is_gated(kyverno: Kyverno, policy: CompiledPolicy) -> bool:
-    model = kyverno.parts.settings.model
+    model = kyverno.sim.settings.model
     return model is Model.BACKGROUND_GATES_GENERATE and not policy.policy.background
 
 
@@ -446,16 +448,16 @@ _ATTEMPTS = MappingProxyType(
 def start_background_controller(kyverno: Kyverno) -> None:
     """Let UpdateRequests be worked on as they come."""
 
-    def observe(change: Change) -> None:
+    def observe(change: StoreChange) -> None:
         if change.new is not None:
-            take_up(change.new, kyverno)
+            defer(change.new, kyverno)
 
-    kyverno.parts.store.watch(observe, {KIND})
+    kyverno.sim.store.watch(observe, {KIND})
 
 
-def take_up(obj: Json, kyverno: Kyverno) -> None:
+def defer(obj: Json, kyverno: Kyverno) -> None:
     """Schedule what is to be done about an object, if it is an UpdateRequest that waits for it."""
-    key, scheduler = object_key(obj), kyverno.parts.scheduler
+    key, scheduler = object_key(obj), kyverno.sim.scheduler
     if key[:2] != KIND or key.namespace != NAMESPACE:
         return
     state = _status(obj).get("state")
@@ -471,8 +473,8 @@ def _status(obj: Json) -> Json:
 
 def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
     """Work on an UpdateRequest once, and write down how it went."""
-    parts = kyverno.parts
-    obj = parts.store.get(*key)
+    sim = kyverno.sim
+    obj = sim.store.get(*key)
     if obj is None or _status(obj).get("state") != PENDING:
         return
     spec = obj.get("spec") or {}
@@ -481,17 +483,17 @@ def _attempt(key: ObjectKey, kyverno: Kyverno) -> None:
         return
     if spec["requestType"] == MUTATE and kyverno.lister.get(spec["policy"]) is None:
         policy = spec["policy"]
-        for one in of_mutation(kyverno.parts, policy.rpartition("/")[2]):
-            kyverno.parts.client(BACKGROUND).delete(object_key(one))
+        for one in of_mutation(kyverno.sim, policy.rpartition("/")[2]):
+            kyverno.sim.client(BACKGROUND).delete(object_key(one))
         return
     event = _begin(obj, kyverno)
-    with parts.timeline.following(event.number):
+    with sim.timeline.following(event.number):
         _settle(obj, work(obj, kyverno), event, kyverno)
 
 
 def _begin(obj: Json, kyverno: Kyverno) -> TimelineEvent:
     spec = obj["spec"]
-    timeline = kyverno.parts.timeline
+    timeline = kyverno.sim.timeline
     number = int(_status(obj).get("retryCount") or 0) + 1
     message = f"attempt {number} of {_MOST_RETRIES + 1} for {triggers_of(spec)}"
     key = object_key(obj)
@@ -501,12 +503,12 @@ def _begin(obj: Json, kyverno: Kyverno) -> TimelineEvent:
 
 
 def _settle(obj: Json, attempt: Attempt, event: TimelineEvent, kyverno: Kyverno) -> None:
-    parts = kyverno.parts
-    client = parts.client(BACKGROUND)
+    sim = kyverno.sim
+    client = sim.client(BACKGROUND)
     status = _status(obj)
     retries = int(status.get("retryCount") or 0)
     fails = bool(attempt.problems)
-    parts.timeline.settle(
+    sim.timeline.settle(
         event,
         obstacles=(*attempt.problems, *attempt.notes),
         failed=fails,
@@ -518,7 +520,7 @@ def _settle(obj: Json, attempt: Attempt, event: TimelineEvent, kyverno: Kyverno)
     elif retries < _MOST_RETRIES:
         failed = {
             "state": FAILED,
-            "message": told(attempt.problems),
+            "message": messages(attempt.problems),
             "retryCount": retries + 1,
         }
         client.update({**obj, "status": {**status, **failed}}, "status")
@@ -528,11 +530,11 @@ def _settle(obj: Json, attempt: Attempt, event: TimelineEvent, kyverno: Kyverno)
 
 def _retry(key: ObjectKey, kyverno: Kyverno) -> None:
     """Let an attempt that failed be made again."""
-    obj = kyverno.parts.store.get(*key)
+    obj = kyverno.sim.store.get(*key)
     if obj is None or _status(obj).get("state") != FAILED:
         return
     pending = {**_status(obj), "state": PENDING}
-    kyverno.parts.client(BACKGROUND).update({**obj, "status": pending}, "status")
+    kyverno.sim.client(BACKGROUND).update({**obj, "status": pending}, "status")
 
 
 # The background controller started anew: policies and UpdateRequests are seen again.
@@ -555,7 +557,7 @@ def restart_background_controller(kyverno: Kyverno) -> None:
         kyverno.lister.relist()
         kyverno.generating.relist()
         kyverno.mutating.relist()
-        for one in kyverno.parts.store.list(*KIND, NAMESPACE):
-            take_up(one, kyverno)
+        for one in kyverno.sim.store.list(*KIND, NAMESPACE):
+            defer(one, kyverno)
 
-    restart(kyverno.parts, _PROCESS, relist)
+    restart(kyverno.sim, _PROCESS, relist)

@@ -11,11 +11,7 @@ from kyvsim.engine.policy import RuleInput
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.discovery import parse_kind_selector, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
-from kyvsim.languages.classic.rules.generate import (
-    GeneratedSet,
-    GeneratedSets,
-    with_owner_labels,
-)
+from kyvsim.languages.classic.rules.generate import GeneratedSet, GeneratedSets, with_owner_labels
 from kyvsim.model.policy import GeneratePattern, Policy, Rule
 from kyvsim.model.ports import BudgetError
 from kyvsim.model.request import AdmissionRequest, Operation
@@ -31,20 +27,20 @@ from kyvsim.simulator.background.update_requests import (
     TriggerError,
     as_by_someone,
     failed,
+    failure_reason_of,
     live_trigger,
+    messages,
     noted,
-    obstacle_of,
     policy_labels,
     reference,
     request_of,
     rules_of,
     selected,
-    told,
     within,
 )
 from kyvsim.simulator.configuration import BACKGROUND
-from kyvsim.simulator.context import Parts
-from kyvsim.simulator.events import Source, background_failed, background_succeeded, generated
+from kyvsim.simulator.context import SimulationContext
+from kyvsim.simulator.events import EventSource, background_failed, background_succeeded, generated
 from kyvsim.simulator.kyverno import Kyverno
 
 # Generated objects: written as rules want them, found again, and deleted.
@@ -73,9 +69,9 @@ class Owner(NamedTuple):
         """The rule, as the timeline calls it."""
         return f"{self.policy.key}/{self.rule.name}"
 
-    def client(self, action: str, parts: Parts) -> Client:
+    def client(self, action: str, sim: SimulationContext) -> Client:
         """Return the API for requests that do something on account of the rule."""
-        return parts.client(BACKGROUND, Purpose(action, (self.name,)))
+        return sim.client(BACKGROUND, Purpose(action, (self.name,)))
 
 
 class Realized(NamedTuple):
@@ -88,28 +84,28 @@ class Realized(NamedTuple):
     """What the error is about."""
 
 
-def realize(wanted: Json, owner: Owner, parts: Parts) -> Realized:
+def realize(wanted: Json, owner: Owner, sim: SimulationContext) -> Realized:
     """Let an object be as a rule wants it; return whether it is new, or why that failed."""
     key = object_key(wanted)
-    refused = _read_refusal(wanted, parts)
+    refused = _read_refusal(wanted, sim)
     if refused is not None:
         return Realized(error=refused[1], key=refused[0])
-    _mark_source(wanted, owner, parts)
+    _mark_source(wanted, owner, sim)
     owned = with_owner_labels(wanted, owner.policy, owner.rule, owner.trigger)
-    live = parts.store.get(*key)
+    live = sim.store.get(*key)
     if live is None:
-        response = owner.client("generate", parts).create(owned)
+        response = owner.client("generate", sim).create(owned)
         exists = response.error is not None and response.error.reason == "AlreadyExists"
         return Realized(owned) if exists else Realized(response.object, response.error, key)
     if not owner.synchronizes or (
         (f"{LABEL}source-uid" in labels(wanted)) and _is_same(owned, live)
     ):
         return Realized()
-    return Realized(error=_update(owned, live, owner, parts).error, key=key)
+    return Realized(error=_update(owned, live, owner, sim).error, key=key)
 
 
-def _update(owned: Json, live: Json, owner: Owner, parts: Parts) -> ApiResponse:
-    client = owner.client("synchronize", parts)
+def _update(owned: Json, live: Json, owner: Owner, sim: SimulationContext) -> ApiResponse:
+    client = owner.client("synchronize", sim)
     if owner.policy.facts.applies_server_side:
         applied = merge_patch(live, owned)
         return client.send(
@@ -131,45 +127,49 @@ def _written(obj: Json) -> Json:
     return with_metadata(obj, unset)
 
 
-def _read_refusal(wanted: Json, parts: Parts) -> tuple[ObjectKey, ApiError] | None:
+def _read_refusal(wanted: Json, sim: SimulationContext) -> tuple[ObjectKey, ApiError] | None:
     """Return why the source of a copy, or what is there already, cannot be read, or None."""
-    source = _source_of(wanted, parts)
+    source = _source_of(wanted, sim)
     for obj in (source, wanted) if source is not None else (wanted,):
-        refused = denial(BACKGROUND, "get", object_key(obj), parts.store)
+        refused = denial(BACKGROUND, "get", object_key(obj), sim.store)
         if refused is not None:
             return object_key(obj), refused
     return None
 
 
-def _source_of(wanted: Json, parts: Parts) -> Json | None:
+def _source_of(wanted: Json, sim: SimulationContext) -> Json | None:
     marks = labels(wanted)
     uid, kind = (marks.get(f"{LABEL}source-{part}", "") for part in ("uid", "kind"))
-    return parts.store.by_uid(wanted["apiVersion"], kind, uid) if uid else None
+    return sim.store.by_uid(wanted["apiVersion"], kind, uid) if uid else None
 
 
-def _mark_source(wanted: Json, owner: Owner, parts: Parts) -> None:
+def _mark_source(wanted: Json, owner: Owner, sim: SimulationContext) -> None:
     """Label the object that was copied, so that its changes are noticed."""
-    source = _source_of(wanted, parts)
+    source = _source_of(wanted, sim)
     if source is None or _SOURCE in labels(source):
         return
     marked = with_metadata(source, {"labels": {**labels(source), _SOURCE: ""}})
-    owner.client("label source", parts).update(marked)
+    owner.client("label source", sim).update(marked)
 
 
-def delete_all(references: Iterable[Json], rules: tuple[str, ...], parts: Parts) -> list[Obstacle]:
+def delete_all(
+    references: Iterable[Json], rules: tuple[str, ...], sim: SimulationContext
+) -> list[Obstacle]:
     """Delete objects that references name, and return why some are still there."""
     problems = []
-    client = parts.client(BACKGROUND, Purpose("delete downstream", rules))
+    client = sim.client(BACKGROUND, Purpose("delete downstream", rules))
     for one in references:
         fields = ("apiVersion", "kind", "namespace", "name")
         key = ObjectKey(*(text_field(one, field) for field in fields))
         error = client.delete(key).error
         if error is not None and error.reason != "NotFound":
-            problems.append(obstacle_of(error, key))
+            problems.append(failure_reason_of(error, key))
     return problems
 
 
-def downstreams_of(policy: Policy, rule: Rule, trigger: Json, parts: Parts) -> Iterator[Json]:
+def downstreams_of(
+    policy: Policy, rule: Rule, trigger: Json, sim: SimulationContext
+) -> Iterator[Json]:
     """Give what a policy generated for a trigger, of the kinds that a rule generates.
 
     The name of the rule is not asked for, as upstream does not.
@@ -185,8 +185,8 @@ def downstreams_of(policy: Policy, rule: Rule, trigger: Json, parts: Parts) -> I
     by_uid = {**wanted, f"{LABEL}trigger-uid": text_field(trigger, "uid")}
     by_name = {**wanted, f"{LABEL}trigger-name": text_field(trigger, "name")}
     for api_version, kind in kinds_of(rule):
-        found = selected(parts.store, api_version, kind, by_uid)
-        yield from found or selected(parts.store, api_version, kind, by_name)
+        found = selected(sim.store, api_version, kind, by_uid)
+        yield from found or selected(sim.store, api_version, kind, by_name)
 
 
 def kinds_of(rule: Rule) -> Iterator[tuple[str, str]]:
@@ -213,23 +213,23 @@ def _kinds_of_pattern(pattern: GeneratePattern) -> Iterator[tuple[str, str]]:
 _OWNER = tuple(f"{LABEL}{name}" for name in ("policy-name", "policy-namespace", "rule-name"))
 
 
-def release_stale_targets(before: Policy, policy: Policy, parts: Parts) -> None:
+def release_stale_targets(before: Policy, policy: Policy, sim: SimulationContext) -> None:
     """Take the owner's labels from what rules generated whose target or source has changed."""
     for rule, kind in _stale_kinds(before, policy):
         purpose = Purpose(
             "release", (f"{policy.key}/{rule}",), "the rule generates another object now"
         )
         wanted = dict(zip(_OWNER, (policy.name, policy.namespace, rule), strict=True))
-        for obj in _of_kind(kind, wanted, parts):
+        for obj in _of_kind(kind, wanted, sim):
             kept = {name: value for name, value in labels(obj).items() if name not in _OWNER}
-            parts.client(BACKGROUND, purpose).update(with_metadata(obj, {"labels": kept}))
+            sim.client(BACKGROUND, purpose).update(with_metadata(obj, {"labels": kept}))
 
 
-def _of_kind(text: str, wanted: dict[str, str], parts: Parts) -> Iterator[Json]:
+def _of_kind(text: str, wanted: dict[str, str], sim: SimulationContext) -> Iterator[Json]:
     kind = parse_kind_selector(text).kind
-    for api_version, known in [*parts.store.kinds()]:
+    for api_version, known in [*sim.store.kinds()]:
         if known == kind:
-            yield from selected(parts.store, api_version, kind, wanted)
+            yield from selected(sim.store, api_version, kind, wanted)
 
 
 def _stale_kinds(before: Policy, policy: Policy) -> Iterator[tuple[str, str]]:
@@ -266,43 +266,45 @@ def _target(made: GeneratePattern) -> tuple[Json, ...]:
 _NOT_FOUND = frozenset({Reason.NOT_FOUND, Reason.NO_NAMESPACE})
 
 
-def fulfil(wishes: Sequence[GeneratedSet], owner: Owner, kyverno: Kyverno) -> Attempt:
+def apply_generated(
+    generated_sets: Sequence[GeneratedSet], owner: Owner, kyverno: Kyverno
+) -> Attempt:
     """Write what is wanted; outside a loop, that something is not found is no failure."""
     generation = owner.rule.facts.generation
     loops = generation is not None and bool(generation.loops)
     problems: list[Obstacle] = []
     created: list[Json] = []
-    for wish in wishes:
-        if wish.problem:
-            told = ": ".join(filter(None, (wish.place, wish.problem)))
-            problems.append(Obstacle(wish.reason, told))
+    for generated_set in generated_sets:
+        if generated_set.problem:
+            messages = ": ".join(filter(None, (generated_set.place, generated_set.problem)))
+            problems.append(Obstacle(generated_set.reason, messages))
             continue
-        obstacle = _fulfil_one(wish, owner, created, kyverno)
+        obstacle = _apply_set(generated_set, owner, created, kyverno)
         if obstacle is not None and not loops and obstacle.reason in _NOT_FOUND:
             report(owner, Outcome(RuleStatus.PASS, ""), kyverno)
             return Attempt(notes=tuple(within("nothing generated: ", [obstacle])))
         problems += [obstacle] if obstacle is not None else []
     if not problems:
         report(owner, Outcome(RuleStatus.PASS, "", generated=tuple(created)), kyverno)
-        policy, source = owner.policy, Source.GENERATE
+        policy, source = owner.policy, EventSource.GENERATE
         kyverno.events.record(
             *(generated(source, policy, owner.rule.name, obj) for obj in created),
-            *background_succeeded(kyverno.parts, source, policy, created),
+            *background_succeeded(kyverno.sim, source, policy, created),
         )
         made = RuleResult(owner.rule, Phase.GENERATE, RuleStatus.PASS, "", tuple(created))
         response = PolicyResponse(policy, Phase.GENERATE, owner.trigger, (made,))
-        kyverno.reports.tell(owner.trigger, [response])
+        kyverno.reports.add_results(owner.trigger, [response])
     return Attempt(tuple(problems))
 
 
-def _fulfil_one(
-    wish: GeneratedSet, owner: Owner, created: list[Json], kyverno: Kyverno
+def _apply_set(
+    generated_set: GeneratedSet, owner: Owner, created: list[Json], kyverno: Kyverno
 ) -> Obstacle | None:
     """Write the objects of one wish until one fails; `created` grows by those that are new."""
-    for obj in wish.objects:
-        realized = realize(obj, owner, kyverno.parts)
+    for obj in generated_set.objects:
+        realized = realize(obj, owner, kyverno.sim)
         if realized.error is not None:
-            return obstacle_of(realized.error, realized.key or object_key(obj))
+            return failure_reason_of(realized.error, realized.key or object_key(obj))
         created += [realized.created] if realized.created else []
     return None
 
@@ -311,7 +313,7 @@ def report(owner: Owner, outcome: Outcome, kyverno: Kyverno) -> None:
     """Let the report of a trigger say how a rule ended, and what it made."""
     phase, generated_now = Phase.GENERATE, outcome.generated
     result = RuleResult(owner.rule, phase, outcome.status, outcome.message, generated_now)
-    kyverno.reports.tell(
+    kyverno.reports.add_results(
         owner.trigger, [PolicyResponse(owner.policy, phase, owner.trigger, (result,))]
     )
 
@@ -321,7 +323,7 @@ def report(owner: Owner, outcome: Outcome, kyverno: Kyverno) -> None:
 # Source of the rules and texts: upstream pkg/background/generate/controller.go.
 
 
-class _Given(NamedTuple):
+class _GenerateInput(NamedTuple):
     """One entry of an UpdateRequest, with its trigger as it is now."""
 
     update_request: Json
@@ -338,7 +340,7 @@ class _Given(NamedTuple):
 def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
     """Generate or delete what an UpdateRequest asks for."""
     spec = update_request["spec"]
-    store = kyverno.parts.store
+    store = kyverno.sim.store
     request = request_of(spec.get("context"), store)
     policy = kyverno.lister.get(spec["policy"])
     problems: list[Obstacle] = []
@@ -349,7 +351,9 @@ def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
         except TriggerError as error:
             attempt = Attempt(tuple(within("failed to fetch trigger resource: ", [error.obstacle])))
         else:
-            attempt = _work(_Given(update_request, context, trigger, request), policy, kyverno)
+            attempt = _work(
+                _GenerateInput(update_request, context, trigger, request), policy, kyverno
+            )
         rule = text_field(context, "rule")
         wanted_by = f"{spec['policy']}/{rule}"
         of_rule = within(f"rule {rule} failed: ", attempt.problems)
@@ -358,21 +362,21 @@ def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
     return Attempt(tuple(problems), tuple(notes))
 
 
-def _work(given: _Given, policy: CompiledPolicy | None, kyverno: Kyverno) -> Attempt:
+def _work(given: _GenerateInput, policy: CompiledPolicy | None, kyverno: Kyverno) -> Attempt:
     if policy is None:
         return _delete(given, None, kyverno)
     deletes = given.context.get("deleteDownstream")
     attempt = _delete(given, policy, kyverno) if deletes else _apply(given, policy, kyverno)
     if attempt.problems:
-        why = told(attempt.problems)
-        source = Source.GENERATE
+        why = messages(attempt.problems)
+        source = EventSource.GENERATE
         kyverno.events.record(
-            background_failed(kyverno.parts, source, policy.policy, why, rule=given.rule)
+            background_failed(kyverno.sim, source, policy.policy, why, rule=given.rule)
         )
     return attempt
 
 
-def _delete(given: _Given, policy: CompiledPolicy | None, kyverno: Kyverno) -> Attempt:
+def _delete(given: _GenerateInput, policy: CompiledPolicy | None, kyverno: Kyverno) -> Attempt:
     """Delete what the UpdateRequest lists, else what was generated for the trigger."""
     rules = rules_of(given.update_request["spec"])
     found = (given.update_request.get("status") or {}).get("generatedResources")
@@ -385,14 +389,14 @@ def _delete(given: _Given, policy: CompiledPolicy | None, kyverno: Kyverno) -> A
             reference(obj)
             for rule in policy.policy.rules
             if rule.name == given.rule and rule.generates
-            for obj in downstreams_of(policy.policy, rule, given.context["trigger"], kyverno.parts)
+            for obj in downstreams_of(policy.policy, rule, given.context["trigger"], kyverno.sim)
         ]
-    problems = delete_all(found, rules, kyverno.parts)
+    problems = delete_all(found, rules, kyverno.sim)
     why = f"failed to clean up downstream resources on {cause}: "
     return Attempt(tuple(within(why, problems)))
 
 
-def _apply(given: _Given, policy: CompiledPolicy, kyverno: Kyverno) -> Attempt:
+def _apply(given: _GenerateInput, policy: CompiledPolicy, kyverno: Kyverno) -> Attempt:
     """Check again whether a rule applies, and generate what it wants."""
     rule = next((one for one in policy.rules if one.rule.name == given.rule), None)
     if rule is None or not rule.rule.generates:
@@ -401,27 +405,27 @@ def _apply(given: _Given, policy: CompiledPolicy, kyverno: Kyverno) -> Attempt:
     mismatch = _mismatch(request, trigger)
     if mismatch:
         return failed(Reason.TRIGGER_DIFFERS, mismatch)
-    world = World(kyverno.parts.store, account=BACKGROUND)
+    world = World(kyverno.sim.store, account=BACKGROUND)
     opened = open_background(policy.policy, trigger, request, world)
     old = old_facts(request, world) if request else None
-    wishes_of = kyverno.lister.wishes(policy, rule)
+    sets_of = kyverno.lister.generated_sets(policy, rule)
 
-    def look(given: RuleInput) -> _Wanted:
-        return _wanted(rule, given, old, wishes_of)
+    def evaluate(given: RuleInput) -> _Generation:
+        return _generation(rule, given, old, sets_of)
 
-    wanted = look(opened)
+    wanted = evaluate(opened)
     # Evaluated a second time only where it failed.
-    if request is None and wanted.problem and not look(as_by_someone(opened)).problem:
+    if request is None and wanted.problem and not evaluate(as_by_someone(opened)).problem:
         wanted = wanted._replace(problem=Reason.USER_UNKNOWN)
     return _fulfilled(wanted, Owner(policy.policy, rule.rule, trigger), kyverno)
 
 
-class _Wanted(NamedTuple):
+class _Generation(NamedTuple):
     """What a rule says of a trigger, and the objects that it wants for it."""
 
     outcome: Outcome | None
     """None where the rule is not for it."""
-    wishes: tuple[GeneratedSet, ...] | None = None
+    generated_sets: tuple[GeneratedSet, ...] | None = None
     """None where it does not come to that."""
     problem: Reason | None = None
     """Why something could not be evaluated."""
@@ -439,9 +443,9 @@ def _bounded(
         return (GeneratedSet(problem=str(error)),)
 
 
-def _wanted(
-    rule: CompiledRule, given: RuleInput, old: MatchFacts | None, wishes_of: GeneratedSets
-) -> _Wanted:
+def _generation(
+    rule: CompiledRule, given: RuleInput, old: MatchFacts | None, sets_of: GeneratedSets
+) -> _Generation:
     met: list[Evaluation] = []
 
     def note(evaluation: Evaluation) -> Outcome:
@@ -450,21 +454,21 @@ def _wanted(
 
     outcome = check_rule(rule, given, old, note)
     if met:
-        wishes = _bounded(rule, lambda: tuple(wishes_of(met[0].scope)))
-        problems = [one.reason for one in wishes if one.problem]
-        return _Wanted(outcome, wishes, problems[0] if problems else None)
+        generated_sets = _bounded(rule, lambda: tuple(sets_of(met[0].scope)))
+        problems = [one.reason for one in generated_sets if one.problem]
+        return _Generation(outcome, generated_sets, problems[0] if problems else None)
     fails = outcome is not None and outcome.status is RuleStatus.ERROR
-    return _Wanted(outcome, problem=Reason.RULE_FAILED if fails else None)
+    return _Generation(outcome, problem=Reason.RULE_FAILED if fails else None)
 
 
-def _fulfilled(wanted: _Wanted, owner: Owner, kyverno: Kyverno) -> Attempt:
+def _fulfilled(wanted: _Generation, owner: Owner, kyverno: Kyverno) -> Attempt:
     outcome, reason = wanted.outcome, wanted.problem
     if outcome is None:
         return failed(Reason.NOT_MET, "policy does not apply to resource")
-    if wanted.wishes is not None:
+    if wanted.generated_sets is not None:
         unknown = reason is Reason.USER_UNKNOWN
-        told = [one._replace(reason=reason or one.reason) for one in wanted.wishes]
-        return fulfil(told if unknown else wanted.wishes, owner, kyverno)
+        messages = [one._replace(reason=reason or one.reason) for one in wanted.generated_sets]
+        return apply_generated(messages if unknown else wanted.generated_sets, owner, kyverno)
     report(owner, outcome, kyverno)
     text = f"nothing to do: {outcome.message or 'the rule is not met'}"
     return noted(reason or Reason.NOT_MET, text)

@@ -17,7 +17,7 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.model.simulation import Obstacle, Reason
 from kyvsim.patch.json_patch import merge_patch
-from kyvsim.simulator.admission.cel import AskedWebhook, is_asked_about, tell_taken_up, tell_unasked
+from kyvsim.simulator.admission.cel import WebhookCall, is_called_for, trace_deferred, trace_skipped
 from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse, Client, Purpose
 from kyvsim.simulator.api_server.authorizer import denial
 from kyvsim.simulator.api_server.metadata import with_metadata
@@ -26,14 +26,14 @@ from kyvsim.simulator.background.update_requests import (
     LABEL,
     MANAGED,
     Attempt,
+    RequestedWork,
     TriggerError,
-    Work,
     cel_context,
     failed,
+    failure_reason_of,
     in_batches,
     live_trigger,
     noted,
-    obstacle_of,
     reference,
     request_of,
     submit,
@@ -41,9 +41,9 @@ from kyvsim.simulator.background.update_requests import (
     within,
 )
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, Filtered, is_filtered
-from kyvsim.simulator.context import Parts
+from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.events import (
-    Source,
+    EventSource,
     background_failed,
     background_succeeded,
     excepted,
@@ -93,9 +93,9 @@ class Cause(NamedTuple):
 class GeneratedObjects:
     """Writes objects into the cluster, and keeps them as they are there."""
 
-    def __init__(self, cause: Cause, parts: Parts) -> None:
+    def __init__(self, cause: Cause, sim: SimulationContext) -> None:
         self._cause = cause
-        self._parts = parts
+        self._sim = sim
         self._marks = cause.labels
         self.written: list[Json] = []
         self.obstacle: Obstacle | None = None
@@ -104,7 +104,7 @@ class GeneratedObjects:
     def write(self, namespace: str, obj: Json) -> None:
         """Let an object be in a namespace as it is wanted; raises ValueError."""
         wanted = self._placed(namespace, obj)
-        key, store = object_key(wanted), self._parts.store
+        key, store = object_key(wanted), self._sim.store
         refused = denial(BACKGROUND, "get", key, store)
         if refused is not None:
             self._fail(refused, key)
@@ -127,7 +127,7 @@ class GeneratedObjects:
             self.obstacle = Obstacle(Reason.NO_KIND, text, key)
             raise ValueError(text)
         target = namespace
-        if not self._parts.store.is_namespaced(key.api_version, key.kind):
+        if not self._sim.store.is_namespaced(key.api_version, key.kind):
             if namespace and policy.namespace:
                 raise ValueError(
                     f'cross-scope generation denied: a policy scoped to namespace "{namespace}" '
@@ -160,7 +160,7 @@ class GeneratedObjects:
         return client.update(with_metadata(wanted, same))
 
     def _client(self, action: str) -> Client:
-        return self._parts.client(BACKGROUND, Purpose(action, (self._cause.policy.key,)))
+        return self._sim.client(BACKGROUND, Purpose(action, (self._cause.policy.key,)))
 
     def _keep(self, response: ApiResponse, key: ObjectKey) -> None:
         if response.error is not None:
@@ -168,7 +168,7 @@ class GeneratedObjects:
         self.written.append(response.object)
 
     def _fail(self, error: ApiError, key: ObjectKey) -> None:
-        self.obstacle = obstacle_of(error, key)
+        self.obstacle = failure_reason_of(error, key)
         raise ValueError(error.message)
 
 
@@ -179,7 +179,7 @@ class GeneratedObjects:
 _FAILED = frozenset({RuleStatus.ERROR, RuleStatus.FAIL})
 
 
-class _Given(NamedTuple):
+class _CelGenerateInput(NamedTuple):
     """One entry of an UpdateRequest, with its trigger as it is now."""
 
     policy: CompiledPolicy
@@ -197,7 +197,7 @@ def attempt_generate_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
     """Generate or delete what an UpdateRequest asks for."""
     spec = update_request["spec"]
     policy = spec["policy"]
-    request = request_of(spec.get("context"), kyverno.parts.store)
+    request = request_of(spec.get("context"), kyverno.sim.store)
     problems: list[Obstacle] = []
     notes: list[Obstacle] = []
     for context in spec.get("ruleContext") or ():
@@ -213,7 +213,7 @@ def attempt_generate_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
 def _attempt(
     policy: str, context: Json, request: AdmissionRequest | None, kyverno: Kyverno
 ) -> Attempt:
-    store = kyverno.parts.store
+    store = kyverno.sim.store
     try:
         trigger = live_trigger(context.get("trigger") or {}, request, store)
     except TriggerError as error:
@@ -226,17 +226,17 @@ def _attempt(
     if found is None:
         return failed(Reason.RULE_GONE, f"gpol {policy} failed: the policy is gone")
     asked = request or creation_of(trigger, None, None)
-    return _generate(_Given(found, context, trigger, asked), kyverno)
+    return _generate(_CelGenerateInput(found, context, trigger, asked), kyverno)
 
 
-def _generate(given: _Given, kyverno: Kyverno) -> Attempt:
+def _generate(given: _CelGenerateInput, kyverno: Kyverno) -> Attempt:
     """Evaluate the policy, which writes what it generates, and tell how that ended."""
     policy, watch = given.policy.policy, kyverno.downstreams
     restores, synchronizes = (
         bool(given.context.get(name)) for name in ("cacheRestore", "synchronize")
     )
-    objects = GeneratedObjects(Cause(policy, given.request, restores), kyverno.parts)
-    world = World(kyverno.parts.store, account=BACKGROUND, writes=objects.write)
+    objects = GeneratedObjects(Cause(policy, given.request, restores), kyverno.sim)
+    world = World(kyverno.sim.store, account=BACKGROUND, writes=objects.write)
     opened = open_request(given.request, world, policy.name)
     outcome = evaluate_rule(given.policy.rules[0], opened) if opened else None
     if outcome is None:
@@ -244,7 +244,7 @@ def _generate(given: _Given, kyverno: Kyverno) -> Attempt:
             watch.delete(policy.key, given.uid)
         return noted(Reason.NOT_MET, "nothing to do: the policy does not match")
     outcome = outcome._replace(generated=tuple(objects.written))
-    _tell(given, outcome, kyverno)
+    _record_outcome(given, outcome, kyverno)
     if outcome.status in _FAILED:
         return _failure(given, outcome, objects.obstacle)
     keeps = outcome.status is RuleStatus.PASS and generating_facts(policy).synchronizes
@@ -255,7 +255,7 @@ def _generate(given: _Given, kyverno: Kyverno) -> Attempt:
     return Attempt()
 
 
-def _failure(given: _Given, outcome: Outcome, obstacle: Obstacle | None) -> Attempt:
+def _failure(given: _CelGenerateInput, outcome: Outcome, obstacle: Obstacle | None) -> Attempt:
     policy, trigger = given.policy.policy, given.context["trigger"]
     shown = "/".join(
         text_field(trigger, name) for name in ("apiVersion", "kind", "namespace", "name")
@@ -269,9 +269,9 @@ def _failure(given: _Given, outcome: Outcome, obstacle: Obstacle | None) -> Atte
     return Attempt((obstacle._replace(message=text),))
 
 
-def _tell(given: _Given, outcome: Outcome, kyverno: Kyverno) -> None:
+def _record_outcome(given: _CelGenerateInput, outcome: Outcome, kyverno: Kyverno) -> None:
     """Let events and the trigger's report tell how a policy ended."""
-    policy, parts, source = given.policy.policy, kyverno.parts, Source.GENERATE
+    policy, sim, source = given.policy.policy, kyverno.sim, EventSource.GENERATE
     rule = replace(given.policy.rules[0].rule, name=outcome.rule_name or policy.name)
     result = RuleResult(
         rule,
@@ -284,16 +284,16 @@ def _tell(given: _Given, outcome: Outcome, kyverno: Kyverno) -> None:
     )
     response = PolicyResponse(policy, Phase.GENERATE, given.trigger, (result,))
     if outcome.status is RuleStatus.SKIP:
-        kyverno.events.record(*excepted(parts, source, response, result))
+        kyverno.events.record(*excepted(sim, source, response, result))
     elif outcome.status in _FAILED:
-        event = background_failed(parts, source, policy, outcome.message, rule=rule.name)
+        event = background_failed(sim, source, policy, outcome.message, rule=rule.name)
         kyverno.events.record(event)
     else:
         kyverno.events.record(
-            *background_succeeded(parts, source, policy, outcome.generated),
+            *background_succeeded(sim, source, policy, outcome.generated),
             *(generated(source, policy, rule.name, obj) for obj in outcome.generated),
         )
-    kyverno.reports.tell(given.trigger, [response])
+    kyverno.reports.add_results(given.trigger, [response])
 
 
 # Requests that policies in CEL generate for: they come, change and leave.
@@ -301,12 +301,12 @@ def _tell(given: _Given, outcome: Outcome, kyverno: Kyverno) -> None:
 # Source of the rules: upstream pkg/webhooks/resource/gpol/handler.go.
 
 
-def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
+def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[RequestedWork]:
     """Give the work of all policies in CEL that generate, for a request that webhooks tell of."""
     found = [one for one in kyverno.cache.every() if generates(one.policy.kind)]
     if not found:
         return
-    world = World(kyverno.parts.store, account=ADMISSION)
+    world = World(kyverno.sim.store, account=ADMISSION)
     for compiled in found:
         policy = compiled.policy
         if not _hears(policy, request):
@@ -314,11 +314,11 @@ def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Wor
         given = open_request(request, world, policy.name)
         if given is None:
             continue
-        is_asked = is_asked_about(policy, given, kyverno.cache, world.outside)
-        tell = tell_taken_up if is_asked else tell_unasked
+        is_asked = is_called_for(policy, given, kyverno.cache, world.outside)
+        tell = trace_deferred if is_asked else trace_skipped
         facts = kyverno.cache.webhook_facts(policy)
-        asked = AskedWebhook(policy, compiled.rules, facts, given, world.outside)
-        tell(kyverno.parts.inquirer, asked)
+        asked = WebhookCall(policy, compiled.rules, facts, given, world.outside)
+        tell(kyverno.sim.tracer, asked)
         if is_asked:
             yield from _work(policy, request)
 
@@ -331,7 +331,7 @@ def _hears(policy: Policy, request: AdmissionRequest) -> bool:
     return not own or policy.rules[0].facts.sees_background
 
 
-def _work(policy: Policy, request: AdmissionRequest) -> Iterator[Work]:
+def _work(policy: Policy, request: AdmissionRequest) -> Iterator[RequestedWork]:
     facts = generating_facts(policy)
     deletes = request.operation is Operation.DELETE and not facts.heeds_deletions
     if deletes and not facts.synchronizes:
@@ -339,7 +339,7 @@ def _work(policy: Policy, request: AdmissionRequest) -> Iterator[Work]:
     synchronizes = request.operation is Operation.UPDATE and facts.synchronizes
     trigger = reference(request.subject)
     context = cel_context(policy.key, trigger, deletes=deletes, synchronizes=synchronizes)
-    yield Work(CEL_GENERATE, policy.key, (context,), request=request)
+    yield RequestedWork(CEL_GENERATE, policy.key, (context,), request=request)
 
 
 # Work that policies in CEL that generate make themselves: when they come, change and go.
@@ -385,8 +385,8 @@ def _sync(policy: Policy, kyverno: Kyverno) -> None:
 
 
 def _submit(policy: Policy, contexts: list[Json], kyverno: Kyverno) -> None:
-    for work in in_batches(Work(CEL_GENERATE, policy.key, tuple(contexts))):
-        submit(work, kyverno.parts, BACKGROUND)
+    for work in in_batches(RequestedWork(CEL_GENERATE, policy.key, tuple(contexts))):
+        submit(work, kyverno.sim, BACKGROUND)
 
 
 def _renewals(policy: Policy, kyverno: Kyverno) -> Iterator[Json]:
@@ -405,4 +405,4 @@ def _renewals(policy: Policy, kyverno: Kyverno) -> Iterator[Json]:
 
 
 def _triggers(policy: Policy, kyverno: Kyverno) -> Iterator[Json]:
-    return listed_triggers(policy, kyverno.parts.store, kyverno.downstreams.kinds)
+    return listed_triggers(policy, kyverno.sim.store, kyverno.downstreams.kinds)

@@ -27,27 +27,32 @@ from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PatchedTarget, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
 from kyvsim.model.simulation import Obstacle, Reason
 from kyvsim.patch.nodes import same
-from kyvsim.simulator.admission.cel import is_asked_about, webhook_of
-from kyvsim.simulator.api_server import ApiResponse, Purpose, Store, errors
+from kyvsim.simulator.admission.cel import is_called_for, webhook_of
+from kyvsim.simulator.api_server import ApiResponse, ObjectStore, Purpose, errors
 from kyvsim.simulator.api_server.authorizer import denial
 from kyvsim.simulator.api_server.metadata import with_metadata
 from kyvsim.simulator.background.update_requests import (
     CEL_MUTATE,
     Attempt,
+    RequestedWork,
     TriggerError,
-    Work,
     created_trigger,
     failed,
+    failure_reason_of,
     find,
     noted,
-    obstacle_of,
     request_of,
     submit,
     update_of,
     within,
 )
 from kyvsim.simulator.configuration import ADMISSION, BACKGROUND, Filtered, is_filtered
-from kyvsim.simulator.events import Source, background_failed, background_succeeded, of_response
+from kyvsim.simulator.events import (
+    EventSource,
+    background_failed,
+    background_succeeded,
+    of_response,
+)
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.policies import CEL_KINDS
 
@@ -61,7 +66,7 @@ class ServedKinds:
 
     has_ints = True
 
-    def __init__(self, store: Store, policy: Policy) -> None:
+    def __init__(self, store: ObjectStore, policy: Policy) -> None:
         self._store = store
         self._named = [pair for pair in _named_targets(policy) if _is_served(pair, store)]
 
@@ -104,7 +109,7 @@ def _named_targets(policy: Policy) -> Iterable[tuple[str, str]]:
             yield target.api_version, target.kind.partition("/")[0]
 
 
-def _is_served(pair: tuple[str, str], store: Store) -> bool:
+def _is_served(pair: tuple[str, str], store: ObjectStore) -> bool:
     group = split_api_version(pair[0])[0]
     return is_builtin(group, pair[1]) or (group, pair[1]) in store.defined
 
@@ -128,7 +133,7 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
         bool(one.name == spec.get("rule")) for one in rules if one.mutates_existing
     ):
         return noted(Reason.RULE_GONE, "the policy has no such rule any more")
-    request = request_of(spec.get("context"), kyverno.parts.store)
+    request = request_of(spec.get("context"), kyverno.sim.store)
     try:
         trigger = _trigger(spec.get("resource") or {}, request, kyverno)
     except TriggerError as error:
@@ -137,7 +142,7 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
 
 
 def _trigger(trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno) -> Json:
-    store = kyverno.parts.store
+    store = kyverno.sim.store
     if request is None:
         return find(trigger, None, store)
     if request.operation is Operation.CREATE:
@@ -149,14 +154,14 @@ def _mutate(
     policy: CompiledPolicy, trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno
 ) -> Iterator[Obstacle]:
     """Write the targets as all rules of a policy leave them, and give what failed."""
-    world = World(ServedKinds(kyverno.parts.store, policy.policy), account=BACKGROUND)
+    world = World(ServedKinds(kyverno.sim.store, policy.policy), account=BACKGROUND)
     given = open_background(policy.policy, trigger, request, world)
     rules = tuple(
         one for one in policy.rules if one.phase is Phase.MUTATE and one.rule.mutates_existing
     )
     response = run_turn(Turn(policy, rules), Phase.MUTATE, given, world)
-    kyverno.reports.tell(trigger, [response])
-    kyverno.reports.tell(trigger, [response])
+    kyverno.reports.add_results(trigger, [response])
+    kyverno.reports.add_results(trigger, [response])
     for result in response.results:
         if result.status in _FAILED:
             text = (
@@ -171,24 +176,24 @@ def _mutate(
 
 def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator[Obstacle]:
     """Write the targets of a rule, tell of each, and give what failed."""
-    parts, source, rule = kyverno.parts, Source.MUTATE, result.rule.name
+    sim, source, rule = kyverno.sim, EventSource.MUTATE, result.rule.name
     for target in result.targets:
         named = f"{policy.key}/{rule}"
         error = _write(target, named, kyverno).error
         if error is None:
-            told = background_succeeded(parts, source, policy, [target.object])
+            told = background_succeeded(sim, source, policy, [target.object])
             kyverno.events.record(*told)
             continue
-        kyverno.events.record(background_failed(parts, source, policy, error.message, rule=rule))
-        yield obstacle_of(error, object_key(target.object))._replace(wanted_by=named)
+        kyverno.events.record(background_failed(sim, source, policy, error.message, rule=rule))
+        yield failure_reason_of(error, object_key(target.object))._replace(wanted_by=named)
 
 
 def _write(target: PatchedTarget, rule: str, kyverno: Kyverno) -> ApiResponse:
-    parts = kyverno.parts
+    sim = kyverno.sim
     obj, part = target.object, target.subresource
     if part == "scale":
         obj = {**obj, "spec": {"replicas": (obj.get("spec") or {}).get("replicas")}}
-    return parts.client(BACKGROUND, Purpose("mutate existing", (rule,))).update(obj, part)
+    return sim.client(BACKGROUND, Purpose("mutate existing", (rule,))).update(obj, part)
 
 
 # MutatingPolicies for existing objects: their triggers, and attempts at their UpdateRequests.
@@ -202,7 +207,7 @@ def _write(target: PatchedTarget, rule: str, kyverno: Kyverno) -> ApiResponse:
 # pkg/cel/policies/mpol/engine.
 
 
-class _Target(NamedTuple):
+class _MutationTarget(NamedTuple):
     """An object that may have to be changed."""
 
     object: Json
@@ -229,7 +234,7 @@ def attempt_mutation_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
         name = str(spec["policy"]).rpartition("/")[2]
         why = f'mutatingpolicies.policies.kyverno.io "{name}" not found'
         return failed(Reason.RULE_GONE, f"failed to fetch mpol {spec['policy']}: {why}")
-    request = request_of(spec.get("context"), kyverno.parts.store)
+    request = request_of(spec.get("context"), kyverno.sim.store)
     changes = kyverno.cache.existing_changes(found.policy)
     if not changes or kyverno.cache.is_left_to_the_server(found.policy):
         return noted(Reason.NOT_MET, "nothing to do: the policy changes no existing objects")
@@ -257,7 +262,7 @@ class _Attempt:
         self._policy: Policy = found.policy
         self._request = request
         self._kyverno = kyverno
-        self._store: Store = kyverno.parts.store
+        self._store: ObjectStore = kyverno.sim.store
         self._world = World(self._store, account=BACKGROUND)
         self._changes = changes
         self.problems: list[Obstacle] = []
@@ -272,7 +277,7 @@ class _Attempt:
             if not is_filtered(asked, self._store):
                 self._change(target)
 
-    def _listed(self) -> Iterator[_Target]:
+    def _listed(self) -> Iterator[_MutationTarget]:
         for listing in target_listings(self._policy, self._store, self._store.defined):
             problem = self._unlisted(listing)
             if problem is not None:
@@ -283,7 +288,7 @@ class _Attempt:
                 continue
             try:
                 for obj in selected_targets(self._policy, listing, self._store):
-                    yield _Target(obj, listing.subresource)
+                    yield _MutationTarget(obj, listing.subresource)
             except SelectorError as error:
                 self.problems.append(Obstacle(Reason.OTHER, str(error)))
 
@@ -294,9 +299,9 @@ class _Attempt:
             text = "the server could not find the requested resource"
             return Obstacle(Reason.NOT_FOUND, text, key)
         refused = denial(BACKGROUND, "list", key, self._store)
-        return obstacle_of(refused, key) if refused else None
+        return failure_reason_of(refused, key) if refused else None
 
-    def _named(self) -> Iterator[_Target]:
+    def _named(self) -> Iterator[_MutationTarget]:
         """Yield what the policy's expression names for the trigger, as that is now."""
         trigger = self._trigger()
         if trigger is None or self._request is None:
@@ -307,7 +312,7 @@ class _Attempt:
             self.problems.append(Obstacle(Reason.RULE_FAILED, str(error)))
             return
         for obj in found:
-            yield _Target(obj, written_part(self._policy, obj, self._store.defined))
+            yield _MutationTarget(obj, written_part(self._policy, obj, self._store.defined))
 
     def _trigger(self) -> Json | None:
         """Return the trigger: where it is gone, as it was; None with a problem noted."""
@@ -338,7 +343,7 @@ class _Attempt:
             raise ValueError("a request is about an object")
         return Evaluation(opened.scope, opened.request, obj)
 
-    def _change(self, target: _Target) -> None:
+    def _change(self, target: _MutationTarget) -> None:
         """Let the policy change a target, write it where that made a difference, and tell."""
         changed = self._changed(target)
         if changed.fault:
@@ -357,13 +362,13 @@ class _Attempt:
         if changed.object is None:
             return
         if same(changed.object, target.object) or self._write(target, changed.object):
-            source = Source.ADMISSION  # upstream names this one, whoever does it
+            source = EventSource.ADMISSION  # upstream names this one, whoever does it
             for response in changed.responses:
-                told = of_response(self._kyverno.parts, source, response, blocked=False)
+                told = of_response(self._kyverno.sim, source, response, blocked=False)
                 self._kyverno.events.record(*told)
-            self._kyverno.reports.tell(target.object, changed.responses)
+            self._kyverno.reports.add_results(target.object, changed.responses)
 
-    def _changed(self, target: _Target) -> _Changed:
+    def _changed(self, target: _MutationTarget) -> _Changed:
         obj: Json = None
         responses: list[PolicyResponse] = []
         fault, again = "", []
@@ -381,26 +386,26 @@ class _Attempt:
                 fault = outcome.message
         return _Changed(with_whole_numbers(obj), tuple(responses), fault, tuple(again))
 
-    def _write(self, target: _Target, obj: Json) -> bool:
+    def _write(self, target: _MutationTarget, obj: Json) -> bool:
         """Write a target; return whether that succeeded."""
-        key, parts = object_key(target.object), self._kyverno.parts
+        key, sim = object_key(target.object), self._kyverno.sim
         name = self._policy.key
         refused = denial(BACKGROUND, "get", key, self._store)
         now = self._store.get(*key)
         if refused is not None:
             text = f"failed to refresh target resource for mpol {name}: {refused.message}"
-            self.problems.append(obstacle_of(refused, key)._replace(message=text))
+            self.problems.append(failure_reason_of(refused, key)._replace(message=text))
             return False
         if now is None:
             return False
         fresh = with_metadata(obj, {"resourceVersion": metadata(now).get("resourceVersion")})
-        client = parts.client(BACKGROUND, Purpose("mutate existing", (name,)))
+        client = sim.client(BACKGROUND, Purpose("mutate existing", (name,)))
         error = client.update(fresh, target.subresource).error
         if error is None:
             return True
         if error.why is not Reason.NOT_FOUND:
             text = f"failed to update target resource for mpol {name}: {error.message}"
-            self.problems.append(obstacle_of(error, key)._replace(message=text))
+            self.problems.append(failure_reason_of(error, key)._replace(message=text))
         return False
 
 
@@ -415,7 +420,7 @@ def _described(obj: Json) -> str:
 # pkg/cel/policies/mpol/engine.
 
 
-def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]:
+def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[RequestedWork]:
     """Give the work of policies that change existing objects, for a request.
 
     Each webhook that is asked about it makes the work of all of them.
@@ -423,11 +428,11 @@ def mutating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Work]
     policies = [one for one in kyverno.cache.every() if _mutates(one, kyverno)]
     if not any(mutating_facts(one.policy).changes_existing for one in policies):
         return
-    given = open_request(request, World(kyverno.parts.store, account=ADMISSION), "")
+    given = open_request(request, World(kyverno.sim.store, account=ADMISSION), "")
     if given is None:
         return
     works = [
-        Work(CEL_MUTATE, one.policy.key, request=request)
+        RequestedWork(CEL_MUTATE, one.policy.key, request=request)
         for one in policies
         if _hears(one.policy, request) and _is_triggered(one, given, kyverno)
     ]
@@ -466,9 +471,9 @@ def _is_triggered(policy: CompiledPolicy, given: RuleInput, kyverno: Kyverno) ->
 def _webhooks(policies: Iterable[Policy], given: RuleInput, kyverno: Kyverno) -> frozenset[str]:
     """Return the webhooks that are asked, and have a policy that hears who asks."""
     every = tuple(policies)
-    outside = World(kyverno.parts.store, account=ADMISSION).outside
+    outside = World(kyverno.sim.store, account=ADMISSION).outside
     names = {one: webhook_of(one, kyverno.cache.webhook_facts(one)) for one in every}
-    asked = {names[one] for one in every if is_asked_about(one, given, kyverno.cache, outside)}
+    asked = {names[one] for one in every if is_called_for(one, given, kyverno.cache, outside)}
     hearing = {names[one] for one in every if _hears(replace(one, namespace=""), given.request)}
     return frozenset(asked & hearing)
 
@@ -497,12 +502,12 @@ def _reconcile(policy: Policy, before: Policy | None, kyverno: Kyverno) -> None:
 
 def _sync(policy: Policy, kyverno: Kyverno) -> None:
     """Make the work for what is there: for each trigger where that names the targets."""
-    facts, parts = mutating_facts(policy), kyverno.parts
+    facts, sim = mutating_facts(policy), kyverno.sim
     if not facts.changes_existing:
         return
     if not facts.by_expression:
-        submit(Work(CEL_MUTATE, policy.key), parts, BACKGROUND)
+        submit(RequestedWork(CEL_MUTATE, policy.key), sim, BACKGROUND)
         return
-    for trigger in [*listed_triggers(policy, parts.store, parts.store.defined)]:
-        request = update_of(trigger, "", parts.store)
-        submit(Work(CEL_MUTATE, policy.key, request=request), parts, BACKGROUND)
+    for trigger in [*listed_triggers(policy, sim.store, sim.store.defined)]:
+        request = update_of(trigger, "", sim.store)
+        submit(RequestedWork(CEL_MUTATE, policy.key, request=request), sim, BACKGROUND)

@@ -17,10 +17,10 @@ from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import Obstacle, Reason
 from kyvsim.simulator.admission.review import concerns
-from kyvsim.simulator.api_server import ApiError, Purpose, Store, errors
+from kyvsim.simulator.api_server import ApiError, ObjectStore, Purpose, errors
 from kyvsim.simulator.api_server.authorizer import denial
 from kyvsim.simulator.configuration import BACKGROUND, NAMESPACE, settings_of
-from kyvsim.simulator.context import Parts
+from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.kyverno import Kyverno
 
 # The labels that tell whose a generated object is, and how it is found by them.
@@ -32,7 +32,9 @@ LABEL = "generate.kyverno.io/"
 MANAGED: Mapping[str, str] = MappingProxyType({"app.kubernetes.io/managed-by": "kyverno"})
 
 
-def selected(store: Store, api_version: str, kind: str, wanted: Mapping[str, str]) -> list[Json]:
+def selected(
+    store: ObjectStore, api_version: str, kind: str, wanted: Mapping[str, str]
+) -> list[Json]:
     """Return the objects of a kind that carry labels."""
     return [
         obj for obj in store.list(api_version, kind, "") if wanted.items() <= labels(obj).items()
@@ -67,7 +69,7 @@ class Attempt(NamedTuple):
     """Why nothing was done where that counts as done."""
 
 
-def obstacle_of(error: ApiError, key: ObjectKey) -> Obstacle:
+def failure_reason_of(error: ApiError, key: ObjectKey) -> Obstacle:
     """Return the refusal of a request about an object as an obstacle."""
     return Obstacle(error.why, error.message, key)
 
@@ -82,14 +84,14 @@ def failed(reason: Reason, message: str) -> Attempt:
     return Attempt((Obstacle(reason, message),))
 
 
-def told(obstacles: Iterable[Obstacle]) -> str:
+def messages(failures: Iterable[Obstacle]) -> str:
     """Return what obstacles say, each once."""
-    return "; ".join(dict.fromkeys(one.message for one in obstacles))
+    return "; ".join(dict.fromkeys(one.message for one in failures))
 
 
-def within(start: str, obstacles: Iterable[Obstacle]) -> Iterator[Obstacle]:
+def within(start: str, failures: Iterable[Obstacle]) -> Iterator[Obstacle]:
     """Yield obstacles with a text before what each says."""
-    return (one._replace(message=f"{start}{one.message}") for one in obstacles)
+    return (one._replace(message=f"{start}{one.message}") for one in failures)
 
 
 # Work that no request made, of rules that ask who made it.
@@ -151,7 +153,7 @@ def recorded(request: AdmissionRequest | None) -> dict[str, Json]:
     return {"admissionRequestInfo": admission, "userInfo": info}
 
 
-def update_of(obj: Json, subresource: str, store: Store) -> AdmissionRequest:
+def update_of(obj: Json, subresource: str, store: ObjectStore) -> AdmissionRequest:
     """Return the update, by nobody, as which Kyverno takes an object that is there."""
     key = object_key(obj)
     group, version = split_api_version(key.api_version)
@@ -175,7 +177,7 @@ def update_of(obj: Json, subresource: str, store: Store) -> AdmissionRequest:
     )
 
 
-def request_of(context: Json, store: Store) -> AdmissionRequest | None:
+def request_of(context: Json, store: ObjectStore) -> AdmissionRequest | None:
     """Return the request that the context of an UpdateRequest holds, or None."""
     info = (context or {}).get("admissionRequestInfo") or {}
     fields = info.get("admissionRequest")
@@ -207,7 +209,7 @@ def _user(info: Json) -> UserInfo:
     )
 
 
-def _parent(fields: Json, store: Store) -> tuple[str, str, str]:
+def _parent(fields: Json, store: ObjectStore) -> tuple[str, str, str]:
     """Return the kind whose subresource a request is about."""
     resource = fields.get("resource") or {}
     group, version = text_field(resource, "group"), text_field(resource, "version")
@@ -231,7 +233,7 @@ _LONGEST_LABEL = 63
 _MUTATE = "mutate.updaterequest.kyverno.io/"
 
 
-class Work(NamedTuple):
+class RequestedWork(NamedTuple):
     """What one UpdateRequest asks for."""
 
     type: str
@@ -283,25 +285,23 @@ def cel_context(
     return {**context, "synchronize": synchronizes, "cacheRestore": restores}
 
 
-def in_batches(work: Work) -> Iterator[Work]:
+def in_batches(work: RequestedWork) -> Iterator[RequestedWork]:
     """Give the work in parts of a size that an API server stores; none where there is none."""
     for start in range(0, len(work.contexts), _MOST_CONTEXTS):
         yield work._replace(contexts=work.contexts[start : start + _MOST_CONTEXTS])
 
 
-def submit(work: Work, parts: Parts, user: UserInfo) -> None:
+def submit(work: RequestedWork, sim: SimulationContext, user: UserInfo) -> None:
     """Write an UpdateRequest down, unless there are too many; it is pending at once."""
     # The list is asked only where it can matter: it is a read of every UpdateRequest.
-    text = str(settings_of(parts.store).get("updateRequestThreshold") or "")
+    text = str(settings_of(sim.store).get("updateRequestThreshold") or "")
     most = int(text) if text.isdecimal() else _THRESHOLD
-    if parts.store.ever(*KIND) >= most and len(parts.store.list(*KIND, "")) >= most:
+    if sim.store.ever(*KIND) >= most and len(sim.store.list(*KIND, "")) >= most:
         key = ObjectKey(*KIND, NAMESPACE, "")
         message = "UpdateRequest creation skipped: there are too many of them"
-        parts.timeline.record(
-            "admission", "update-request", key, outcome="skipped", message=message
-        )
+        sim.timeline.record("admission", "update-request", key, outcome="skipped", message=message)
         return
-    client = parts.client(user)
+    client = sim.client(user)
     spec = {
         "requestType": work.type,
         "policy": work.policy,
@@ -314,7 +314,7 @@ def submit(work: Work, parts: Parts, user: UserInfo) -> None:
         spec["ruleContext"] = list(work.contexts)
     meta = {"generateName": "ur-", "namespace": NAMESPACE, "labels": _labels(work)}
     obj = {"apiVersion": KIND[0], "kind": KIND[1], "metadata": meta, "spec": spec}
-    created = parts.client(user, _purpose(work, obj["spec"])).create(obj)
+    created = sim.client(user, _purpose(work, obj["spec"])).create(obj)
     if created.object is not None:
         status: dict[str, Json] = {"state": PENDING}
         if work.generated:
@@ -322,7 +322,7 @@ def submit(work: Work, parts: Parts, user: UserInfo) -> None:
         client.update({**created.object, "status": status}, "status")
 
 
-def _labels(work: Work) -> dict[str, str]:
+def _labels(work: RequestedWork) -> dict[str, str]:
     name = work.policy.rpartition("/")[2]
     if work.type == CEL_MUTATE:
         return {}
@@ -342,13 +342,13 @@ def mutate_labels(policy_name: str, trigger: Json) -> dict[str, str]:
     }
 
 
-def of_mutation(parts: Parts, policy_name: str, trigger: Json = None) -> list[Json]:
+def of_mutation(sim: SimulationContext, policy_name: str, trigger: Json = None) -> list[Json]:
     """Return the UpdateRequests for mutate rules of a policy, all or those of one trigger."""
     wanted = {f"{_MUTATE}policy-name": policy_name}
     fits = compile_selector(
         {"matchLabels": mutate_labels(policy_name, trigger) if trigger else wanted}
     )
-    return [one for one in parts.store.list(*KIND, NAMESPACE) if fits(labels(one))]
+    return [one for one in sim.store.list(*KIND, NAMESPACE) if fits(labels(one))]
 
 
 def rules_of(spec: Json) -> tuple[str, ...]:
@@ -376,7 +376,7 @@ def _title(trigger: Json) -> str:
     return f"{trigger.get('kind')} {place}"
 
 
-def _purpose(work: Work, spec: Json) -> Purpose:
+def _purpose(work: RequestedWork, spec: Json) -> Purpose:
     """Return what the creation of an UpdateRequest is for."""
     deletes = any(bool(one.get("deleteDownstream")) for one in work.contexts)
     what = "delete what was generated" if deletes else work.type
@@ -400,7 +400,7 @@ class TriggerError(Exception):
         self.obstacle = obstacle
 
 
-def live_trigger(trigger: Json, request: AdmissionRequest | None, store: Store) -> Json:
+def live_trigger(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) -> Json:
     """Return the trigger that a generate rule runs for.
 
     Raises `TriggerError` where the request that brought it was not stored, or not yet.
@@ -414,7 +414,7 @@ def live_trigger(trigger: Json, request: AdmissionRequest | None, store: Store) 
     return created_trigger(trigger, request, store)
 
 
-def created_trigger(trigger: Json, request: AdmissionRequest, store: Store) -> Json:
+def created_trigger(trigger: Json, request: AdmissionRequest, store: ObjectStore) -> Json:
     """Return the trigger of a creation; for a subresource, what was sent to it.
 
     Raises `TriggerError` where it is not there.
@@ -427,7 +427,7 @@ def created_trigger(trigger: Json, request: AdmissionRequest, store: Store) -> J
     return request.object
 
 
-def find(trigger: Json, request: AdmissionRequest | None, store: Store) -> Json:
+def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) -> Json:
     """Return the object that a reference names, by its uid if it has one.
 
     Raises `TriggerError` where there is none.
@@ -464,7 +464,7 @@ def find(trigger: Json, request: AdmissionRequest | None, store: Store) -> Json:
     raise TriggerError(Obstacle(_MISSING, "resource not found"))
 
 
-def _candidates(trigger: Json, store: Store) -> Sequence[Json]:
+def _candidates(trigger: Json, store: ObjectStore) -> Sequence[Json]:
     """Return what can have the uid of a reference: one object where the name is told, too."""
     api_version, kind, namespace, name = object_key({**trigger, "metadata": trigger})
     if not name:
@@ -474,7 +474,7 @@ def _candidates(trigger: Json, store: Store) -> Sequence[Json]:
     return [found] if found is not None else []
 
 
-def _deleted(trigger: Json, request: AdmissionRequest, store: Store) -> Json:
+def _deleted(trigger: Json, request: AdmissionRequest, store: ObjectStore) -> Json:
     old = request.old_object
     if labels(old).get(f"{LABEL}policy-name"):
         return find(trigger, request, store)
@@ -497,37 +497,37 @@ def _deleted(trigger: Json, request: AdmissionRequest, store: Store) -> Json:
 # utils.go).
 
 
-def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> Work:
+def existing_generation(policy: CompiledPolicy, kyverno: Kyverno) -> RequestedWork:
     """Return the work of generate rules for triggers that are there already."""
     own = policy.policy
     contexts: list[Json] = []
     for rule in own.rules:
         generation = rule.facts.generation
         if generation is not None and not generation.looks_back:
-            _tell_left(policy, rule, kyverno)
+            _record_unprocessed(policy, rule, kyverno)
         if generation is None or not generation.looks_back:
             continue
         contexts += (
             rule_context(rule.name, reference(trigger))
-            for trigger in _triggers(own, rule, kyverno.parts.store)
+            for trigger in _triggers(own, rule, kyverno.sim.store)
             # upstream asks whether any rule of the policy says anything at all.
             if any(_verdict(policy, one, trigger, kyverno) for one in policy.rules)
         )
-    return Work(GENERATE, own.key, tuple(contexts))
+    return RequestedWork(GENERATE, own.key, tuple(contexts))
 
 
-def _tell_left(policy: CompiledPolicy, rule: Rule, kyverno: Kyverno) -> None:
+def _record_unprocessed(policy: CompiledPolicy, rule: Rule, kyverno: Kyverno) -> None:
     """Tell whoever wants to know of objects that a rule does not look at, being older than it."""
-    inquirer = kyverno.parts.inquirer
-    if inquirer is None:
+    tracer = kyverno.sim.tracer
+    if tracer is None:
         return
     rules = [one for one in policy.rules if one.rule is rule]
     why = "the object is older than the policy, and `generateExisting` is not true"
-    for trigger in _triggers(policy.policy, rule, kyverno.parts.store):
-        inquirer.pass_by(policy.policy, rules, object_key(trigger), why)
+    for trigger in _triggers(policy.policy, rule, kyverno.sim.store):
+        tracer.skip(policy.policy, rules, object_key(trigger), why)
 
 
-def existing_mutations(policy: CompiledPolicy, kyverno: Kyverno) -> Iterator[Work]:
+def existing_mutations(policy: CompiledPolicy, kyverno: Kyverno) -> Iterator[RequestedWork]:
     """Give the work of mutate rules on existing objects for triggers that are there already."""
     own = policy.policy
     for compiled in policy.rules:
@@ -535,12 +535,12 @@ def existing_mutations(policy: CompiledPolicy, kyverno: Kyverno) -> Iterator[Wor
         wanted = rule.facts.runs_on_policy_update
         if not wanted or rule not in own.rules or not rule.mutates_existing:
             continue
-        for trigger in _triggers(own, rule, kyverno.parts.store):
+        for trigger in _triggers(own, rule, kyverno.sim.store):
             named = reference(trigger)
-            if of_mutation(kyverno.parts, own.name, named):
+            if of_mutation(kyverno.sim, own.name, named):
                 continue
             if _verdict(policy, compiled, trigger, kyverno) is RuleStatus.PASS:
-                yield Work(MUTATE, own.key, rule=rule.name, trigger=named)
+                yield RequestedWork(MUTATE, own.key, rule=rule.name, trigger=named)
 
 
 def _verdict(
@@ -549,7 +549,7 @@ def _verdict(
     """Return what a background rule says of a trigger without any request."""
     if not rule.rule.generates and not rule.rule.mutates_existing:
         return None
-    world = World(kyverno.parts.store, account=BACKGROUND)
+    world = World(kyverno.sim.store, account=BACKGROUND)
     given = open_background(policy.policy, trigger, None, world)
     if not concerns(policy.policy, given.request, world.outside):
         return None
@@ -557,13 +557,13 @@ def _verdict(
     return outcome.status if outcome else None
 
 
-def _triggers(policy: Policy, rule: Rule, store: Store) -> Iterator[Json]:
+def _triggers(policy: Policy, rule: Rule, store: ObjectStore) -> Iterator[Json]:
     """Give the objects that the match block of a rule names by kind, name and labels."""
     for one in rule.facts.match:
         yield from _described(one.resources, policy, store)
 
 
-def _described(resources: Mapping[str, Json], policy: Policy, store: Store) -> Iterator[Json]:
+def _described(resources: Mapping[str, Json], policy: Policy, store: ObjectStore) -> Iterator[Json]:
     selects = compile_selector(resources.get("selector") or {})
     place = policy.namespace if policy.kind == "Policy" else ""
     kinds = [pair for text in resources.get("kinds") or () for pair in _kinds(text, store)]
@@ -572,7 +572,7 @@ def _described(resources: Mapping[str, Json], policy: Policy, store: Store) -> I
             yield obj
 
 
-def _kinds(text: str, store: Store) -> Iterator[tuple[str, str]]:
+def _kinds(text: str, store: ObjectStore) -> Iterator[tuple[str, str]]:
     wanted = parse_kind_selector(text)
     for api_version, kind in store.kinds():
         group, version = split_api_version(api_version)

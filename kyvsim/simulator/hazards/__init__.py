@@ -31,7 +31,7 @@ HAZARDS: tuple[Callable[[Facts], Iterable[Hazard]], ...] = (
     policies.failing_rule,
     runs.given_up,
     policies.unevaluated_rule,
-    mutation.idle_mutation,
+    mutation.unused_mutation,
     mutation.repeated_mutation,
     policies.underived_twin,
     generation.unsynchronized_deletion,

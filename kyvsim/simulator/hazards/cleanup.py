@@ -59,12 +59,12 @@ def lasting_lifetime(facts: Facts) -> Iterator[Hazard]:
     Yield the kinds with a lifetime that nobody watches, with the objects of each.
     """
     found: dict[tuple[str, str], list[ObjectKey]] = {}
-    for obj in facts.parts.store.every():
+    for obj in facts.sim.store.every():
         if TTL_LABEL in labels(obj) and not is_terminating(obj):
             key = object_key(obj)
             found.setdefault(key[:2], []).append(key)
     for kind, keys in found.items():
-        verbs = missing_verbs(keys[0], facts.parts.store)
+        verbs = missing_verbs(keys[0], facts.sim.store)
         if verbs:
             yield _lasting_lifetime_hazard(facts, kind, keys, verbs)
 
@@ -73,7 +73,7 @@ def _lasting_lifetime_hazard(
     facts: Facts, kind: tuple[str, str], keys: list[ObjectKey], verbs: list[str]
 ) -> Hazard:
     listed = ", ".join(verbs)
-    numbers = (number for key in keys for number in facts.parts.timeline.about(key)[:1])
+    numbers = (number for key in keys for number in facts.sim.timeline.about(key)[:1])
     return Hazard(
         "KH024",
         HazardLevel.ERROR,

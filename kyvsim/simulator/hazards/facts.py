@@ -8,7 +8,7 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.simulation import Cut, Obstacle, Reason, TimelineEvent
 from kyvsim.model.source import Document, Location
 from kyvsim.simulator.admission.classic import Admission
-from kyvsim.simulator.context import Parts
+from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.kyverno import Kyverno
 from kyvsim.simulator.policies import POLICY_KINDS, is_cel_policy
 
@@ -16,7 +16,7 @@ from kyvsim.simulator.policies import POLICY_KINDS, is_cel_policy
 class Facts(NamedTuple):
     """One run at its end."""
 
-    parts: Parts
+    sim: SimulationContext
     kyverno: Kyverno
     events: tuple[TimelineEvent, ...]
     documents: Mapping[str, Document]
@@ -81,7 +81,7 @@ class Facts(NamedTuple):
     def objects_by_uid(self) -> dict[str, Json]:
         """Return everything that ever was there, as it was last, by uid."""
         found: dict[str, Json] = {}
-        for change in self.parts.store.changes:
+        for change in self.sim.store.changes:
             found[text_field(metadata(change.subject), "uid")] = change.subject
         return found
 
@@ -91,13 +91,13 @@ def rules_of(event: TimelineEvent, obstacle: Obstacle) -> tuple[str, ...]:
     return (obstacle.wanted_by,) if obstacle.wanted_by else event.policies
 
 
-def last_policies(parts: Parts) -> tuple[Policy, ...]:
+def last_policies(sim: SimulationContext) -> tuple[Policy, ...]:
     """Return the policies that act, or did, each as it was last."""
     found: dict[str, Policy] = {}
-    for change in parts.store.changes:
+    for change in sim.store.changes:
         key = change.key
         if key[:2] in POLICY_KINDS or is_cel_policy(key):
-            policy, _ = parts.readers.policy(change.subject)
+            policy, _ = sim.readers.policy(change.subject)
             if policy is not None:
                 found[policy.key] = policy
     return tuple(found.values())

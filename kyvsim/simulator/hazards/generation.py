@@ -29,10 +29,10 @@ def unmet_reference(facts: Facts) -> Iterator[Hazard]:
     Yield the Pods that wait at the end, and the mutate rules that made them refer to it.
     """
     added = _added_by(facts)
-    for pod in facts.parts.store.list("v1", "Pod", ""):
+    for pod in facts.sim.store.list("v1", "Pod", ""):
         for reference in references(pod):
             kind, namespace, name = reference.target
-            there = facts.parts.store.get("v1", kind, namespace, name) is not None
+            there = facts.sim.store.get("v1", kind, namespace, name) is not None
             if there or reference.optional or (kind, name) in _ALWAYS_THERE:
                 continue
             yield _unmet_reference_hazard(facts, pod, reference, added.get(reference.target, ()))
@@ -46,7 +46,7 @@ def _unmet_reference_hazard(
     by = f"; the reference comes from {', '.join(f'`{one}`' for one in rules)}" if rules else ""
     message = f"the Pod waits for {kind} {namespace}/{name} ({places}), which nobody creates{by}"
     key = object_key(pod)
-    shown = facts.parts.timeline.about(key)
+    shown = facts.sim.timeline.about(key)
     return Hazard(
         "KH001",
         HazardLevel.ERROR if rules else HazardLevel.WARNING,
@@ -362,7 +362,7 @@ def early_trigger(facts: Facts) -> Iterator[Hazard]:
 def _created(facts: Facts) -> Iterator[tuple[Json, TimelineEvent]]:
     """Yield what is there at the end, with the event of its creation."""
     events = {one.object: one for one in facts.events if one.action == "create"}
-    for obj in facts.parts.store.every():
+    for obj in facts.sim.store.every():
         key = object_key(obj)
         place = key.name if key.kind == "Namespace" else key.namespace
         if key in events and place not in _UNSEEN and key.kind not in CLASSIC_POLICIES.kinds:
@@ -386,7 +386,7 @@ def _looks_ahead_only(rule: CompiledRule) -> bool:
 
 
 def _wants(facts: Facts, policy: CompiledPolicy, rule: CompiledRule, obj: Json) -> bool:
-    given = open_background(policy.policy, obj, None, World(facts.parts.store, account=ADMISSION))
+    given = open_background(policy.policy, obj, None, World(facts.sim.store, account=ADMISSION))
     outcome = check_rule(rule, given, None)
     return outcome is not None and outcome.status is RuleStatus.PASS
 
@@ -549,8 +549,8 @@ def unsynchronized_deletion(facts: Facts) -> Iterator[Hazard]:
 def _unsynchronized_deletion_rule_of(event: TimelineEvent) -> str:
     """Return the rule that made the object of an event, as `policy/rule`, "" for none."""
     marks = labels(event.before) if event.before is not None else {}
-    parts = (f"{LABEL}policy-namespace", f"{LABEL}policy-name", f"{LABEL}rule-name")
-    namespace, policy, rule = (marks.get(one) or "" for one in parts)
+    keys = (f"{LABEL}policy-namespace", f"{LABEL}policy-name", f"{LABEL}rule-name")
+    namespace, policy, rule = (marks.get(one) or "" for one in keys)
     return "/".join(filter(None, (namespace, policy, rule))) if policy and rule else ""
 
 
@@ -575,7 +575,7 @@ def unfollowed_copy(facts: Facts) -> Iterator[Hazard]:
         if event.action == "restore" and event.outcome == "done" and event.before is None:
             last[event.object] = event
     for event in last.values():
-        live = facts.parts.store.get(*event.object)
+        live = facts.sim.store.get(*event.object)
         if live is None or _uid(live) != _uid(event.after) or facts.kyverno.downstreams.knows(live):
             continue
         is_copy = SOURCE in labels(live)

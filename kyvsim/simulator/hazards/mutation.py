@@ -27,7 +27,7 @@ from kyvsim.simulator.policies import place_of
 _SERVER = "the API server"
 
 
-class _Change(NamedTuple):
+class _MutationChange(NamedTuple):
     """What one policy made of an object."""
 
     rules: tuple[str, ...]
@@ -95,13 +95,13 @@ def _of_request(facts: Facts, admissions: list[Admission]) -> Iterator[Hazard]:
                 yield _overwritten(facts, key, change, others)
 
 
-def _of_server(facts: Facts, admission: Admission, last: Json) -> Iterator[_Change]:
+def _of_server(facts: Facts, admission: Admission, last: Json) -> Iterator[_MutationChange]:
     """Yield the MutatingAdmissionPolicies that would change what became of their object.
 
     One that would have changed what webhooks were given came later, or is not idempotent: nothing
     of it was lost on the way.
     """
-    review, store = admission.review, facts.parts.store
+    review, store = admission.review, facts.sim.store
 
     def changing(obj: Json) -> frozenset[str]:
         return changing_policies(review._replace(object=obj), store)
@@ -110,16 +110,16 @@ def _of_server(facts: Facts, admission: Admission, last: Json) -> Iterator[_Chan
         return name in changing(obj)
 
     for name in sorted(changing(last) - changing(review.object)):
-        yield _Change((name,), _SERVER, review.object, partial(changes, name))
+        yield _MutationChange((name,), _SERVER, review.object, partial(changes, name))
 
 
-def _of_webhooks(facts: Facts, admissions: list[Admission]) -> Iterator[_Change]:
+def _of_webhooks(facts: Facts, admissions: list[Admission]) -> Iterator[_MutationChange]:
     for admission in admissions:
         for response in admission.responses:
             rules = tuple(dict.fromkeys(mutating_rules([response])))
             if response.changed and rules:
                 hook = WEBHOOKS.get(response.policy.kind)
-                yield _Change(
+                yield _MutationChange(
                     rules,
                     hook.path if hook else "/mutate",
                     response.object,
@@ -127,7 +127,9 @@ def _of_webhooks(facts: Facts, admissions: list[Admission]) -> Iterator[_Change]
                 )
 
 
-def _overwriting(change: _Change, later: Iterable[_Change]) -> _Change | None:
+def _overwriting(
+    change: _MutationChange, later: Iterable[_MutationChange]
+) -> _MutationChange | None:
     """Return the first change after which a policy would change the object again."""
     return next((one for one in later if change.changes(one.after)), None)
 
@@ -143,13 +145,15 @@ def _changes(facts: Facts, admission: Admission, response: PolicyResponse, obj: 
     request = admission.request._replace(object=obj)
     if policy.kind not in WEBHOOKS:
         request = request._replace(operation=Operation.CREATE, old_object=None)
-    world = World(facts.parts.store, account=ADMISSION)
+    world = World(facts.sim.store, account=ADMISSION)
     given = open_request(request, world, policy.name)
     again = run_turn(Turn(compiled, rules), response.phase, given, world) if given else None
     return again is not None and again.changed
 
 
-def _overwritten(facts: Facts, key: ObjectKey, change: _Change, other: _Change) -> Hazard:
+def _overwritten(
+    facts: Facts, key: ObjectKey, change: _MutationChange, other: _MutationChange
+) -> Hazard:
     rules = (*change.rules, *other.rules)
     if change.asked_by == other.asked_by:
         text = "overwrite each other: which one wins depends on their order, and that is chance in "
@@ -249,7 +253,7 @@ def mutation_loop(facts: Facts) -> Iterator[Hazard]:
         known = rounds.get(chain[0].number)
         one = rounds[event.number] = _Round(chain, known.number + 1 if known else 1)
         rules = frozenset(rule for each in chain for rule in each.policies)
-        goes_on = facts.endless or event.time > facts.parts.clock.elapsed - _LAST
+        goes_on = facts.endless or event.time > facts.sim.clock.elapsed - _LAST
         if one.number >= _ROUNDS and goes_on and rules not in told:
             told.add(rules)
             yield _mutation_loop_hazard(facts, one)
@@ -298,13 +302,13 @@ _NONE_NAMED = (
 )
 
 
-def idle_mutation(facts: Facts) -> Iterator[Hazard]:
+def unused_mutation(facts: Facts) -> Iterator[Hazard]:
     """KH028: a MutatingPolicy finds no existing object to change, or nobody asks it to.
 
     Yield policies that find nothing to change, whatever there is.
     """
     for policy in facts.policies:
-        why = _why_idle(policy, facts) if mutates(policy.kind) else ""
+        why = _why_unused(policy, facts) if mutates(policy.kind) else ""
         if why:
             yield Hazard(
                 "KH028",
@@ -315,11 +319,11 @@ def idle_mutation(facts: Facts) -> Iterator[Hazard]:
             )
 
 
-def _why_idle(policy: Policy, facts: Facts) -> str:
+def _why_unused(policy: Policy, facts: Facts) -> str:
     said = mutating_facts(policy)
     if not said.changes_existing:
         return _NOT_ASKED if said.keeps_triggers else ""
-    if said.by_expression or any(named_kinds(policy, facts.parts.store.defined)):
+    if said.by_expression or any(named_kinds(policy, facts.sim.store.defined)):
         return ""
     return _NONE_NAMED
 

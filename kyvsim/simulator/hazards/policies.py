@@ -51,7 +51,7 @@ def background_off(facts: Facts) -> Iterator[Hazard]:
 
     Yield policies whose switch people read in two ways, and what each reading makes of it.
     """
-    gates = facts.parts.settings.model is Model.BACKGROUND_GATES_GENERATE
+    gates = facts.sim.settings.model is Model.BACKGROUND_GATES_GENERATE
     for policy in facts.policies:
         rules = [one for one in policy.rules if one.generates or one.mutates_existing]
         if policy.background or not rules:
@@ -99,12 +99,12 @@ def _refused(facts: Facts, event: TimelineEvent) -> Policy | None:
     for document in facts.documents.values():
         key = object_key(document.data)
         if (key.kind, key.name) == (event.object.kind, event.object.name):
-            return facts.parts.readers.policy(document.data)[0]
+            return facts.sim.readers.policy(document.data)[0]
     return None
 
 
 def _hazards(facts: Facts, policy: Policy, event: TimelineEvent) -> Iterator[Hazard]:
-    store = facts.parts.store
+    store = facts.sim.store
     lacking = lacking_needs(policy, store)
     if not lacking:
         return
@@ -115,7 +115,7 @@ def _hazards(facts: Facts, policy: Policy, event: TimelineEvent) -> Iterator[Haz
         "KH015",
         HazardLevel.ERROR,
         f"the policy is refused: {users} may not do what it needs in the installation "
-        f"`{facts.parts.settings.installation.name}`; {which}",
+        f"`{facts.sim.settings.installation.name}`; {which}",
         policies=(policy.key,),
         events=(event.number,),
         location=facts.place(policy),

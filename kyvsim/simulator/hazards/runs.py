@@ -8,7 +8,7 @@ from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import Hazard, HazardLevel, Obstacle, Reason, TimelineEvent
 from kyvsim.simulator.admission.classic import Admission
 from kyvsim.simulator.admission.review import enforces
-from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.hazards.facts import Facts, rules_of
 
 _DENYING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
@@ -33,9 +33,9 @@ def denied_pods(facts: Facts) -> Iterator[Hazard]:
     told: set[tuple[ObjectKey, tuple[str, ...]]] = set()
     for uid, admission in last.items():
         owner = _highest(uid, objects)
-        if not admission.blocked or owner is None or facts.parts.store.get(*owner) is None:
+        if not admission.blocked or owner is None or facts.sim.store.get(*owner) is None:
             continue
-        causes = _causes(admission, facts.parts.store)
+        causes = _causes(admission, facts.sim.store)
         if (owner, tuple(causes)) not in told:
             told.add((owner, tuple(causes)))
             yield _denied_pods_hazard(facts, owner, admission, causes)
@@ -55,7 +55,7 @@ def _highest(uid: str, objects: dict[str, Json]) -> ObjectKey | None:
     return object_key(obj) if obj is not None else None
 
 
-def _causes(admission: Admission, store: Store) -> dict[str, str]:
+def _causes(admission: Admission, store: ObjectStore) -> dict[str, str]:
     """Return what the rules said that denied a Pod, by `policy/rule`."""
     namespace = store.get("v1", "Namespace", "", admission.request.namespace)
     return {

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from kyvsim.kubernetes.labels import SelectorError, compile_selector
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, object_key, text_field
 from kyvsim.model.request import UserInfo
-from kyvsim.simulator.api_server import Change, Store
+from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.metadata import is_terminating
-from kyvsim.simulator.context import NOTICE, Parts
+from kyvsim.simulator.context import NOTICE, SimulationContext
 from kyvsim.simulator.kubernetes.controller import (
     CLUSTER_ROLE_AGGREGATION,
     NAMESPACE,
@@ -27,13 +27,13 @@ from kyvsim.simulator.kubernetes.controller import (
 _CERTIFICATE = "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----\n"
 
 
-def add_service_accounts(parts: Parts) -> None:
+def add_service_accounts(sim: SimulationContext) -> None:
     """Keep a ServiceAccount `default` in every Namespace."""
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
-    _keep(parts, "service-account-controller", SERVICE_ACCOUNT, account)
+    _keep(sim, "service-account-controller", SERVICE_ACCOUNT, account)
 
 
-def publish_root_certificate(parts: Parts) -> None:
+def publish_root_certificate(sim: SimulationContext) -> None:
     """Keep a ConfigMap `kube-root-ca.crt` in every Namespace."""
     published = {
         "apiVersion": "v1",
@@ -41,11 +41,11 @@ def publish_root_certificate(parts: Parts) -> None:
         "metadata": {"name": "kube-root-ca.crt"},
         "data": {"ca.crt": _CERTIFICATE},
     }
-    _keep(parts, "root-ca-cert-publisher", ROOT_CA, published)
+    _keep(sim, "root-ca-cert-publisher", ROOT_CA, published)
 
 
-def _keep(parts: Parts, actor: str, user: UserInfo, wanted: Json) -> None:
-    client = parts.client(user)
+def _keep(sim: SimulationContext, actor: str, user: UserInfo, wanted: Json) -> None:
+    client = sim.client(user)
     kind, name = wanted["kind"], wanted["metadata"]["name"]
 
     def work(key: ObjectKey) -> bool:
@@ -60,18 +60,18 @@ def _keep(parts: Parts, actor: str, user: UserInfo, wanted: Json) -> None:
             return client.update({**found, "data": wanted["data"]}).ok
         return True
 
-    queue = WorkQueue(parts, actor, work)
+    queue = WorkQueue(sim, actor, work)
 
-    def on_namespace(change: Change) -> None:
+    def on_namespace(change: StoreChange) -> None:
         if change.old is None:
             queue.add(change.key)
 
-    def on_object(change: Change) -> None:
+    def on_object(change: StoreChange) -> None:
         key = change.key
         if key.name == name and change.old is not None:
             queue.add(ObjectKey("v1", "Namespace", "", key.namespace))
 
-    watch_kinds(parts.store, {("v1", "Namespace"): on_namespace, ("v1", kind): on_object})
+    watch_kinds(sim.store, {("v1", "Namespace"): on_namespace, ("v1", kind): on_object})
 
 
 # The namespace controller: a Namespace that is to be deleted takes all that is in it along.
@@ -81,20 +81,20 @@ def _keep(parts: Parts, actor: str, user: UserInfo, wanted: Json) -> None:
 _FINALIZER = "kubernetes"
 
 
-def empty_namespaces(parts: Parts) -> None:
+def empty_namespaces(sim: SimulationContext) -> None:
     """Delete what is in Namespaces that are to be deleted, then let these go."""
-    _NamespaceController(parts)
+    _NamespaceController(sim)
 
 
 class _NamespaceController:
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._client = parts.client(NAMESPACE)
-        self._queue = WorkQueue(parts, "namespace-controller", self._empty)
+    def __init__(self, sim: SimulationContext) -> None:
+        self._sim = sim
+        self._client = sim.client(NAMESPACE)
+        self._queue = WorkQueue(sim, "namespace-controller", self._empty)
         self._leaving: set[str] = set()
-        parts.store.watch(self._observe)
+        sim.store.watch(self._observe)
 
-    def _observe(self, change: Change) -> None:
+    def _observe(self, change: StoreChange) -> None:
         key = change.key
         if key[:2] == ("v1", "Namespace"):
             if change.new is None:
@@ -111,12 +111,12 @@ class _NamespaceController:
         if namespace is None or not is_terminating(namespace):
             return True
         well = True
-        for found in [object_key(one) for one in self._parts.store.every()]:
+        for found in [object_key(one) for one in self._sim.store.every()]:
             if found.namespace == key.name:
                 now = self._client.get(*found)
                 if now is not None and not is_terminating(now):
                     well = self._client.delete(found).ok and well
-        if any(object_key(one).namespace == key.name for one in self._parts.store.every()):
+        if any(object_key(one).namespace == key.name for one in self._sim.store.every()):
             return well
         spec = namespace.get("spec") or {}
         kept = [one for one in spec.get("finalizers") or () if one != _FINALIZER]
@@ -132,23 +132,23 @@ _ROLE = ("rbac.authorization.k8s.io/v1", "ClusterRole")
 _CLUSTER_ROLES_ACTOR = "clusterrole-aggregation-controller"
 
 
-def aggregate_cluster_roles(parts: Parts) -> None:
+def aggregate_cluster_roles(sim: SimulationContext) -> None:
     """Fill the roles that select others, now and whenever a role changes."""
-    for role, rules in _outdated(parts.store):
-        parts.store.put({**role, "rules": rules})
+    for role, rules in _outdated(sim.store):
+        sim.store.put({**role, "rules": rules})
 
-    def observe(change: Change) -> None:
+    def observe(change: StoreChange) -> None:
         if change.key[:2] == _ROLE:
-            parts.scheduler.after(NOTICE, _CLUSTER_ROLES_ACTOR, reconcile)
+            sim.scheduler.after(NOTICE, _CLUSTER_ROLES_ACTOR, reconcile)
 
     def reconcile() -> None:
-        for role, rules in _outdated(parts.store):
-            parts.client(CLUSTER_ROLE_AGGREGATION).update({**role, "rules": rules})
+        for role, rules in _outdated(sim.store):
+            sim.client(CLUSTER_ROLE_AGGREGATION).update({**role, "rules": rules})
 
-    parts.store.watch(observe, {_ROLE})
+    sim.store.watch(observe, {_ROLE})
 
 
-def _outdated(store: Store) -> Iterator[tuple[Json, list[Json]]]:
+def _outdated(store: ObjectStore) -> Iterator[tuple[Json, list[Json]]]:
     """Yield the roles whose rules are not those of the roles they select, with what they are."""
     roles = store.list(*_ROLE, "")
     for role in roles:
@@ -185,21 +185,21 @@ _API_SERVER = UserInfo("system:apiserver", groups=("system:masters", "system:aut
 _KIND = "CustomResourceDefinition"
 
 
-def establish_definitions(parts: Parts) -> None:
+def establish_definitions(sim: SimulationContext) -> None:
     """Let every definition say that its kind is served."""
 
-    def observe(change: Change) -> None:
+    def observe(change: StoreChange) -> None:
         key = change.key
         if key.kind == _KIND and change.new is not None and not change.new.get("status"):
-            parts.scheduler.after(NOTICE, _DEFINITIONS_ACTOR, lambda: establish(key.name))
+            sim.scheduler.after(NOTICE, _DEFINITIONS_ACTOR, lambda: establish(key.name))
 
     def establish(name: str) -> None:
-        found = parts.store.get("apiextensions.k8s.io/v1", _KIND, "", name)
+        found = sim.store.get("apiextensions.k8s.io/v1", _KIND, "", name)
         if found is not None and not found.get("status"):
-            status = _status(found["spec"], parts.clock.stamp())
-            parts.client(_API_SERVER).update({**found, "status": status}, "status")
+            status = _status(found["spec"], sim.clock.stamp())
+            sim.client(_API_SERVER).update({**found, "status": status}, "status")
 
-    parts.store.watch(observe)
+    sim.store.watch(observe)
 
 
 def _status(spec: Json, now: str) -> Json:

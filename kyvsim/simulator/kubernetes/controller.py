@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, text_field
 from kyvsim.model.request import UserInfo
-from kyvsim.simulator.api_server import Change, Client, Store
-from kyvsim.simulator.context import LONGEST_RETRY, NOTICE, RETRY, Parts
+from kyvsim.simulator.api_server import Client, ObjectStore, StoreChange
+from kyvsim.simulator.context import LONGEST_RETRY, NOTICE, RETRY, SimulationContext
 
 # The identities under which Kubernetes' own controllers work.
 #
@@ -43,7 +43,7 @@ def node(name: str) -> UserInfo:
 # Statuses and the conditions in them.
 
 
-class Condition(NamedTuple):
+class StatusCondition(NamedTuple):
     """What holds of an object, or does not."""
 
     type: str
@@ -52,13 +52,13 @@ class Condition(NamedTuple):
     message: str = ""
 
 
-def conditions(old: Json, wanted: Iterable[Condition], stamp: str) -> list[Json]:
+def conditions(old: Json, wanted: Iterable[StatusCondition], stamp: str) -> list[Json]:
     """Return conditions as a status has them; the time of one that stays as it was is kept."""
     before = {text_field(one, "type"): one for one in entries(old, "conditions")}
     return [_written(one, before.get(one.type), stamp) for one in wanted]
 
 
-def _written(wanted: Condition, before: Json, stamp: str) -> Json:
+def _written(wanted: StatusCondition, before: Json, stamp: str) -> Json:
     status = "True" if wanted.holds else "False"
     since = text_field(before, "lastTransitionTime") if before else ""
     same = before is not None and text_field(before, "status") == status
@@ -100,8 +100,10 @@ _MOST_DOUBLINGS = 16
 class WorkQueue:
     """Objects that one controller looks at soon; each is in it once, however often it is added."""
 
-    def __init__(self, parts: Parts, actor: str, work: Callable[[ObjectKey], bool]) -> None:
-        self._parts = parts
+    def __init__(
+        self, sim: SimulationContext, actor: str, work: Callable[[ObjectKey], bool]
+    ) -> None:
+        self._sim = sim
         self._actor = actor
         self._work = work
         self._waiting: set[ObjectKey] = set()
@@ -111,17 +113,17 @@ class WorkQueue:
         """Have a look at an object a moment from now; `work` says whether that went well."""
         if key not in self._waiting:
             self._waiting.add(key)
-            self._parts.scheduler.after(delay, self._actor, lambda: self._run(key))
+            self._sim.scheduler.after(delay, self._actor, lambda: self._run(key))
 
     def add_at(self, key: ObjectKey, delay: float) -> None:
         """Have a look at an object when some time has passed, and also earlier if it is added."""
-        self._parts.scheduler.after(delay, self._actor, lambda: self._look(key), timer=True)
+        self._sim.scheduler.after(delay, self._actor, lambda: self._process(key), timer=True)
 
     def _run(self, key: ObjectKey) -> None:
         self._waiting.discard(key)
-        self._look(key)
+        self._process(key)
 
-    def _look(self, key: ObjectKey) -> None:
+    def _process(self, key: ObjectKey) -> None:
         if self._work(key):
             self._failures.pop(key, None)
             return
@@ -131,11 +133,11 @@ class WorkQueue:
 
 
 def watch_kinds(
-    store: Store, reactions: Mapping[tuple[str, str], Callable[[Change], None]]
+    store: ObjectStore, reactions: Mapping[tuple[str, str], Callable[[StoreChange], None]]
 ) -> None:
     """Call the reaction to its kind, by apiVersion and kind, on every write of an object."""
 
-    def observe(change: Change) -> None:
+    def observe(change: StoreChange) -> None:
         subject = change.subject
         reactions[subject["apiVersion"], subject["kind"]](change)
 
@@ -168,7 +170,7 @@ class MissingObjects:
         for key in self._needs.pop(waiter, ()):
             self._waiting.get(key, {}).pop(waiter, None)
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoreChange) -> None:
         """Look at what waited for the object that was written."""
         if self._needs and change.new is not None:
             for waiter in self._waiting.get(change.key, ()):

@@ -5,9 +5,9 @@ from enum import StrEnum
 
 from kyvsim.kubernetes.discovery import is_builtin, lies_in_namespace, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
-from kyvsim.simulator.api_server import Change, Store
+from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.metadata import FOREGROUND, ORPHAN, is_terminating
-from kyvsim.simulator.context import Parts
+from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.kubernetes.controller import GARBAGE_COLLECTOR, WorkQueue
 
 # References from objects to those that own them.
@@ -37,7 +37,7 @@ def controller_of(obj: Json) -> Json | None:
     return next(found, None)
 
 
-def controlled(store: Store, owner: Json, api_version: str, kind: str) -> list[Json]:
+def controlled(store: ObjectStore, owner: Json, api_version: str, kind: str) -> list[Json]:
     """Return the objects of a kind that an object controls and that are to stay."""
     uid = text_field(metadata(owner), "uid")
     found = []
@@ -48,10 +48,10 @@ def controlled(store: Store, owner: Json, api_version: str, kind: str) -> list[J
     return found
 
 
-def look_at_controller(queue: WorkQueue, kind: str) -> Callable[[Change], None]:
+def enqueue_controller(queue: WorkQueue, kind: str) -> Callable[[StoreChange], None]:
     """Return the reaction to a write of an object: its controller, of some kind, is looked at."""
 
-    def react(change: Change) -> None:
+    def react(change: StoreChange) -> None:
         reference = controller_of(change.subject)
         if reference is not None and reference.get("kind") == kind:
             namespace = change.key.namespace
@@ -61,20 +61,20 @@ def look_at_controller(queue: WorkQueue, kind: str) -> Callable[[Change], None]:
     return react
 
 
-def look_at_self(queue: WorkQueue) -> Callable[[Change], None]:
+def enqueue(queue: WorkQueue) -> Callable[[StoreChange], None]:
     """Return the reaction to a write of an object: it is looked at.
 
     Its status is what the controller itself writes, and says nothing that it does not know.
     """
 
-    def react(change: Change) -> None:
-        if change.new is not None and _asked(change.new) != _asked(change.old):
+    def react(change: StoreChange) -> None:
+        if change.new is not None and _desired_state(change.new) != _desired_state(change.old):
             queue.add(change.key)
 
     return react
 
 
-def _asked(obj: Json | None) -> Json:
+def _desired_state(obj: Json | None) -> Json:
     """Return an object without its status, and without what changes with every write."""
     if obj is None:
         return None
@@ -97,21 +97,21 @@ class _Owner(StrEnum):
     """It waits for what belongs to it to go first."""
 
 
-def collect_garbage(parts: Parts) -> None:
+def collect_garbage(sim: SimulationContext) -> None:
     """Delete objects whose owners are all gone, and release owners that wait for theirs."""
-    _GarbageCollector(parts)
+    _GarbageCollector(sim)
 
 
 class _GarbageCollector:
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._client = parts.client(GARBAGE_COLLECTOR)
+    def __init__(self, sim: SimulationContext) -> None:
+        self._sim = sim
+        self._client = sim.client(GARBAGE_COLLECTOR)
         self._dependents: dict[str, dict[ObjectKey, None]] = {}
         """By the uid of an owner, what refers to it."""
-        self._queue = WorkQueue(parts, "generic-garbage-collector", self._look)
-        parts.store.watch(self._observe)
+        self._queue = WorkQueue(sim, "generic-garbage-collector", self._sync)
+        sim.store.watch(self._observe)
 
-    def _observe(self, change: Change) -> None:
+    def _observe(self, change: StoreChange) -> None:
         old, new = metadata(change.old), metadata(change.new)
         before, after = old.get("ownerReferences"), new.get("ownerReferences")
         key = change.key
@@ -123,7 +123,7 @@ class _GarbageCollector:
         elif new.get("deletionTimestamp") and _WAITS & set(new.get("finalizers") or ()):
             self._queue.add(key)
 
-    def _index(self, key: ObjectKey, change: Change) -> None:
+    def _index(self, key: ObjectKey, change: StoreChange) -> None:
         for reference in owner_references(change.old) if change.old is not None else ():
             self._dependents.get(text_field(reference, "uid"), {}).pop(key, None)
             owner = self._key_of(reference, key)
@@ -132,7 +132,7 @@ class _GarbageCollector:
             self._dependents.setdefault(text_field(reference, "uid"), {})[key] = None
             self._queue.add(key)
 
-    def _look(self, key: ObjectKey) -> bool:
+    def _sync(self, key: ObjectKey) -> bool:
         obj = self._client.get(*key)
         if obj is None:
             return True
@@ -188,7 +188,7 @@ class _GarbageCollector:
     def _state(self, reference: Json, dependent: ObjectKey) -> _Owner:
         key = self._key_of(reference, dependent)
         group = split_api_version(key.api_version)[0]
-        defined = self._parts.store.defined
+        defined = self._sim.store.defined
         if not is_builtin(group, key.kind) and (group, key.kind) not in defined:
             return _Owner.THERE  # nobody can say that it is gone
         if not dependent.namespace and lies_in_namespace(group, key.kind, defined):
@@ -202,6 +202,6 @@ class _GarbageCollector:
     def _key_of(self, reference: Json, dependent: ObjectKey) -> ObjectKey:
         version, kind = text_field(reference, "apiVersion"), text_field(reference, "kind")
         group = split_api_version(version)[0]
-        namespaced = lies_in_namespace(group, kind, self._parts.store.defined)
+        namespaced = lies_in_namespace(group, kind, self._sim.store.defined)
         namespace = dependent.namespace if namespaced else ""
         return ObjectKey(version, kind, namespace, text_field(reference, "name"))

@@ -4,14 +4,14 @@ from datetime import datetime
 
 from kyvsim.kubernetes.cron import next_times
 from kyvsim.kubernetes.objects import Json, ObjectKey, annotations, labels, object_key, text_field
-from kyvsim.simulator.api_server import Change
+from kyvsim.simulator.api_server import StoreChange
 from kyvsim.simulator.api_server.metadata import is_terminating
-from kyvsim.simulator.context import Parts
+from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.kubernetes.controller import (
     CRON_JOB,
     JOB,
     TTL_AFTER_FINISHED,
-    Condition,
+    StatusCondition,
     WorkQueue,
     conditions,
     counts,
@@ -21,8 +21,8 @@ from kyvsim.simulator.kubernetes.controller import (
 )
 from kyvsim.simulator.kubernetes.garbage_collector import (
     controlled,
-    look_at_controller,
-    look_at_self,
+    enqueue,
+    enqueue_controller,
     owner_reference,
 )
 from kyvsim.simulator.kubernetes.workloads import is_active, is_ready, pod_of
@@ -32,34 +32,34 @@ from kyvsim.simulator.kubernetes.workloads import is_active, is_ready, pod_of
 # Source of the rules: k8s.io/kubernetes pkg/controller/job, pkg/controller/ttlafterfinished.
 
 
-def run_jobs(parts: Parts) -> None:
+def run_jobs(sim: SimulationContext) -> None:
     """Make the Pods of Jobs, and count those that succeed."""
-    if not parts.settings.workloads:
+    if not sim.settings.workloads:
         return
-    client = parts.client(JOB)
+    client = sim.client(JOB)
 
     def work(key: ObjectKey) -> bool:
         found = client.get(*key)
         if found is None or is_terminating(found) or is_finished(found):
             return True
-        well = _make_pods(parts, found)
-        return write_status(client, found, _status(parts, found)) and well
+        well = _make_pods(sim, found)
+        return write_status(client, found, _status(sim, found)) and well
 
-    queue = WorkQueue(parts, "job-controller", work)
+    queue = WorkQueue(sim, "job-controller", work)
     watch_kinds(
-        parts.store,
+        sim.store,
         {
-            ("batch/v1", "Job"): look_at_self(queue),
-            ("v1", "Pod"): look_at_controller(queue, "Job"),
+            ("batch/v1", "Job"): enqueue(queue),
+            ("v1", "Pod"): enqueue_controller(queue, "Job"),
         },
     )
 
 
-def delete_finished_jobs(parts: Parts) -> None:
+def delete_finished_jobs(sim: SimulationContext) -> None:
     """Delete Jobs that have been finished for as long as they are to be kept."""
-    if not parts.settings.workloads:
+    if not sim.settings.workloads:
         return
-    client = parts.client(TTL_AFTER_FINISHED)
+    client = sim.client(TTL_AFTER_FINISHED)
 
     def work(key: ObjectKey) -> bool:
         found = client.get(*key)
@@ -67,9 +67,9 @@ def delete_finished_jobs(parts: Parts) -> None:
             return True
         return client.delete(key).ok
 
-    queue = WorkQueue(parts, "ttl-after-finished-controller", work)
+    queue = WorkQueue(sim, "ttl-after-finished-controller", work)
 
-    def on_job(change: Change) -> None:
+    def on_job(change: StoreChange) -> None:
         job, old = change.new, change.old
         if job is None or not is_finished(job) or (old is not None and is_finished(old)):
             return
@@ -77,7 +77,7 @@ def delete_finished_jobs(parts: Parts) -> None:
         if seconds is not None:
             queue.add_at(object_key(job), float(seconds))
 
-    watch_kinds(parts.store, {("batch/v1", "Job"): on_job})
+    watch_kinds(sim.store, {("batch/v1", "Job"): on_job})
 
 
 def is_finished(job: Json) -> bool:
@@ -85,17 +85,17 @@ def is_finished(job: Json) -> bool:
     return has_condition(job, "Complete") or has_condition(job, "Failed")
 
 
-def _pods(parts: Parts, job: Json) -> tuple[list[Json], int, int]:
+def _pods(sim: SimulationContext, job: Json) -> tuple[list[Json], int, int]:
     """Return the Pods that run, and how many have succeeded and failed."""
-    pods = controlled(parts.store, job, "v1", "Pod")
+    pods = controlled(sim.store, job, "v1", "Pod")
     phases = [(one.get("status") or {}).get("phase") for one in pods]
     active = [one for one in pods if is_active(one)]
     return active, phases.count("Succeeded"), phases.count("Failed")
 
 
-def _make_pods(parts: Parts, job: Json) -> bool:
-    client, spec = parts.client(JOB), job["spec"]
-    active, succeeded, _ = _pods(parts, job)
+def _make_pods(sim: SimulationContext, job: Json) -> bool:
+    client, spec = sim.client(JOB), job["spec"]
+    active, succeeded, _ = _pods(sim, job)
     if spec.get("suspend") is True:
         return not [one for one in active if not client.delete(object_key(one)).ok]
     parallel = int(spec.get("parallelism", 1))
@@ -103,7 +103,7 @@ def _make_pods(parts: Parts, job: Json) -> bool:
     wanted = parallel if completions is None else min(parallel, int(completions) - succeeded)
     if completions is None and succeeded:
         wanted = 0  # a queue of work is done when one of its Pods says so
-    used = {_index(one) for one in controlled(parts.store, job, "v1", "Pod")}
+    used = {_index(one) for one in controlled(sim.store, job, "v1", "Pod")}
     for _ in range(wanted - len(active)):
         index = next(number for number in range(len(used) + 1) if number not in used)
         used.add(index)
@@ -131,18 +131,21 @@ def _pod(job: Json, index: int) -> Json:
     return {**pod, "metadata": meta}
 
 
-def _status(parts: Parts, job: Json) -> Json:
-    active, succeeded, failed = _pods(parts, job)
-    spec, old, now = job["spec"], job.get("status") or {}, parts.clock.stamp()
+def _status(sim: SimulationContext, job: Json) -> Json:
+    active, succeeded, failed = _pods(sim, job)
+    spec, old, now = job["spec"], job.get("status") or {}, sim.clock.stamp()
     suspended = spec.get("suspend") is True
     wanted = spec.get("completions")
     done = succeeded >= (1 if wanted is None else int(wanted)) and not active
     held = []
     if suspended:
-        held.append(Condition("Suspended", True, "JobSuspended", "Job suspended"))
+        held.append(StatusCondition("Suspended", True, "JobSuspended", "Job suspended"))
     if done:
         why = ("CompletionsReached", "Reached expected number of succeeded pods")
-        held += [Condition("SuccessCriteriaMet", True, *why), Condition("Complete", True, *why)]
+        held += [
+            StatusCondition("SuccessCriteriaMet", True, *why),
+            StatusCondition("Complete", True, *why),
+        ]
     written = conditions(old, held, now)
     started = {} if suspended else {"startTime": old.get("startTime", now)}
     return {
@@ -163,32 +166,32 @@ def _status(parts: Parts, job: Json) -> Json:
 _AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
-def run_cron_jobs(parts: Parts) -> None:
+def run_cron_jobs(sim: SimulationContext) -> None:
     """Make the Jobs of CronJobs in time, and delete old ones."""
-    if parts.settings.workloads:
-        _CronJobController(parts)
+    if sim.settings.workloads:
+        _CronJobController(sim)
 
 
 class _CronJobController:
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._client = parts.client(CRON_JOB)
-        self._queue = WorkQueue(parts, "cronjob-controller", self._look)
+    def __init__(self, sim: SimulationContext) -> None:
+        self._sim = sim
+        self._client = sim.client(CRON_JOB)
+        self._queue = WorkQueue(sim, "cronjob-controller", self._sync)
         self._next: dict[str, datetime] = {}
         """When a CronJob, by its uid and schedule, is due next; only the first timer counts."""
         watch_kinds(
-            parts.store,
+            sim.store,
             {
-                ("batch/v1", "CronJob"): look_at_self(self._queue),
-                ("batch/v1", "Job"): look_at_controller(self._queue, "CronJob"),
+                ("batch/v1", "CronJob"): enqueue(self._queue),
+                ("batch/v1", "Job"): enqueue_controller(self._queue, "CronJob"),
             },
         )
 
-    def _look(self, key: ObjectKey) -> bool:
+    def _sync(self, key: ObjectKey) -> bool:
         found = self._client.get(*key)
         if found is None or is_terminating(found):
             return True
-        now, spec = self._parts.clock.now(), found["spec"]
+        now, spec = self._sim.clock.now(), found["spec"]
         which = f"{found['metadata']['uid']} {spec.get('schedule')}"
         due = self._next.get(which)
         made = None
@@ -205,7 +208,7 @@ class _CronJobController:
 
     def _plan(self, cron_job: Json, which: str) -> None:
         """Come back when the CronJob is due next; never, where its schedule cannot be read."""
-        now = self._parts.clock.now()
+        now = self._sim.clock.now()
         try:
             times = next_times(text_field(cron_job["spec"], "schedule"), now, 1)
         except ValueError:
@@ -215,7 +218,7 @@ class _CronJobController:
             self._queue.add_at(object_key(cron_job), (times[0] - now).total_seconds())
 
     def _jobs(self, cron_job: Json) -> list[Json]:
-        return controlled(self._parts.store, cron_job, "batch/v1", "Job")
+        return controlled(self._sim.store, cron_job, "batch/v1", "Job")
 
     def _make(self, cron_job: Json, due: datetime) -> tuple[datetime | None, bool]:
         """Make the Job of a time, unless another runs that forbids it; return when it was due."""

@@ -6,20 +6,20 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, object_key, text_field
 from kyvsim.model.request import Operation
-from kyvsim.simulator.api_server import ApiRequest, Change, Store
+from kyvsim.simulator.api_server import ApiRequest, ObjectStore, StoreChange
 from kyvsim.simulator.api_server.metadata import is_terminating
-from kyvsim.simulator.context import POD_RUN, POD_START, Parts
+from kyvsim.simulator.context import POD_RUN, POD_START, SimulationContext
 from kyvsim.simulator.kubernetes.controller import (
     SCHEDULER,
-    Condition,
     MissingObjects,
+    StatusCondition,
     WorkQueue,
     conditions,
     node,
     watch_kinds,
     write_status,
 )
-from kyvsim.simulator.kubernetes.garbage_collector import controller_of, look_at_self
+from kyvsim.simulator.kubernetes.garbage_collector import controller_of, enqueue
 from kyvsim.simulator.kubernetes.workloads import is_active
 
 # What a Pod refers to, and what of it is missing.
@@ -38,7 +38,7 @@ from kyvsim.simulator.kubernetes.workloads import is_active
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
 
-class Missing(NamedTuple):
+class MissingReference(NamedTuple):
     """Something that a Pod refers to and that is not there."""
 
     key: ObjectKey
@@ -56,14 +56,14 @@ class Missing(NamedTuple):
         return f'MountVolume.SetUp failed for volume "{self.volume}" : {self.reason}'
 
 
-class _Place(NamedTuple):
+class _PodReferences(NamedTuple):
     namespace: str
-    store: Store
+    store: ObjectStore
 
 
-def missing_volumes(pod: Json, store: Store) -> list[Missing]:
+def missing_volumes(pod: Json, store: ObjectStore) -> list[MissingReference]:
     """Return what is missing for the volumes that a Pod's containers mount."""
-    spec, place = pod["spec"], _Place(object_key(pod).namespace, store)
+    spec, place = pod["spec"], _PodReferences(object_key(pod).namespace, store)
     used = {
         text_field(mount, "name")
         for group in _CONTAINERS
@@ -78,10 +78,12 @@ def missing_volumes(pod: Json, store: Store) -> list[Missing]:
     ]
 
 
-def missing_variables(container: Json, namespace: str, store: Store) -> list[Missing]:
+def missing_variables(
+    container: Json, namespace: str, store: ObjectStore
+) -> list[MissingReference]:
     """Return what is missing for the environment of a container."""
-    place = _Place(namespace, store)
-    found: list[Missing] = []
+    place = _PodReferences(namespace, store)
+    found: list[MissingReference] = []
     for source in entries(container, "envFrom"):
         found += _whole(source.get("configMapRef"), "ConfigMap", place)
         found += _whole(source.get("secretRef"), "Secret", place)
@@ -92,10 +94,10 @@ def missing_variables(container: Json, namespace: str, store: Store) -> list[Mis
     return found
 
 
-def missing_claims(pod: Json, store: Store) -> list[Missing]:
+def missing_claims(pod: Json, store: ObjectStore) -> list[MissingReference]:
     """Return the PersistentVolumeClaims of a Pod that are not there."""
-    place = _Place(object_key(pod).namespace, store)
-    found: list[Missing] = []
+    place = _PodReferences(object_key(pod).namespace, store)
+    found: list[MissingReference] = []
     for volume in entries(pod["spec"], "volumes"):
         source = volume.get("persistentVolumeClaim") or {}
         named = {"name": text_field(source, "claimName")}
@@ -103,16 +105,16 @@ def missing_claims(pod: Json, store: Store) -> list[Missing]:
     return found
 
 
-def missing_pull_secrets(pod: Json, store: Store) -> list[Missing]:
+def missing_pull_secrets(pod: Json, store: ObjectStore) -> list[MissingReference]:
     """Return the imagePullSecrets of a Pod that are not there."""
-    place = _Place(object_key(pod).namespace, store)
-    found: list[Missing] = []
+    place = _PodReferences(object_key(pod).namespace, store)
+    found: list[MissingReference] = []
     for reference in entries(pod["spec"], "imagePullSecrets"):
         found += _whole(reference, "Secret", place)
     return found
 
 
-def _volume(volume: Json, pod: Json, place: _Place) -> Iterator[Missing]:
+def _volume(volume: Json, pod: Json, place: _PodReferences) -> Iterator[MissingReference]:
     yield from _files(volume.get("configMap"), "ConfigMap", place)
     secret = volume.get("secret")
     if secret:
@@ -124,10 +126,12 @@ def _volume(volume: Json, pod: Json, place: _Place) -> Iterator[Missing]:
             name = text_field(pod["spec"], "serviceAccountName") or "default"
             key = ObjectKey("v1", "ServiceAccount", place.namespace, name)
             if place.store.get(*key) is None:
-                yield Missing(key, f'failed to fetch token: serviceaccounts "{name}" not found')
+                yield MissingReference(
+                    key, f'failed to fetch token: serviceaccounts "{name}" not found'
+                )
 
 
-def _files(source: Json, kind: str, place: _Place) -> Iterator[Missing]:
+def _files(source: Json, kind: str, place: _PodReferences) -> Iterator[MissingReference]:
     """Yield what a volume lacks that shows an object's keys as files."""
     lacking = [*_whole(source, kind, place)]
     yield from lacking
@@ -138,19 +142,19 @@ def _files(source: Json, kind: str, place: _Place) -> Iterator[Missing]:
         if not _holds(key, text_field(item, "key"), place.store):
             word = "config" if kind == "ConfigMap" else "secret"
             name = text_field(item, "key")
-            yield Missing(key, f"references non-existent {word} key: {name}")
+            yield MissingReference(key, f"references non-existent {word} key: {name}")
 
 
-def _whole(source: Json, kind: str, place: _Place) -> Iterator[Missing]:
+def _whole(source: Json, kind: str, place: _PodReferences) -> Iterator[MissingReference]:
     """Yield that an object is not there, unless it may be missing."""
     if not source or source.get("optional") is True:
         return
     key = ObjectKey("v1", kind, place.namespace, text_field(source, "name"))
     if place.store.get(*key) is None:
-        yield Missing(key, f'{kind.lower()} "{key.name}" not found')
+        yield MissingReference(key, f'{kind.lower()} "{key.name}" not found')
 
 
-def _one(source: Json, kind: str, place: _Place) -> Iterator[Missing]:
+def _one(source: Json, kind: str, place: _PodReferences) -> Iterator[MissingReference]:
     """Yield that a variable's object is not there, or lacks its key."""
     lacking = [*_whole(source, kind, place)]
     yield from lacking
@@ -160,10 +164,10 @@ def _one(source: Json, kind: str, place: _Place) -> Iterator[Missing]:
     name = text_field(source, "key")
     if not _holds(key, name, place.store):
         where = f"{kind} {key.namespace}/{key.name}"
-        yield Missing(key, f"couldn't find key {name} in {where}")
+        yield MissingReference(key, f"couldn't find key {name} in {where}")
 
 
-def _holds(key: ObjectKey, name: str, store: Store) -> bool:
+def _holds(key: ObjectKey, name: str, store: ObjectStore) -> bool:
     found = store.get(*key) or {}
     return any(name in (found.get(part) or {}) for part in ("data", "binaryData"))
 
@@ -181,9 +185,9 @@ _BAD_CONFIG = "CreateContainerConfigError"
 class Readiness(NamedTuple):
     """Which containers of a Pod can run, and what keeps the others."""
 
-    volumes: tuple[Missing, ...]
+    volumes: tuple[MissingReference, ...]
     """What keeps all of them."""
-    variables: Mapping[str, tuple[Missing, ...]]
+    variables: Mapping[str, tuple[MissingReference, ...]]
     """By the name of a container, what keeps this one."""
     initialized: bool
     """Whether the init containers can do their work."""
@@ -191,12 +195,12 @@ class Readiness(NamedTuple):
     total: int
 
     @property
-    def missing(self) -> tuple[Missing, ...]:
+    def missing(self) -> tuple[MissingReference, ...]:
         """Everything that is missing."""
         return (*self.volumes, *(one for some in self.variables.values() for one in some))
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """How many containers are ready, and why not all."""
         reasons = [one.message for one in self.volumes] + [
             f"container {name}: {one.reason}"
@@ -206,7 +210,7 @@ class Readiness(NamedTuple):
         return ": ".join(filter(None, (f"{self.ready}/{self.total} ready", "; ".join(reasons))))
 
 
-def readiness(pod: Json, store: Store) -> Readiness:
+def readiness(pod: Json, store: ObjectStore) -> Readiness:
     """Return which containers of a Pod can run."""
     spec, namespace = pod["spec"], object_key(pod).namespace
     volumes = tuple(missing_volumes(pod, store))
@@ -250,11 +254,13 @@ def pod_status(pod: Json, found: Readiness, stamp: str) -> Json:
     ]
     why = ("ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]")
     held = [
-        Condition("PodReadyToStartContainers", not found.volumes),
-        Condition("Initialized", found.initialized and not found.volumes),
-        Condition("Ready", True) if ready else Condition("Ready", False, *why),
-        Condition("ContainersReady", True) if ready else Condition("ContainersReady", False, *why),
-        Condition("PodScheduled", True),
+        StatusCondition("PodReadyToStartContainers", not found.volumes),
+        StatusCondition("Initialized", found.initialized and not found.volumes),
+        StatusCondition("Ready", True) if ready else StatusCondition("Ready", False, *why),
+        StatusCondition("ContainersReady", True)
+        if ready
+        else StatusCondition("ContainersReady", False, *why),
+        StatusCondition("PodScheduled", True),
     ]
     address = {"podIP": _ADDRESS, "podIPs": [{"ip": _ADDRESS}]} if not found.volumes else {}
     init = {"initContainerStatuses": _init_statuses(spec, found, stamp)}
@@ -292,11 +298,11 @@ def succeeded_status(pod: Json, stamp: str) -> Json:
     old = pod.get("status") or {}
     done = ("PodCompleted",)
     held = [
-        Condition("PodReadyToStartContainers", False),
-        Condition("Initialized", True, *done),
-        Condition("Ready", False, *done),
-        Condition("ContainersReady", False, *done),
-        Condition("PodScheduled", True),
+        StatusCondition("PodReadyToStartContainers", False),
+        StatusCondition("Initialized", True, *done),
+        StatusCondition("Ready", False, *done),
+        StatusCondition("ContainersReady", False, *done),
+        StatusCondition("PodScheduled", True),
     ]
     ended = [
         _status_of(one, _terminated(stamp), ready=False)
@@ -333,7 +339,7 @@ def _container_status(container: Json, found: Readiness, started: bool, stamp: s
     return _status_of(container, {"running": {"startedAt": stamp}}, ready=True)
 
 
-def _bad_config(problems: tuple[Missing, ...]) -> dict[str, Json]:
+def _bad_config(problems: tuple[MissingReference, ...]) -> dict[str, Json]:
     return {"waiting": {"reason": _BAD_CONFIG, "message": problems[0].reason}}
 
 
@@ -361,11 +367,11 @@ def _status_of(container: Json, state: Json, *, ready: bool) -> Json:
 _SCHEDULING_ACTOR = "kube-scheduler"
 
 
-def bind_pods(parts: Parts) -> None:
+def bind_pods(sim: SimulationContext) -> None:
     """Bind Pods to a node once their claims are there."""
-    if not parts.settings.kubelet:
+    if not sim.settings.kubelet:
         return
-    client = parts.client(SCHEDULER)
+    client = sim.client(SCHEDULER)
 
     def work(key: ObjectKey) -> bool:
         pod = client.get(*key)
@@ -373,7 +379,7 @@ def bind_pods(parts: Parts) -> None:
             missing.forget(key)
             return True
         nodes = client.list("v1", "Node")
-        problems = missing_claims(pod, parts.store)
+        problems = missing_claims(pod, sim.store)
         missing.note(key, [one.key for one in problems])
         if nodes and not problems:
             node = object_key(nodes[0]).name
@@ -385,26 +391,24 @@ def bind_pods(parts: Parts) -> None:
             }
             return client.send(ApiRequest(Operation.CREATE, key, SCHEDULER, sent, "binding")).ok
         why = "; ".join(one.reason for one in problems) or "no nodes available to schedule pods"
-        return _unschedulable(parts, pod, f"0/{len(nodes)} nodes are available: {why}.")
+        return _unschedulable(sim, pod, f"0/{len(nodes)} nodes are available: {why}.")
 
-    queue = WorkQueue(parts, _SCHEDULING_ACTOR, work)
+    queue = WorkQueue(sim, _SCHEDULING_ACTOR, work)
     missing = MissingObjects(queue)
-    watch_kinds(parts.store, {("v1", "Pod"): look_at_self(queue)})
-    parts.store.watch(missing.observe)
+    watch_kinds(sim.store, {("v1", "Pod"): enqueue(queue)})
+    sim.store.watch(missing.observe)
 
 
-def _unschedulable(parts: Parts, pod: Json, why: str) -> bool:
+def _unschedulable(sim: SimulationContext, pod: Json, why: str) -> bool:
     """Say in its status why a Pod has no node."""
     old = pod.get("status") or {}
-    held = [Condition("PodScheduled", False, "Unschedulable", why)]
+    held = [StatusCondition("PodScheduled", False, "Unschedulable", why)]
     before = [one.get("message") for one in old.get("conditions") or ()]
     if why in before:
         return True
-    parts.timeline.record(
-        _SCHEDULING_ACTOR, "wait", object_key(pod), outcome="waiting", message=why
-    )
-    written = conditions(old, held, parts.clock.stamp())
-    return write_status(parts.client(SCHEDULER), pod, {**old, "conditions": written})
+    sim.timeline.record(_SCHEDULING_ACTOR, "wait", object_key(pod), outcome="waiting", message=why)
+    written = conditions(old, held, sim.clock.stamp())
+    return write_status(sim.client(SCHEDULER), pod, {**old, "conditions": written})
 
 
 # The kubelet: Pods that are bound to a node start there, or hang where something is missing.
@@ -418,23 +422,23 @@ _SLEEP = re.compile(r"\bsleep\s+(\d+(?:\.\d+)?)([smh]?)")
 _UNITS = (("", 1.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0))
 
 
-def run_kubelet(parts: Parts) -> None:
+def run_kubelet(sim: SimulationContext) -> None:
     """Start Pods, and let those of Jobs come to their end."""
-    if parts.settings.kubelet:
-        _Kubelet(parts)
+    if sim.settings.kubelet:
+        _Kubelet(sim)
 
 
 class _Kubelet:
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._starts = WorkQueue(parts, _KUBELET_ACTOR, self._start)
-        self._looks = WorkQueue(parts, _KUBELET_ACTOR, self._look)
-        self._ends = WorkQueue(parts, _KUBELET_ACTOR, self._finish)
+    def __init__(self, sim: SimulationContext) -> None:
+        self._sim = sim
+        self._starts = WorkQueue(sim, _KUBELET_ACTOR, self._start)
+        self._looks = WorkQueue(sim, _KUBELET_ACTOR, self._sync)
+        self._ends = WorkQueue(sim, _KUBELET_ACTOR, self._finish)
         self._missing = MissingObjects(self._looks)
-        watch_kinds(parts.store, {("v1", "Pod"): self._observe})
-        parts.store.watch(self._missing.observe)
+        watch_kinds(sim.store, {("v1", "Pod"): self._observe})
+        sim.store.watch(self._missing.observe)
 
-    def _observe(self, change: Change) -> None:
+    def _observe(self, change: StoreChange) -> None:
         if change.new is None:
             self._missing.forget(change.key)
         elif _node_of(change.new) and not _node_of(change.old):
@@ -442,18 +446,18 @@ class _Kubelet:
 
     def _pod(self, key: ObjectKey) -> Json | None:
         """Return a Pod that a kubelet has to do with, or None."""
-        pod = self._parts.store.get(*key)
+        pod = self._sim.store.get(*key)
         if pod is None or is_terminating(pod) or not is_active(pod):
             self._missing.forget(key)
             return None
         return pod
 
-    def _look(self, key: ObjectKey) -> bool:
+    def _sync(self, key: ObjectKey) -> bool:
         """See whether something more of a Pod can start; it takes a while until it has."""
         pod = self._pod(key)
         if pod is None:
             return True
-        found = readiness(pod, self._parts.store)
+        found = readiness(pod, self._sim.store)
         self._missing.note(key, [one.key for one in found.missing])
         status = pod.get("status") or {}
         some = [*entries(status, "containerStatuses"), *entries(status, "initContainerStatuses")]
@@ -469,24 +473,24 @@ class _Kubelet:
         pod = self._pod(key)
         if pod is None:
             return True
-        found = readiness(pod, self._parts.store)
+        found = readiness(pod, self._sim.store)
         self._missing.note(key, [one.key for one in found.missing])
-        for one in missing_pull_secrets(pod, self._parts.store):
-            self._parts.timeline.record(_KUBELET_ACTOR, "warn", key, message=one.reason)
+        for one in missing_pull_secrets(pod, self._sim.store):
+            self._sim.timeline.record(_KUBELET_ACTOR, "warn", key, message=one.reason)
         return self._report(pod, found)
 
     def _report(self, pod: Json, found: Readiness) -> bool:
         """Write a Pod's status, and tell of it, if it is not what it was."""
-        parts, key = self._parts, object_key(pod)
-        status = pod_status(pod, found, parts.clock.stamp())
+        sim, key = self._sim, object_key(pod)
+        status = pod_status(pod, found, sim.clock.stamp())
         if status == pod.get("status"):
             return True
-        well = write_status(parts.client(node(_node_of(pod))), pod, status)
+        well = write_status(sim.client(node(_node_of(pod))), pod, status)
         action, outcome = ("wait", "waiting") if found.missing else ("start", "done")
-        event = parts.timeline.record(
-            _KUBELET_ACTOR, action, key, outcome=outcome, message=found.told
+        event = sim.timeline.record(
+            _KUBELET_ACTOR, action, key, outcome=outcome, message=found.summary
         )
-        parts.timeline.amend(event, before=pod, after=parts.store.get(*key))
+        sim.timeline.amend(event, before=pod, after=sim.store.get(*key))
         if not found.missing and _ends(pod):
             self._ends.add_at(key, _seconds(pod))
         return well
@@ -495,10 +499,10 @@ class _Kubelet:
         pod = self._pod(key)
         if pod is None or not _ends(pod):
             return True
-        status = succeeded_status(pod, self._parts.clock.stamp())
-        event = self._parts.timeline.record(_KUBELET_ACTOR, "finish", key, message="succeeded")
-        well = write_status(self._parts.client(node(_node_of(pod))), pod, status)
-        self._parts.timeline.amend(event, before=pod, after=self._parts.store.get(*key))
+        status = succeeded_status(pod, self._sim.clock.stamp())
+        event = self._sim.timeline.record(_KUBELET_ACTOR, "finish", key, message="succeeded")
+        well = write_status(self._sim.client(node(_node_of(pod))), pod, status)
+        self._sim.timeline.amend(event, before=pod, after=self._sim.store.get(*key))
         return well
 
 

@@ -14,15 +14,15 @@ from kyvsim.kubernetes.objects import (
     object_key,
     text_field,
 )
-from kyvsim.simulator.api_server import ApiError, Change, Client
+from kyvsim.simulator.api_server import ApiError, Client, StoreChange
 from kyvsim.simulator.api_server.metadata import is_terminating, with_metadata
-from kyvsim.simulator.context import Parts
+from kyvsim.simulator.context import SimulationContext
 from kyvsim.simulator.kubernetes.controller import (
     DAEMON_SET,
     DEPLOYMENT,
     REPLICA_SET,
     STATEFUL_SET,
-    Condition,
+    StatusCondition,
     WorkQueue,
     conditions,
     counts,
@@ -32,8 +32,8 @@ from kyvsim.simulator.kubernetes.controller import (
 )
 from kyvsim.simulator.kubernetes.garbage_collector import (
     controlled,
-    look_at_controller,
-    look_at_self,
+    enqueue,
+    enqueue_controller,
     owner_reference,
 )
 
@@ -86,40 +86,40 @@ def is_ready(pod: Json) -> bool:
 _FAILED = "ReplicaFailure"
 
 
-def run_replica_sets(parts: Parts) -> None:
+def run_replica_sets(sim: SimulationContext) -> None:
     """Make and delete the Pods of ReplicaSets."""
-    if not parts.settings.workloads:
+    if not sim.settings.workloads:
         return
-    client = parts.client(REPLICA_SET)
+    client = sim.client(REPLICA_SET)
 
     def work(key: ObjectKey) -> bool:
         found = client.get(*key)
         if found is None or is_terminating(found):
             return True
-        problem = _scale(parts, found)
+        problem = _scale(sim, found)
         found = client.get(*key)
         written = found is None or write_status(
-            client, found, _replica_sets_status(parts, found, problem)
+            client, found, _replica_sets_status(sim, found, problem)
         )
         return written and problem is None
 
-    queue = WorkQueue(parts, "replicaset-controller", work)
+    queue = WorkQueue(sim, "replicaset-controller", work)
     watch_kinds(
-        parts.store,
+        sim.store,
         {
-            ("apps/v1", "ReplicaSet"): look_at_self(queue),
-            ("v1", "Pod"): look_at_controller(queue, "ReplicaSet"),
+            ("apps/v1", "ReplicaSet"): enqueue(queue),
+            ("v1", "Pod"): enqueue_controller(queue, "ReplicaSet"),
         },
     )
 
 
-def _replica_sets_pods(parts: Parts, owner: Json) -> list[Json]:
-    return [one for one in controlled(parts.store, owner, "v1", "Pod") if is_active(one)]
+def _replica_sets_pods(sim: SimulationContext, owner: Json) -> list[Json]:
+    return [one for one in controlled(sim.store, owner, "v1", "Pod") if is_active(one)]
 
 
-def _scale(parts: Parts, owner: Json) -> ApiError | None:
+def _scale(sim: SimulationContext, owner: Json) -> ApiError | None:
     """Make the Pods that are missing and delete those that are too many; return what failed."""
-    client, pods = parts.client(REPLICA_SET), _replica_sets_pods(parts, owner)
+    client, pods = sim.client(REPLICA_SET), _replica_sets_pods(sim, owner)
     missing = int(owner["spec"].get("replicas", 1)) - len(pods)
     name = {"generateName": f"{object_key(owner).name}-"}
     for _ in range(missing):
@@ -138,11 +138,11 @@ def _worth(pod: Json) -> tuple[bool, int]:
     return is_ready(pod), -int(metadata(pod)["resourceVersion"])
 
 
-def _replica_sets_status(parts: Parts, owner: Json, problem: ApiError | None) -> Json:
-    pods, old = _replica_sets_pods(parts, owner), owner.get("status") or {}
+def _replica_sets_status(sim: SimulationContext, owner: Json, problem: ApiError | None) -> Json:
+    pods, old = _replica_sets_pods(sim, owner), owner.get("status") or {}
     ready = sum(is_ready(one) for one in pods)
     failed = [_failure(old, problem)] if problem else []
-    written = conditions(old, failed, parts.clock.stamp())
+    written = conditions(old, failed, sim.clock.stamp())
     return {
         "replicas": len(pods),
         **counts(fullyLabeledReplicas=len(pods), readyReplicas=ready, availableReplicas=ready),
@@ -151,12 +151,14 @@ def _replica_sets_status(parts: Parts, owner: Json, problem: ApiError | None) ->
     }
 
 
-def _failure(old: Json, problem: ApiError) -> Condition:
+def _failure(old: Json, problem: ApiError) -> StatusCondition:
     """Return that Pods cannot be made: what was said first stays, for each names another Pod."""
     for one in entries(old, "conditions"):
         if text_field(one, "type") == _FAILED:
-            return Condition(_FAILED, True, text_field(one, "reason"), text_field(one, "message"))
-    return Condition(_FAILED, True, "FailedCreate", problem.message)
+            return StatusCondition(
+                _FAILED, True, text_field(one, "reason"), text_field(one, "message")
+            )
+    return StatusCondition(_FAILED, True, "FailedCreate", problem.message)
 
 
 # The Deployment controller: one ReplicaSet for each template that a Deployment has had.
@@ -168,44 +170,44 @@ _HASH = "pod-template-hash"
 _DEPLOYMENTS_REVISION = "deployment.kubernetes.io/revision"
 
 
-def run_deployments(parts: Parts) -> None:
+def run_deployments(sim: SimulationContext) -> None:
     """Make and scale the ReplicaSets of Deployments."""
-    if not parts.settings.workloads:
+    if not sim.settings.workloads:
         return
-    client = parts.client(DEPLOYMENT)
+    client = sim.client(DEPLOYMENT)
 
     def work(key: ObjectKey) -> bool:
         found = client.get(*key)
         if found is None or is_terminating(found):
             return True
-        well = found["spec"].get("paused") is True or _roll_out(parts, found)
+        well = found["spec"].get("paused") is True or _roll_out(sim, found)
         found = client.get(*key)
         return found is None or (
-            write_status(client, found, _deployments_status(parts, found)) and well
+            write_status(client, found, _deployments_status(sim, found)) and well
         )
 
-    queue = WorkQueue(parts, "deployment-controller", work)
+    queue = WorkQueue(sim, "deployment-controller", work)
     watch_kinds(
-        parts.store,
+        sim.store,
         {
-            ("apps/v1", "Deployment"): look_at_self(queue),
-            ("apps/v1", "ReplicaSet"): look_at_controller(queue, "Deployment"),
+            ("apps/v1", "Deployment"): enqueue(queue),
+            ("apps/v1", "ReplicaSet"): enqueue_controller(queue, "Deployment"),
         },
     )
 
 
-def _replica_sets(parts: Parts, owner: Json) -> tuple[Json | None, list[Json]]:
+def _replica_sets(sim: SimulationContext, owner: Json) -> tuple[Json | None, list[Json]]:
     """Return the ReplicaSet of the current template, and those of former ones."""
-    found = controlled(parts.store, owner, "apps/v1", "ReplicaSet")
+    found = controlled(sim.store, owner, "apps/v1", "ReplicaSet")
     wanted = template_hash(owner["spec"]["template"])
     current = [one for one in found if labels(one).get(_HASH) == wanted]
     return (current[0] if current else None), [one for one in found if one not in current]
 
 
-def _roll_out(parts: Parts, owner: Json) -> bool:
+def _roll_out(sim: SimulationContext, owner: Json) -> bool:
     """Do the next step of a rollout; return whether it went well."""
-    client, replicas = parts.client(DEPLOYMENT), int(owner["spec"].get("replicas", 1))
-    current, former = _replica_sets(parts, owner)
+    client, replicas = sim.client(DEPLOYMENT), int(owner["spec"].get("replicas", 1))
+    current, former = _replica_sets(sim, owner)
     recreates = (owner["spec"].get("strategy") or {}).get("type") == "Recreate"
     if recreates and any(_replicas(one) for one in former):
         return _emptied(client, former)
@@ -254,13 +256,13 @@ def _emptied(client: Client, replica_sets: list[Json]) -> bool:
     return not [one for one in replica_sets if not _scaled(client, one, 0)]
 
 
-def _deployments_status(parts: Parts, owner: Json) -> Json:
-    current, former = _replica_sets(parts, owner)
+def _deployments_status(sim: SimulationContext, owner: Json) -> Json:
+    current, former = _replica_sets(sim, owner)
     everything = [*([current] if current else []), *former]
     wanted = int(owner["spec"].get("replicas", 1))
     updated = _count([current] if current else [], "replicas")
     ready = _count(everything, "readyReplicas")
-    available = Condition(
+    available = StatusCondition(
         "Available",
         ready >= wanted,
         f"MinimumReplicas{'Available' if ready >= wanted else 'Unavailable'}",
@@ -270,8 +272,8 @@ def _deployments_status(parts: Parts, owner: Json) -> Json:
     reason = "NewReplicaSetAvailable" if done else "ReplicaSetUpdated"
     name = object_key(current).name if current else ""
     says = "has successfully progressed." if done else "is progressing."
-    progressing = Condition("Progressing", True, reason, f'ReplicaSet "{name}" {says}')
-    held = conditions(owner.get("status"), [available, progressing], parts.clock.stamp())
+    progressing = StatusCondition("Progressing", True, reason, f'ReplicaSet "{name}" {says}')
+    held = conditions(owner.get("status"), [available, progressing], sim.clock.stamp())
     return {
         "observedGeneration": metadata(owner).get("generation"),
         **counts(
@@ -296,26 +298,26 @@ def _count(replica_sets: list[Json], field: str) -> int:
 _REVISION = "controller-revision-hash"
 
 
-def run_stateful_sets(parts: Parts) -> None:
+def run_stateful_sets(sim: SimulationContext) -> None:
     """Make and delete the Pods of StatefulSets."""
-    if not parts.settings.workloads:
+    if not sim.settings.workloads:
         return
-    client = parts.client(STATEFUL_SET)
+    client = sim.client(STATEFUL_SET)
 
     def work(key: ObjectKey) -> bool:
         found = client.get(*key)
         if found is None or is_terminating(found):
             return True
-        well = _next_step(client, found, controlled(parts.store, found, "v1", "Pod"))
-        pods = controlled(parts.store, found, "v1", "Pod")
+        well = _next_step(client, found, controlled(sim.store, found, "v1", "Pod"))
+        pods = controlled(sim.store, found, "v1", "Pod")
         return write_status(client, found, _stateful_sets_status(found, pods)) and well
 
-    queue = WorkQueue(parts, "statefulset-controller", work)
+    queue = WorkQueue(sim, "statefulset-controller", work)
     watch_kinds(
-        parts.store,
+        sim.store,
         {
-            ("apps/v1", "StatefulSet"): look_at_self(queue),
-            ("v1", "Pod"): look_at_controller(queue, "StatefulSet"),
+            ("apps/v1", "StatefulSet"): enqueue(queue),
+            ("v1", "Pod"): enqueue_controller(queue, "StatefulSet"),
         },
     )
 
@@ -407,48 +409,48 @@ def _stateful_sets_status(owner: Json, pods: list[Json]) -> Json:
 # Source of the rules: k8s.io/kubernetes pkg/controller/daemon.
 
 
-def run_daemon_sets(parts: Parts) -> None:
+def run_daemon_sets(sim: SimulationContext) -> None:
     """Make and delete the Pods of DaemonSets."""
-    if not parts.settings.workloads:
+    if not sim.settings.workloads:
         return
-    client = parts.client(DAEMON_SET)
+    client = sim.client(DAEMON_SET)
 
     def work(key: ObjectKey) -> bool:
         found = client.get(*key)
         if found is None or is_terminating(found):
             return True
-        well = _spread(parts, found)
-        return write_status(client, found, _daemon_sets_status(parts, found)) and well
+        well = _spread(sim, found)
+        return write_status(client, found, _daemon_sets_status(sim, found)) and well
 
-    queue = WorkQueue(parts, "daemon-set-controller", work)
+    queue = WorkQueue(sim, "daemon-set-controller", work)
 
-    def on_node(change: Change) -> None:
+    def on_node(change: StoreChange) -> None:
         if change.old is None or change.new is None:
-            for one in parts.store.list("apps/v1", "DaemonSet", ""):
+            for one in sim.store.list("apps/v1", "DaemonSet", ""):
                 queue.add(object_key(one))
 
     watch_kinds(
-        parts.store,
+        sim.store,
         {
-            ("apps/v1", "DaemonSet"): look_at_self(queue),
+            ("apps/v1", "DaemonSet"): enqueue(queue),
             ("v1", "Node"): on_node,
-            ("v1", "Pod"): look_at_controller(queue, "DaemonSet"),
+            ("v1", "Pod"): enqueue_controller(queue, "DaemonSet"),
         },
     )
 
 
-def _daemon_sets_pods(parts: Parts, owner: Json) -> dict[str, list[Json]]:
+def _daemon_sets_pods(sim: SimulationContext, owner: Json) -> dict[str, list[Json]]:
     """Return the Pods of a DaemonSet by the name of the Node that they are meant for."""
     found: dict[str, list[Json]] = {}
-    for pod in controlled(parts.store, owner, "v1", "Pod"):
+    for pod in controlled(sim.store, owner, "v1", "Pod"):
         if is_active(pod):
             found.setdefault(_node_of(pod), []).append(pod)
     return found
 
 
-def _spread(parts: Parts, owner: Json) -> bool:
-    client, here = parts.client(DAEMON_SET), _daemon_sets_pods(parts, owner)
-    nodes = [object_key(one).name for one in parts.store.list("v1", "Node", "")]
+def _spread(sim: SimulationContext, owner: Json) -> bool:
+    client, here = sim.client(DAEMON_SET), _daemon_sets_pods(sim, owner)
+    nodes = [object_key(one).name for one in sim.store.list("v1", "Node", "")]
     revision = template_hash(owner["spec"]["template"])
     well = True
     for node in nodes:
@@ -489,9 +491,9 @@ def _node_of(pod: Json) -> str:
     return str(pod["spec"].get("nodeName", ""))
 
 
-def _daemon_sets_status(parts: Parts, owner: Json) -> Json:
-    nodes = len(parts.store.list("v1", "Node", ""))
-    pods = [one for some in _daemon_sets_pods(parts, owner).values() for one in some]
+def _daemon_sets_status(sim: SimulationContext, owner: Json) -> Json:
+    nodes = len(sim.store.list("v1", "Node", ""))
+    pods = [one for some in _daemon_sets_pods(sim, owner).values() for one in some]
     ready = sum(is_ready(one) for one in pods)
     return {
         "currentNumberScheduled": len(pods),

@@ -5,7 +5,7 @@ import pytest
 from kyvsim.api.simulation import readers
 from kyvsim.chainsaw.expressions import asker
 from kyvsim.chainsaw.runner import run_test
-from kyvsim.chainsaw.session import Session, Situation
+from kyvsim.chainsaw.session import Situation, TestSession
 from kyvsim.jmespath import System
 from kyvsim.load.chainsaw import load_test
 from kyvsim.load.chainsaw_files import ReachableFiles
@@ -97,7 +97,7 @@ def make_situation(read_test, files_of):
 
     def make():
         test = read_test("namespace: default\nsteps: [{try: [{sleep: {duration: 1s}}]}]")
-        session = Session(test, open_cluster(readers()), files_of({}))
+        session = TestSession(test, open_cluster(readers()), files_of({}))
         return Situation(session, {"namespace": "default"}, Timeouts(), template=True)
 
     return make

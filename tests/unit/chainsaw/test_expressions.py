@@ -1,22 +1,22 @@
 import pytest
 
 from kyvsim.chainsaw.errors import HardError, UnsupportedError
-from kyvsim.chainsaw.expressions import Expression, ask_expression, parse_expression
+from kyvsim.chainsaw.expressions import TreeExpression, evaluate_expression, parse_expression
 
 GRAMMAR = [
-    ("name", Expression("name")),
-    ("(a.b)", Expression("a.b", "jp")),
-    ("(jp;a)", Expression("a", "jp")),
-    ("(cel;a)", Expression("a", "cel")),
-    ("~.items", Expression("items", foreach=True)),
-    ("~i.(items)", Expression("items", "jp", foreach=True, place="i")),
-    ("items -> all", Expression("items", binding="all")),
-    ("(items) -> all", Expression("items", "jp", binding="all")),
-    ("~i.(items)->all", Expression("items", "jp", foreach=True, place="i", binding="all")),
-    ("\\(items)\\", Expression("(items)")),
-    ("(a\nb)", Expression("(a\nb)")),
-    ("()", Expression("()")),
-    ("a (b)", Expression("a (b)")),
+    ("name", TreeExpression("name")),
+    ("(a.b)", TreeExpression("a.b", "jp")),
+    ("(jp;a)", TreeExpression("a", "jp")),
+    ("(cel;a)", TreeExpression("a", "cel")),
+    ("~.items", TreeExpression("items", foreach=True)),
+    ("~i.(items)", TreeExpression("items", "jp", foreach=True, place="i")),
+    ("items -> all", TreeExpression("items", binding="all")),
+    ("(items) -> all", TreeExpression("items", "jp", binding="all")),
+    ("~i.(items)->all", TreeExpression("items", "jp", foreach=True, place="i", binding="all")),
+    ("\\(items)\\", TreeExpression("(items)")),
+    ("(a\nb)", TreeExpression("(a\nb)")),
+    ("()", TreeExpression("()")),
+    ("a (b)", TreeExpression("a (b)")),
 ]
 
 
@@ -57,7 +57,7 @@ def test_functions_that_ask_the_world_are_not_simulated(text, ask):
 
 def test_other_languages_are_not_simulated(ask):
     with pytest.raises(UnsupportedError, match="`cel`"):
-        ask_expression(parse_expression("(cel;1 + 1)"), {}, {}, ask)
+        evaluate_expression(parse_expression("(cel;1 + 1)"), {}, {}, ask)
 
 
 def test_index_outside_of_a_list_is_an_error(ask):

@@ -46,7 +46,7 @@ def test_what_a_test_created_is_deleted_in_reverse_and_its_namespace_last(steps,
     deleted = [one.object.name for one in outcome.events if one.action == "delete"]
     assert deleted[:2] == ["b", "a"]
     assert [one.object.kind for one in outcome.events if one.action == "delete"][2] == "Namespace"
-    assert cluster.parts.store.get("v1", "ConfigMap", deleted[2], "a") is None
+    assert cluster.sim.store.get("v1", "ConfigMap", deleted[2], "a") is None
 
 
 def test_denial_is_the_error_that_expect_sees(steps):

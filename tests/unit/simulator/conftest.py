@@ -5,7 +5,7 @@ import pytest
 from kyvsim.api.simulation import readers
 from kyvsim.simulator.api_server.server import ADMIN
 from kyvsim.simulator.cluster import open_cluster
-from kyvsim.simulator.context import Settings
+from kyvsim.simulator.context import SimulationSettings
 
 
 @pytest.fixture
@@ -17,13 +17,13 @@ def cluster():
 @pytest.fixture
 def make_cluster():
     """Return what makes a cluster with settings."""
-    return lambda **settings: open_cluster(readers(), Settings(**settings))
+    return lambda **settings: open_cluster(readers(), SimulationSettings(**settings))
 
 
 @pytest.fixture
 def admin(cluster):
     """Return the API as its administrator sees it."""
-    return cluster.parts.client(ADMIN)
+    return cluster.sim.client(ADMIN)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def put(cluster, admin):
         for one in objects:
             response = admin.create(one)
             assert response.ok, response.error
-            cluster.parts.scheduler.settle(30)
+            cluster.sim.scheduler.settle(30)
         return response.object
 
     return create

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.simulator.context import MOST_PODS, Crowd
+from kyvsim.simulator.context import MOST_PODS, ReplicaLimit
 from kyvsim.simulator.scheduler import VirtualClock
 from kyvsim.simulator.timeline import Timeline
 
@@ -21,16 +21,16 @@ def written(timeline, **spec):
 @pytest.mark.parametrize("spec", [{"replicas": MOST_PODS}, {"replicas": "x"}, {}])
 def test_what_is_simulated(timeline, spec):
     written(timeline, **spec)
-    assert not Crowd(timeline).is_wanted()
+    assert not ReplicaLimit(timeline).is_exceeded()
 
 
 @pytest.mark.parametrize("field", ["replicas", "parallelism"])
 def test_what_wants_more_is_named(timeline, field):
-    crowd = Crowd(timeline)
+    replica_limit = ReplicaLimit(timeline)
     written(timeline)
-    assert not crowd.is_wanted()
+    assert not replica_limit.is_exceeded()
     written(timeline, **{field: 1_000_000})
-    assert crowd.is_wanted()
-    assert crowd.wanted == (
+    assert replica_limit.is_exceeded()
+    assert replica_limit.excess == (
         "1,000,000 Pods for Deployment shop/web (no more than 1,000 are simulated)"
     )

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.simulator.expectations import closest_misfit, misfit
+from kyvsim.simulator.expectations import closest_mismatch, first_mismatch
 
 POD = {
     "kind": "Pod",
@@ -22,7 +22,7 @@ POD = {
     ],
 )
 def test_parts_of_an_object_fit_it(wanted):
-    assert misfit(wanted, POD) is None
+    assert first_mismatch(wanted, POD) is None
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_parts_of_an_object_fit_it(wanted):
     ],
 )
 def test_misfits_are_told_with_their_path(wanted, told):
-    assert str(misfit(wanted, POD)).startswith(told)
+    assert str(first_mismatch(wanted, POD)).startswith(told)
 
 
 def test_the_object_of_the_name_is_closest():
     other = {**POD, "metadata": {"name": "db"}}
     wanted = {"metadata": {"name": "web-1"}, "spec": {"replicas": 3}}
-    obj, failed = closest_misfit(wanted, [other, POD])
+    obj, failed = closest_mismatch(wanted, [other, POD])
     assert (obj, failed.path) == (POD, "spec.replicas")
-    assert closest_misfit({"metadata": {"name": "nobody"}}, [POD]) is None
+    assert closest_mismatch({"metadata": {"name": "nobody"}}, [POD]) is None

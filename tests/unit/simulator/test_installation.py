@@ -19,7 +19,7 @@ def open_with(make_cluster):
 
     def make(**values):
         cluster = make_cluster(installation=Installation("values.yaml", values))
-        cluster.parts.scheduler.settle(30)
+        cluster.sim.scheduler.settle(30)
         return cluster
 
     return make
@@ -30,13 +30,13 @@ def denies(cluster_policy, obj):
     """Return what tells whether a policy against ConfigMaps holds in a cluster."""
 
     def ask(cluster, namespace, *exceptions, **fields):
-        admin = cluster.parts.client(ADMIN)
+        admin = cluster.sim.client(ADMIN)
         match = {"any": [{"resources": {"kinds": ["ConfigMap"]}}]}
         policy = cluster_policy("guard", {"match": match, "validate": DENY})
         for one in (*exceptions, policy, obj("Namespace", namespace)):
             response = admin.create(one)
             assert response.ok or response.error.reason == "AlreadyExists", response.error
-        cluster.parts.scheduler.settle(30)
+        cluster.sim.scheduler.settle(30)
         return not admin.create(obj("ConfigMap", "m", namespace, **fields)).ok
 
     return ask
@@ -55,15 +55,15 @@ def denies(cluster_policy, obj):
 def test_who_may_touch_secrets(make_cluster, user, verb, installations):
     for installation in (HELM, CI):
         cluster = make_cluster(installation=installation)
-        cluster.parts.scheduler.settle(30)
-        found = may(user, verb, SECRETS, cluster.parts.store)
+        cluster.sim.scheduler.settle(30)
+        found = may(user, verb, SECRETS, cluster.sim.store)
         assert found is (installation.name in installations), installation.name
 
 
 def test_extra_rights_are_those_of_the_controller(open_with):
     extra = [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "create"]}]
     rights = {"rbac": {"clusterRole": {"extraResources": extra}}}
-    store = open_with(backgroundController=rights, reportsController=rights).parts.store
+    store = open_with(backgroundController=rights, reportsController=rights).sim.store
     assert may(BACKGROUND, "create", SECRETS, store)
     assert not may(ADMISSION, "get", SECRETS, store)
     # Of what the reports controller is given it may only read.
@@ -73,9 +73,9 @@ def test_extra_rights_are_those_of_the_controller(open_with):
 
 def test_core_rights_can_be_taken_away(open_with):
     quota = SECRETS._replace(kind="ResourceQuota")
-    assert may(BACKGROUND, "create", quota, open_with().parts.store)
+    assert may(BACKGROUND, "create", quota, open_with().sim.store)
     core = {"rbac": {"coreClusterRole": {"extraResources": []}}}
-    store = open_with(backgroundController=core).parts.store
+    store = open_with(backgroundController=core).sim.store
     assert not may(BACKGROUND, "create", quota, store)
     assert may(BACKGROUND, "get", SECRETS._replace(kind="ConfigMap"), store)
 
@@ -138,17 +138,17 @@ def test_exceptions_count_where_they_may(open_with, denies, obj, features, denie
     spec = {"match": match, "exceptions": excepted}
     exception = obj("PolicyException", "e", "default", "kyverno.io/v2", spec=spec)
     assert denies(cluster, "shop", exception) is denied
-    told = [one.message for one in cluster.parts.timeline.events if one.object.name == "e"]
+    told = [one.message for one in cluster.sim.timeline.events if one.object.name == "e"]
     assert (warning in told[0]) if warning else ("processed" not in told[0])
 
 
 def test_events_are_left_out_as_the_values_say(open_with):
-    assert open_with().parts.settings.installation.omitted_events == (
+    assert open_with().sim.settings.installation.omitted_events == (
         "PolicyApplied",
         "PolicySkipped",
     )
     told = open_with(features={"omitEvents": {"eventTypes": ["PolicyViolation"]}})
-    assert told.parts.settings.installation.omitted_events == ("PolicyViolation",)
+    assert told.sim.settings.installation.omitted_events == ("PolicyViolation",)
 
 
 CONFIG_MAPS = [
@@ -166,7 +166,7 @@ def test_what_cannot_be_evaluated_lets_pass_where_failures_are_to_be_ignored(
     open_with, obj, forced
 ):
     cluster = open_with(features={"forceFailurePolicyIgnore": {"enabled": forced}})
-    admin = cluster.parts.client(ADMIN)
+    admin = cluster.sim.client(ADMIN)
     policy = obj("ValidatingPolicy", "guard", apiVersion="policies.kyverno.io/v1")
     policy["spec"] = {
         "failurePolicy": "Fail",
@@ -177,9 +177,9 @@ def test_what_cannot_be_evaluated_lets_pass_where_failures_are_to_be_ignored(
     for one in (policy, obj("Namespace", "shop")):
         response = admin.create(one)
         assert response.ok, response.error
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert admin.create(obj("ConfigMap", "m", "shop", data={})).ok is forced
-    hooks = cluster.parts.store.get(
+    hooks = cluster.sim.store.get(
         "admissionregistration.k8s.io/v1",
         "ValidatingWebhookConfiguration",
         "",

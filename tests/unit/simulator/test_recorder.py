@@ -11,11 +11,11 @@ from kyvsim.simulator.configuration import BACKGROUND, CLEANUP
 @pytest.fixture
 def last(cluster):
     """Return what gives the event of the last request."""
-    return lambda: cluster.parts.timeline.events[-1]
+    return lambda: cluster.sim.timeline.events[-1]
 
 
 def test_a_request_is_told_by_its_purpose(cluster, obj, last):
-    client = cluster.parts.client(BACKGROUND, Purpose("generate", ("p/r",), "for a reason"))
+    client = cluster.sim.client(BACKGROUND, Purpose("generate", ("p/r",), "for a reason"))
     client.create(obj("ConfigMap", "c", "default"))
     assert (last().action, last().policies, last().message) == (
         "generate",
@@ -28,7 +28,7 @@ def test_purpose_and_denier_are_both_told(cluster, cluster_policy, put, pod, las
     rule = {"validate": {"deny": {}, "message": "no", "failureAction": "Enforce"}}
     audit = {"validate": {"deny": {}, "message": "no", "failureAction": "Audit"}}
     put(cluster_policy("guard", rule, audit))
-    cluster.parts.client(CLEANUP, Purpose("generate", ("p/r",))).create(pod())
+    cluster.sim.client(CLEANUP, Purpose("generate", ("p/r",))).create(pod())
     assert (last().outcome, last().policies) == ("failed", ("p/r",))
     may_all = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
     label = "rbac.kyverno.io/aggregate-to-cleanup-controller"
@@ -39,7 +39,7 @@ def test_purpose_and_denier_are_both_told(cluster, cluster_policy, put, pod, las
         "rules": [may_all],
     }
     put(role)
-    cluster.parts.client(CLEANUP, Purpose("generate", ("p/r",))).create(pod())
+    cluster.sim.client(CLEANUP, Purpose("generate", ("p/r",))).create(pod())
     (obstacle,) = last().obstacles
     assert (last().outcome, last().policies) == ("denied", ("p/r",))
     assert (obstacle.reason, obstacle.rules) == (Reason.DENIED, ("guard/rule-0",))
@@ -64,5 +64,5 @@ def test_a_refusal_has_a_reason(admin, obj, last, namespace, name, reason):
 
 
 def test_a_user_without_a_role_lacks_a_right(cluster, obj, last):
-    cluster.parts.client(CLEANUP).create(obj("ConfigMap", "c", "default"))
+    cluster.sim.client(CLEANUP).create(obj("ConfigMap", "c", "default"))
     assert [one.reason for one in last().obstacles] == [Reason.NO_RIGHT]

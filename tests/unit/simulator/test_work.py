@@ -35,7 +35,7 @@ def test_a_further_object_costs_what_the_one_before_it_did(
     audited = {"failureAction": "Audit", "message": "no"}
     rules = {name: {"validate": {**pattern, **audited}} for name, pattern in _RULES.items()}
     put(*(cluster_policy(name, rule, background=True) for name, rule in rules.items()))
-    advance, names = cluster.parts.scheduler.advance, (f"pod-{number:04}" for number in range(32))
+    advance, names = cluster.sim.scheduler.advance, (f"pod-{number:04}" for number in range(32))
 
     def create_eight():
         for _ in range(8):
@@ -48,4 +48,4 @@ def test_a_further_object_costs_what_the_one_before_it_did(
     second, third = _calls(create_eight), _calls(create_eight)
     assert third < 1.2 * second
     assert third < 8 * _CALLS_FOR_A_POD
-    assert len(cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")) == 32
+    assert len(cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")) == 32

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.chainsaw.environment import STDERR, STDOUT, Surroundings
+from kyvsim.chainsaw.environment import STDERR, STDOUT, ShellEnvironment
 from kyvsim.chainsaw.errors import UnsupportedError
 from kyvsim.chainsaw.kubectl import kubectl
 
@@ -28,9 +28,9 @@ def k(situation):
 
     def call(line, stdin="", **files):
         for name, text in files.items():
-            Surroundings(situation).write(f"{name}.yaml", text, append=False)
+            ShellEnvironment(situation).write(f"{name}.yaml", text, append=False)
         words = line if line.__class__ is tuple else tuple(line.split())
-        return kubectl(words, stdin, Surroundings(situation))
+        return kubectl(words, stdin, ShellEnvironment(situation))
 
     return call
 
@@ -322,7 +322,7 @@ def test_deleted_pods_of_a_controller_mean_that_it_is_started_anew(out, situatio
     assert out(f"wait --for=condition=ready {pods} --timeout=9s") == (
         'pod "kyverno-cleanup-controller" condition met\n'
     )
-    events = situation.session.parts.timeline.events
+    events = situation.session.sim.timeline.events
     assert [one.action for one in events if one.actor in {"user", "cleanup"}][-2:] == [
         "restart",
         "begin",

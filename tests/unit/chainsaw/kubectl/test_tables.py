@@ -56,7 +56,7 @@ def obj(api_version, kind, **fields):
     ],
 )
 def test_columns_are_those_of_kubectl(shown, cells, cluster):
-    text = print_table([shown], cluster.parts.store, NOW, namespaces=False, headings=False)
+    text = print_table([shown], cluster.sim.store, NOW, namespaces=False, headings=False)
     assert text.split() == cells.split()
 
 
@@ -64,7 +64,7 @@ def test_columns_are_as_wide_as_their_widest_cell_and_three_blanks(cluster):
     longer = obj("v1", "ConfigMap") | {"metadata": {**META, "name": "longer-name"}}
     text = print_table(
         [obj("v1", "ConfigMap", data={"a": "b"}), longer],
-        cluster.parts.store,
+        cluster.sim.store,
         NOW,
         namespaces=True,
         headings=True,
@@ -78,6 +78,4 @@ def test_columns_are_as_wide_as_their_widest_cell_and_three_blanks(cluster):
 
 def test_table_of_an_unknown_layout_is_not_simulated(cluster):
     with pytest.raises(UnsupportedError, match="the table of `kubectl get` for a Service"):
-        print_table(
-            [obj("v1", "Service")], cluster.parts.store, NOW, namespaces=False, headings=True
-        )
+        print_table([obj("v1", "Service")], cluster.sim.store, NOW, namespaces=False, headings=True)

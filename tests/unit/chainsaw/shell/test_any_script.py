@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kyvsim.chainsaw.environment import STDERR, STDOUT, Surroundings
+from kyvsim.chainsaw.environment import STDERR, STDOUT, ShellEnvironment
 from kyvsim.chainsaw.errors import FailedError, UnsupportedError
-from kyvsim.chainsaw.limits import Limits, Usage
+from kyvsim.chainsaw.limits import ScriptLimits, Usage
 from kyvsim.chainsaw.shell.interpreter import KilledError, Shell, parsed
 
 NUMBERS = (
@@ -167,7 +167,7 @@ def _larger(inner):
 SCRIPTS = st.recursive(_commands(), _larger, max_leaves=12)
 """Scripts of any shape."""
 
-LIMITS = Limits(10_000, 1_000_000)
+LIMITS = ScriptLimits(10_000, 1_000_000)
 
 
 @pytest.mark.slow
@@ -183,7 +183,7 @@ def test_every_script_ends(make_situation, script):
     situation.session.usage = Usage(LIMITS)
     printed = ""
     try:
-        shell = Shell(Surroundings(situation), {"NAMESPACE": "default"}, end=120.0)
+        shell = Shell(ShellEnvironment(situation), {"NAMESPACE": "default"}, end=120.0)
         result = shell.run(parsed(script))
         printed = result.text(STDOUT) + result.text(STDERR)
     except (UnsupportedError, FailedError, KilledError):

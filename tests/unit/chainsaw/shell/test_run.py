@@ -4,9 +4,9 @@ from itertools import chain
 
 import pytest
 
-from kyvsim.chainsaw.environment import STDERR, STDOUT, Surroundings
+from kyvsim.chainsaw.environment import STDERR, STDOUT, ShellEnvironment
 from kyvsim.chainsaw.errors import HardError, UnsupportedError
-from kyvsim.chainsaw.limits import Limits, Usage
+from kyvsim.chainsaw.limits import ScriptLimits, Usage
 from kyvsim.chainsaw.shell.interpreter import KilledError, Shell, parsed
 
 OUTPUTS = [
@@ -214,7 +214,9 @@ REFUSED = [
 @pytest.fixture
 def sh(situation):
     """Return what runs a script."""
-    return lambda text: Shell(Surroundings(situation), {"NAMESPACE": "default"}).run(parsed(text))
+    return lambda text: Shell(ShellEnvironment(situation), {"NAMESPACE": "default"}).run(
+        parsed(text)
+    )
 
 
 @pytest.mark.parametrize(
@@ -284,14 +286,14 @@ def test_wrong_arguments_fail_with_a_message(script, status, told, sh):
 
 @pytest.mark.parametrize(("script", "limit"), EXHAUSTING)
 def test_scripts_end_at_their_limits(script, limit, sh, situation):
-    situation.session.usage = Usage(Limits(5_000, 100_000, 50))
+    situation.session.usage = Usage(ScriptLimits(5_000, 100_000, 50))
     with pytest.raises(HardError, match=f"^the limit of {limit} for the scripts of a test"):
         sh(script)
     assert sum(map(len, chain(*situation.session.written.values()))) <= 100_000
 
 
 def test_the_scripts_of_a_test_share_one_budget(sh, situation):
-    situation.session.usage = Usage(Limits(steps=5_000))
+    situation.session.usage = Usage(ScriptLimits(steps=5_000))
     for _ in range(2):
         sh("for i in $(seq 300); do :; done")
     with pytest.raises(HardError, match="steps"):
@@ -327,13 +329,13 @@ def test_a_first_line_sets_options_where_a_script_is_run_directly(sh):
     "script", ["sleep 99999d", "while :; do kubectl get cm; done", "(sleep 9)"]
 )
 def test_a_script_is_killed_at_its_end(situation, script):
-    shell = Shell(Surroundings(situation), {}, end=5.0)
+    shell = Shell(ShellEnvironment(situation), {}, end=5.0)
     with pytest.raises(KilledError):
         shell.run(parsed(f"echo a; {script}; echo b"))
     texts = [one.text for one in shell.printed]
     assert texts[0] == "a\n"
     assert "b\n" not in texts
-    assert situation.session.parts.clock.elapsed < 10
+    assert situation.session.sim.clock.elapsed < 10
 
 
 @pytest.mark.parametrize("script", REFUSED)
@@ -350,11 +352,11 @@ def test_standard_error_is_apart_until_it_is_joined(sh):
 
 def test_sleep_takes_virtual_time(sh, situation):
     sh("sleep 2; sleep 1m")
-    assert situation.session.parts.clock.elapsed == 62
+    assert situation.session.sim.clock.elapsed == 62
 
 
 def test_helper_script_is_interpreted_with_its_arguments(sh, situation):
     text = '#!/bin/bash\nset -e\necho "got $1 of $#"\nexit 2\n'
-    Surroundings(situation).write("help.sh", text, append=False)
+    ShellEnvironment(situation).write("help.sh", text, append=False)
     result = sh("./help.sh a b || exit 7")
     assert (result.text(STDOUT), result.status) == ("got a of 2\n", 7)

@@ -120,7 +120,7 @@ def test_what_cannot_be_evaluated_is_told_of_the_request(
     }
     put(made[kind], bind(kind))
     admin.create(pod())
-    event = cluster.parts.timeline.events[-1]
+    event = cluster.sim.timeline.events[-1]
     assert (event.object.kind, event.outcome) == ("Pod", outcome)
     (error,) = event.unevaluated
     assert error.rule == "p"
@@ -133,11 +133,11 @@ def test_a_timeline_tells_which_policy_denies_and_which_lets_pass(
 ):
     put(validating(TEAM), bind(validationActions=["Audit"]))
     admin.create(pod())
-    event = cluster.parts.timeline.events[-1]
+    event = cluster.sim.timeline.events[-1]
     assert (event.outcome, event.message) == ("done", "fails, and is let in: p")
     put(bind(name="c"))
     admin.create(pod("q"))
-    event = cluster.parts.timeline.events[-1]
+    event = cluster.sim.timeline.events[-1]
     assert (event.outcome, event.policies, event.unevaluated) == ("denied", ("p",), ())
 
 

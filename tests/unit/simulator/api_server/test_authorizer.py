@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.model.request import UserInfo
-from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.api_server.authorizer import bound_roles
 
 _RBAC = "rbac.authorization.k8s.io/v1"
@@ -42,7 +42,7 @@ ALL = {"kind": "Group", "name": "system:serviceaccounts"}
     ],
 )
 def test_roles_for_a_request_in_a_namespace(bindings, roles, cluster_roles):
-    store = Store()
+    store = ObjectStore()
     for one in bindings:
         store.put(one)
     assert bound_roles(_ROBOT, "shop", store) == (roles, cluster_roles)

@@ -25,7 +25,7 @@ def ann(cluster, put, obj):
             obj("ClusterRole", "held", api_version=RBAC, rules=[WRITES, *rules]),
             binding(obj, "held", subject="ann"),
         )
-        return cluster.parts.client(UserInfo("ann", groups=("dev", "system:authenticated")))
+        return cluster.sim.client(UserInfo("ann", groups=("dev", "system:authenticated")))
 
     return make
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.request import UserInfo
-from kyvsim.simulator.api_server import Store, authorizer
+from kyvsim.simulator.api_server import ObjectStore, authorizer
 from kyvsim.simulator.api_server.authorizer import bound_roles, may
 
 _RBAC = "rbac.authorization.k8s.io/v1"
@@ -34,7 +34,7 @@ def _names(calls):
 
 
 def test_answers_are_remembered_until_a_kind_they_read_is_written():
-    store, calls = Store(), Counter()
+    store, calls = ObjectStore(), Counter()
     names = _names(calls)
     store.put(_config_map("a"))
     assert store.remembered(names, "ConfigMap") == ("a",)
@@ -49,7 +49,7 @@ def test_answers_are_remembered_until_a_kind_they_read_is_written():
 
 
 def test_reads_of_a_remembered_answer_count_each_time():
-    store, calls = Store(), Counter()
+    store, calls = ObjectStore(), Counter()
     names = _names(calls)
     store.remembered(names, "ConfigMap")
     for _ in range(2):
@@ -60,7 +60,7 @@ def test_reads_of_a_remembered_answer_count_each_time():
 
 
 def test_answers_within_answers_hang_on_what_those_read():
-    store, calls = Store(), Counter()
+    store, calls = ObjectStore(), Counter()
     names = _names(calls)
 
     def outer(store):
@@ -75,7 +75,7 @@ def test_answers_within_answers_hang_on_what_those_read():
 
 
 def test_roles_of_a_user_are_those_of_now():
-    store = Store()
+    store = ObjectStore()
     assert bound_roles(_ADA, "", store) == ((), ())
     store.put(_binding("one"))
     assert bound_roles(_ADA, "", store) == ((), ("one",))
@@ -95,7 +95,7 @@ def _may(store, verb, name):
 
 
 def test_rights_to_some_names_are_no_rights_to_others():
-    store = Store()
+    store = ObjectStore()
     store.put(_binding("b"))
     store.put(_role(verbs=["get"], resourceNames=["a"]))
     for _ in range(2):
@@ -106,7 +106,7 @@ def test_rights_to_some_names_are_no_rights_to_others():
 
 
 def test_rights_are_looked_for_once_for_all_names(monkeypatch):
-    store, calls = Store(), Counter()
+    store, calls = ObjectStore(), Counter()
     real = authorizer.allows_any
 
     def counted(*args):

@@ -11,7 +11,7 @@ def test_a_created_object_gets_what_only_the_server_knows(admin, obj):
 
 def test_names_are_generated_the_same_way_each_time(make_cluster, obj):
     def name(seed):
-        admin = make_cluster(seed=seed).parts.client(ADMIN)
+        admin = make_cluster(seed=seed).sim.client(ADMIN)
         sent = obj("ConfigMap", namespace="default", metadata={"generateName": "a-"})
         return admin.create(sent).object["metadata"]["name"]
 
@@ -51,11 +51,11 @@ def test_an_update_with_an_old_version_is_a_conflict(admin, obj):
 
 def test_an_update_that_changes_nothing_is_not_written(cluster, admin, obj):
     first = admin.create(obj("ConfigMap", "a", "default")).object
-    before = cluster.parts.store.revision
+    before = cluster.sim.store.revision
     response = admin.update(first)
     assert response.ok
     assert not response.changed
-    assert cluster.parts.store.revision == before
+    assert cluster.sim.store.revision == before
 
 
 def test_generation_counts_changes_of_what_is_wished(admin, deployment):
@@ -86,7 +86,7 @@ def test_an_object_with_a_finalizer_waits_for_its_end(admin, obj):
 
 
 def test_who_has_no_right_is_refused(cluster, obj):
-    error = cluster.parts.client(UserInfo("jane")).create(obj("ConfigMap", "a", "default")).error
+    error = cluster.sim.client(UserInfo("jane")).create(obj("ConfigMap", "a", "default")).error
     assert (error.code, error.reason) == (403, "Forbidden")
     assert error.message == (
         'configmaps "a" is forbidden: User "jane" cannot create resource "configmaps" '
@@ -97,7 +97,7 @@ def test_who_has_no_right_is_refused(cluster, obj):
 def test_every_answer_is_in_the_timeline(cluster, admin, obj):
     admin.create(obj("ConfigMap", "a", "default"))
     admin.create(obj("ConfigMap", "a", "default"))
-    told = [(one.actor, one.action, one.outcome) for one in cluster.parts.timeline.events]
+    told = [(one.actor, one.action, one.outcome) for one in cluster.sim.timeline.events]
     assert told == [("user", "create", "done"), ("user", "create", "failed")]
 
 

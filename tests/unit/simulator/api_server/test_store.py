@@ -1,4 +1,4 @@
-from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server import ObjectStore
 
 
 def config_map(name, namespace="x", **data):
@@ -7,7 +7,7 @@ def config_map(name, namespace="x", **data):
 
 
 def test_every_write_has_a_revision_of_its_own():
-    store = Store()
+    store = ObjectStore()
     first, second = store.put(config_map("a")), store.put(config_map("a", k="v"))
     versions = [one["metadata"]["resourceVersion"] for one in (first, second)]
     assert versions == ["1", "2"]
@@ -15,7 +15,7 @@ def test_every_write_has_a_revision_of_its_own():
 
 
 def test_objects_come_by_namespace_and_name():
-    store = Store()
+    store = ObjectStore()
     for name, namespace in (("b", "y"), ("z", "x"), ("a", "x")):
         store.put(config_map(name, namespace))
     names = [one["metadata"]["name"] for one in store.list("v1", "ConfigMap", "")]
@@ -24,7 +24,7 @@ def test_objects_come_by_namespace_and_name():
 
 
 def test_watchers_see_what_was_and_what_is():
-    store, seen = Store(), []
+    store, seen = ObjectStore(), []
     store.watch(lambda change: seen.append((change.old, change.new)))
     stored = store.put(config_map("a"))
     store.remove(stored)
@@ -33,14 +33,14 @@ def test_watchers_see_what_was_and_what_is():
 
 
 def test_an_object_is_one_whatever_version_it_is_asked_for_by():
-    store = Store()
+    store = ObjectStore()
     store.put({**config_map("a"), "apiVersion": "kyverno.io/v2", "kind": "CleanupPolicy"})
     found = store.get("kyverno.io/v2beta1", "CleanupPolicy", "x", "a")
     assert found["apiVersion"] == "kyverno.io/v2beta1"
 
 
 def test_definitions_add_kinds_and_take_them_away():
-    store = Store()
+    store = ObjectStore()
     names = {"kind": "Shop", "plural": "shops"}
     definition = store.put(
         {
@@ -56,7 +56,7 @@ def test_definitions_add_kinds_and_take_them_away():
 
 
 def test_watchers_of_kinds_are_told_of_those_in_the_order_in_which_they_came():
-    store, seen = Store(), []
+    store, seen = ObjectStore(), []
     store.watch(lambda _: seen.append("maps"), {("v1", "ConfigMap")})
     store.watch(lambda _: seen.append("all"))
     store.put(config_map("a"))
@@ -67,7 +67,7 @@ def test_watchers_of_kinds_are_told_of_those_in_the_order_in_which_they_came():
 
 
 def test_the_order_of_objects_follows_what_comes_and_goes():
-    store = Store()
+    store = ObjectStore()
     places = [("b", "x"), ("a", "x-y"), ("a", "x"), ("c", "w")]
     for name, namespace in places:
         store.put(config_map(name, namespace))

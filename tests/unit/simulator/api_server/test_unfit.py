@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.schema.node import NamedSchemas
-from kyvsim.simulator.api_server.validation import unfit
+from kyvsim.simulator.api_server.validation import schema_errors
 
 ONE_OF = "must validate one and only one schema (oneOf)."
 EITHER = [{"required": ["a"]}, {"required": ["b"]}]
@@ -13,7 +13,7 @@ TEXT = {"type": "string"}
 def problems(spec, old=None, **words):
     properties = {"spec": {"type": "object", **words}}
     schema = NamedSchemas().node({"type": "object", "properties": properties})
-    return unfit({"spec": spec}, old, schema)
+    return schema_errors({"spec": spec}, old, schema)
 
 
 @pytest.mark.parametrize(

@@ -31,13 +31,13 @@ def generate():
 @pytest.fixture
 def settle(cluster):
     """Return what lets everything happen that is due soon."""
-    return lambda: cluster.parts.scheduler.settle(30)
+    return lambda: cluster.sim.scheduler.settle(30)
 
 
 @pytest.fixture
 def made(cluster):
     """Return what gives the ConfigMap that rules generate in a namespace, or None."""
-    return lambda namespace="shop", name="made": cluster.parts.store.get(
+    return lambda namespace="shop", name="made": cluster.sim.store.get(
         "v1", "ConfigMap", namespace, name
     )
 
@@ -47,7 +47,7 @@ def told(cluster):
     """Return what lists events of the timeline by action: object, outcome, message."""
 
     def events(action):
-        return [one for one in cluster.parts.timeline.events if one.action == action]
+        return [one for one in cluster.sim.timeline.events if one.action == action]
 
     return events
 

@@ -26,7 +26,7 @@ def again(cluster, cluster_policy, generate, put, obj, admin, settle, key_of_mad
             if request.user == BACKGROUND and request.key == key_of_made:
                 written.append(request.operation.value)
 
-        cluster.parts.server.observers.append(note)
+        cluster.sim.server.observers.append(note)
         if between is not None:
             admin.merge(*between)
         admin.merge(TRIGGER, {"metadata": {"annotations": {"touched": "yes"}}})

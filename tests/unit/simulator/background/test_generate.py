@@ -28,7 +28,7 @@ def test_object_of_data_comes_with_its_owner(cluster_policy, generate, put, shop
 
 def test_events_tell_what_they_follow_from(cluster_policy, generate, put, shop, cluster):
     put(cluster_policy("p", generate()), shop)
-    events = cluster.parts.timeline.events
+    events = cluster.sim.timeline.events
     made = next(one for one in events if one.action == "generate")
     attempt = events[made.cause]
     request = events[attempt.cause]
@@ -39,7 +39,7 @@ def test_events_tell_what_they_follow_from(cluster_policy, generate, put, shop, 
 
 def test_update_requests_are_gone_once_they_are_done(cluster_policy, generate, put, shop, cluster):
     put(cluster_policy("p", generate()), shop)
-    assert cluster.parts.store.list("kyverno.io/v2", "UpdateRequest", "") == []
+    assert cluster.sim.store.list("kyverno.io/v2", "UpdateRequest", "") == []
 
 
 def test_missing_namespace_is_no_failure(cluster_policy, generate, put, shop, told):
@@ -82,7 +82,7 @@ def test_missing_source_fails_five_times(cluster_policy, generate, put, shop, to
     assert "attempt 5 of 5" in attempts[-1].told
     assert attempts[-1].told.endswith("it is given up")
     assert "default/source not found" in attempts[0].told
-    assert cluster.parts.store.list("kyverno.io/v2", "UpdateRequest", "") == []
+    assert cluster.sim.store.list("kyverno.io/v2", "UpdateRequest", "") == []
 
 
 def test_source_is_copied_and_labelled(cluster_policy, generate, put, obj, shop, made):
@@ -136,12 +136,12 @@ def test_background_false_gates_generation_in_that_model_only(
 ):
     for model, comes in ((Model.KYVERNO, True), (Model.BACKGROUND_GATES_GENERATE, False)):
         cluster = make_cluster(model=model)
-        client = cluster.parts.client(ADMIN)
+        client = cluster.sim.client(ADMIN)
         for one in (cluster_policy("p", generate(), background=False), shop):
             assert client.create(one).ok
-            cluster.parts.scheduler.settle(30)
-        found = cluster.parts.store.get("v1", "ConfigMap", "shop", "made")
-        skipped = [one for one in cluster.parts.timeline.events if one.outcome == "skipped"]
+            cluster.sim.scheduler.settle(30)
+        found = cluster.sim.store.get("v1", "ConfigMap", "shop", "made")
+        skipped = [one for one in cluster.sim.timeline.events if one.outcome == "skipped"]
         assert (found is not None) is comes
         assert bool(skipped) is not comes
 

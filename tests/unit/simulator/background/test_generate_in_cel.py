@@ -233,11 +233,11 @@ def test_a_deletion_generates_where_it_is_listed(put, admin, generating, obj, se
 
 def test_what_the_controller_may_not_do_is_tried_five_times(make_cluster, generating, obj, source):
     cluster = make_cluster(installation=HELM)
-    admin, scheduler = cluster.parts.client(ADMIN), cluster.parts.scheduler
+    admin, scheduler = cluster.sim.client(ADMIN), cluster.sim.scheduler
     for one in (source, generating(CLONE), obj("Namespace", "shop")):
         assert admin.create(one).ok
         scheduler.settle(30)
-    attempts = [one for one in cluster.parts.timeline.events if one.action == "attempt"]
+    attempts = [one for one in cluster.sim.timeline.events if one.action == "attempt"]
     assert [one.policies for one in attempts] == [("gen",)] * 5
     assert attempts[-1].given_up
     (obstacle,) = attempts[-1].obstacles
@@ -286,7 +286,7 @@ def test_what_kyverno_does_itself_counts_where_that_is_wanted(
     policy = generating(name="again")
     policy["spec"]["evaluation"] = {"skipBackgroundRequests": skips}
     put(policy)
-    cluster.parts.client(BACKGROUND).create(obj("Namespace", "shop"))
+    cluster.sim.client(BACKGROUND).create(obj("Namespace", "shop"))
     settle()
     assert (made() is None) is skips
 
@@ -352,7 +352,7 @@ def test_the_webhook_takes_every_operation_and_asks_conditions_of_creations(put,
 
 def test_reports_name_what_was_generated(cluster, put, admin, generating, obj):
     put(generating(), obj("Namespace", "shop"))
-    cluster.parts.scheduler.advance(60)
+    cluster.sim.scheduler.advance(60)
     results = [
         one
         for report in admin.list("wgpolicyk8s.io/v1alpha2", "ClusterPolicyReport")

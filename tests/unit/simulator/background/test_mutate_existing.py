@@ -76,6 +76,6 @@ def test_scale_of_a_target_is_written(
     target |= {"name": "web", "namespace": "default"}
     rule = mutate([target], patchStrategicMerge={"spec": {"replicas": 3}})
     put(deployment(replicas=1), cluster_policy("p", rule), obj("Secret", "s", "default"))
-    web = cluster.parts.store.get("apps/v1", "Deployment", "default", "web")
+    web = cluster.sim.store.get("apps/v1", "Deployment", "default", "web")
     assert web["spec"]["replicas"] == 3
     assert web["spec"]["template"]["spec"]["containers"]

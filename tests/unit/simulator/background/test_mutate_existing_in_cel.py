@@ -52,7 +52,7 @@ def seen(cluster):
     """Return what gives the label that the policy sets on an object, or None."""
 
     def get(name="there", namespace="shop", kind="ConfigMap"):
-        return labels(cluster.parts.store.get("v1", kind, namespace, name)).get("seen")
+        return labels(cluster.sim.store.get("v1", kind, namespace, name)).get("seen")
 
     return get
 
@@ -67,7 +67,7 @@ def shop(put, obj, background_may):
 
 
 def wait_an_hour(cluster):
-    cluster.parts.scheduler.run_until(lambda: False, 3700)
+    cluster.sim.scheduler.run_until(lambda: False, 3700)
 
 
 def test_a_new_policy_changes_what_is_there(put, mutating, seen):
@@ -244,7 +244,7 @@ def test_writes_of_the_background_controller_are_no_triggers_unless_that_is_aske
     put, cluster, mutating, seen, obj, settle
 ):
     put(obj("Secret", "trigger", "shop"), mutating("a"), obj("ConfigMap", "later", "shop"))
-    client = cluster.parts.client(BACKGROUND)
+    client = cluster.sim.client(BACKGROUND)
     assert client.merge(TRIGGER, {"data": {"a": "YQ=="}}).ok
     settle()
     assert seen("later") is None
@@ -327,7 +327,7 @@ def test_a_restart_lets_policies_look_again(put, cluster, mutating, seen, obj, s
 
 def test_reports_and_events_tell_of_targets(put, cluster, mutating, admin):
     put(mutating())
-    cluster.parts.scheduler.run_until(lambda: False, 30)
+    cluster.sim.scheduler.run_until(lambda: False, 30)
     every = admin.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "shop")
     (report,) = (one for one in every if one["scope"]["name"] == "there")
     assert report["scope"]["name"] == "there"

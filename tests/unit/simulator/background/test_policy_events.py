@@ -74,10 +74,10 @@ def test_old_target_loses_its_owner(cluster_policy, generate, put, obj, made, ch
 def test_drift_is_repaired_within_the_hour(cluster_policy, generate, put, obj, made, cluster):
     put(cluster_policy("p", generate(synchronize=True)), obj("Namespace", "shop"))
     # A change that no webhook sees.
-    cluster.parts.store.put({**made(), "data": {"a": "9"}})
-    cluster.parts.scheduler.advance(3000)
+    cluster.sim.store.put({**made(), "data": {"a": "9"}})
+    cluster.sim.scheduler.advance(3000)
     assert made()["data"] == {"a": "9"}
-    cluster.parts.scheduler.advance(700)
+    cluster.sim.scheduler.advance(700)
     assert made()["data"] == {"a": "1"}
 
 

@@ -50,7 +50,7 @@ def test_deleted_object_comes_again_where_synchronized(
 
 def test_edit_of_the_background_controller_stays(by_secret, cluster, settle, made, key_of_made):
     by_secret(synchronize=True)
-    cluster.parts.client(BACKGROUND).merge(key_of_made, {"data": {"a": "9"}})
+    cluster.sim.client(BACKGROUND).merge(key_of_made, {"data": {"a": "9"}})
     settle()
     assert made()["data"] == {"a": "9"}
 

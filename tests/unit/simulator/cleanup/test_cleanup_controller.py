@@ -45,8 +45,8 @@ def pods(cluster):
     """Return what lists the names of the Pods there are after some virtual seconds."""
 
     def names(after=0):
-        cluster.parts.scheduler.advance(after)
-        return [one["metadata"]["name"] for one in cluster.parts.store.list("v1", "Pod", "")]
+        cluster.sim.scheduler.advance(after)
+        return [one["metadata"]["name"] for one in cluster.sim.store.list("v1", "Pod", "")]
 
     return names
 
@@ -72,7 +72,7 @@ def test_a_restart_loses_no_schedule_and_no_lifetime(
     assert admin.create(pod("c")).ok
     assert pods(100) == ["a", "b"]
     assert pods(230) == []
-    assert [one.object.name for one in cluster.parts.timeline.events if one.action == "begin"] == [
+    assert [one.object.name for one in cluster.sim.timeline.events if one.action == "begin"] == [
         "kyverno-cleanup-controller"
     ]
 
@@ -82,7 +82,7 @@ def test_cleanup_heeds_its_conditions(cluster, allow, put, pod, cleanup_policy, 
     condition = {"key": "{{ target.metadata.name }}", "operator": "Equals", "value": "a"}
     put(pod("a"), pod("b"), cleanup_policy(conditions={"all": [condition]}))
     assert pods(305) == ["b"]
-    stored = cluster.parts.store.get("kyverno.io/v2", "ClusterCleanupPolicy", "", "tidy")
+    stored = cluster.sim.store.get("kyverno.io/v2", "ClusterCleanupPolicy", "", "tidy")
     assert stored["status"] == {"lastExecutionTime": "2026-01-01T00:05:00Z"}
 
 
@@ -91,7 +91,7 @@ def test_condition_that_cannot_be_evaluated_is_told(cluster, allow, put, pod, cl
     condition = {"key": "{{ target.spec.nope }}", "operator": "Equals", "value": "a"}
     put(pod("a"), cleanup_policy(conditions={"all": [condition]}))
     assert pods(310) == ["a"]
-    (event,) = (one for one in cluster.parts.timeline.events if one.action == "evaluate")
+    (event,) = (one for one in cluster.sim.timeline.events if one.action == "evaluate")
     assert (event.outcome, event.policies, event.object.name) == ("failed", ("tidy",), "a")
     (error,) = event.unevaluated
     assert error.rule == "tidy"

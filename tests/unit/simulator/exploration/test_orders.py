@@ -1,6 +1,6 @@
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, HazardLevel, Simulation
-from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.exploration import (
     Order,
     explore,
@@ -20,7 +20,7 @@ def simulate(*programs):
     """Return what plays programs, lists of steps on a store, each as an actor of its own."""
 
     def run(directed):
-        scheduler, store = Scheduler(VirtualClock(), directed.choose), Store()
+        scheduler, store = Scheduler(VirtualClock(), directed.choose), ObjectStore()
         store.put(config_map("shared", value="0"))
         directed.watch(store)
         for index, steps in enumerate(programs):
@@ -134,7 +134,7 @@ def test_an_order_that_meets_fewer_expectations_is_an_error():
 
 
 def test_keys_of_steps_name_groups_not_versions():
-    store = Store()
+    store = ObjectStore()
     store.read_keys = set()
     store.get("apps/v1", "Deployment", "x", "y")
     assert store.read_keys == {ObjectKey("apps", "Deployment", "x", "y")}

@@ -8,7 +8,7 @@ import pytest
 
 from kyvsim.api.simulate import SimulateInputs, simulate
 from kyvsim.model.simulation import Simulation
-from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.exploration import DirectedRun, explore, play_directed, text_of
 from kyvsim.simulator.scheduler import Scheduler, VirtualClock
 
@@ -35,7 +35,7 @@ def story(*programs):
     """
 
     def run(directed):
-        scheduler, store = Scheduler(VirtualClock(), directed.choose), Store()
+        scheduler, store = Scheduler(VirtualClock(), directed.choose), ObjectStore()
         directed.watch(store)
 
         def act(actor, step):

@@ -57,7 +57,7 @@ def exception(obj):
 @pytest.fixture
 def stored(cluster):
     def find(kind, name, api_version=NATIVE):
-        return cluster.parts.store.get(api_version, kind, "", name)
+        return cluster.sim.store.get(api_version, kind, "", name)
 
     return find
 
@@ -111,7 +111,7 @@ def test_it_goes_where_it_is_not_wanted_any_more(put, admin, cluster, stored, po
     put(policy())
     before = stored("ValidatingPolicy", "team", f"{GROUP}/v1")
     assert admin.update({**before, "spec": policy(enabled=False)["spec"]}).ok
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert stored("ValidatingAdmissionPolicy", "vpol-team") is None
     assert stored("ValidatingAdmissionPolicyBinding", "vpol-team-binding") is None
 
@@ -119,7 +119,7 @@ def test_it_goes_where_it_is_not_wanted_any_more(put, admin, cluster, stored, po
 def test_it_goes_with_its_policy(put, admin, cluster, stored, policy):
     put(policy())
     admin.delete(ObjectKey(f"{GROUP}/v1", "ValidatingPolicy", "", "team"))
-    cluster.parts.scheduler.settle(60)
+    cluster.sim.scheduler.settle(60)
     assert stored("ValidatingAdmissionPolicy", "vpol-team") is None
 
 
@@ -127,11 +127,11 @@ def test_what_somebody_changes_or_deletes_is_made_again(put, admin, cluster, sto
     put(policy())
     made = stored("ValidatingAdmissionPolicy", "vpol-team")
     admin.update({**made, "spec": {**made["spec"], "validations": [{"expression": "true"}]}})
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert stored("ValidatingAdmissionPolicy", "vpol-team")["spec"]["validations"] == [TEAM]
     binding = ("ValidatingAdmissionPolicyBinding", "", "vpol-team-binding")
     admin.delete(ObjectKey(NATIVE, *binding))
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert stored("ValidatingAdmissionPolicyBinding", "vpol-team-binding") is not None
 
 
@@ -161,7 +161,7 @@ def test_a_mutating_policy_is_evaluated_by_the_api_server(put, admin, stored, po
 
 def test_nothing_is_made_where_the_installation_says_so(make_cluster, policy):
     values = {"features": {"generateValidatingAdmissionPolicy": {"enabled": False}}}
-    parts = make_cluster(installation=Installation("own", values)).parts
-    parts.client(ADMIN).create(policy())
-    parts.scheduler.settle(30)
-    assert parts.store.get(NATIVE, "ValidatingAdmissionPolicy", "", "vpol-team") is None
+    sim = make_cluster(installation=Installation("own", values)).sim
+    sim.client(ADMIN).create(policy())
+    sim.scheduler.settle(30)
+    assert sim.store.get(NATIVE, "ValidatingAdmissionPolicy", "", "vpol-team") is None

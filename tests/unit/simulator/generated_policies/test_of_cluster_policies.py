@@ -49,7 +49,7 @@ def exception(obj):
 @pytest.fixture
 def stored(cluster):
     def find(kind="ValidatingAdmissionPolicy", name="cpol-team", api_version=NATIVE):
-        return cluster.parts.store.get(api_version, kind, "", name)
+        return cluster.sim.store.get(api_version, kind, "", name)
 
     return find
 
@@ -299,7 +299,7 @@ def test_a_policy_that_cannot_be_made_anew_stays_as_it_was(
     put(policy())
     before = stored()["spec"]
     admin.update(policy(match=match({"kinds": ["*Set"]})))
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert stored()["spec"] == before
     assert said() == (True, "")
 
@@ -317,7 +317,7 @@ def test_the_webhook_decides_where_the_api_server_refuses_what_is_made(
 def test_what_cannot_be_changed_stays_as_it_was(put, admin, cluster, policy, stored, said):
     put(policy())
     admin.update(policy(cel={"expressions": [{"expression": "variables.none == 1"}]}))
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert stored()["spec"]["validations"] == [TEAM]
     assert said() == (True, "")
 
@@ -325,7 +325,7 @@ def test_what_cannot_be_changed_stays_as_it_was(put, admin, cluster, policy, sto
 def test_a_changed_policy_changes_what_is_made(put, admin, cluster, policy, stored):
     put(policy())
     admin.update(policy(cel={"expressions": [{"expression": "true"}]}))
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert stored()["spec"]["validations"] == [{"expression": "true"}]
 
 
@@ -337,9 +337,9 @@ def test_a_label_that_somebody_adds_stays_and_lets_scans_tell(
     key = ObjectKey(NATIVE, "ValidatingAdmissionPolicy", "", "cpol-team")
     assert admin.merge(key, {"metadata": {"labels": label}}).ok
     admin.update(policy(validate={"failureAction": "Audit"}, cel={"expressions": [TEAM, TEAM]}))
-    cluster.parts.scheduler.advance(120)
+    cluster.sim.scheduler.advance(120)
     assert len(stored()["spec"]["validations"]) == 2
-    (report,) = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
+    (report,) = cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
     assert [one["policy"] for one in report["results"]] == ["cpol-team"]
 
 
@@ -348,7 +348,7 @@ def test_the_webhook_decides_again_where_it_is_not_wanted_any_more(
 ):
     put(policy())
     admin.update(policy(cel={"generate": False}))
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert stored() is None
     assert stored("ValidatingAdmissionPolicyBinding", "cpol-team-binding") is None
     assert said()[0] is False
@@ -360,7 +360,7 @@ def test_the_webhook_decides_again_where_it_is_not_wanted_any_more(
 def test_it_goes_with_its_policy(put, admin, cluster, policy, stored, deployment):
     put(policy())
     admin.delete(ObjectKey("kyverno.io/v1", "ClusterPolicy", "", "team"))
-    cluster.parts.scheduler.settle(60)
+    cluster.sim.scheduler.settle(60)
     assert stored() is None
     assert admin.create(deployment()).ok
 
@@ -371,7 +371,7 @@ def test_exceptions_become_exclusions(put, admin, policy, exception, deployment,
     assert admin.create(deployment()).ok
     assert admin.create(deployment("other")).error.message.endswith("team is missing")
     admin.delete(ObjectKey("kyverno.io/v2", "PolicyException", "default", "x"))
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert admin.create(deployment("web", "kube-public")).error.message == BY_SERVER
 
 
@@ -410,7 +410,7 @@ def test_an_exception_from_several_rules_is_heeded_when_the_policy_changes(
     put(policy(), exception({"kinds": ["Deployment"]}, rules=("rule-0", "other")))
     assert said() == (True, "")
     admin.update(policy(cel={"expressions": [{"expression": "true"}]}))
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     why = ": multiple ruleNames in PolicyException is not applicable."
     assert said() == (False, f"{SKIPPED}{why}")
 
@@ -425,7 +425,7 @@ def test_an_exception_from_several_rules_is_heeded_when_the_policy_changes(
 def test_the_status_says_what_kyverno_may_not_make(
     put, admin, cluster, policy, said, stored, resource, named
 ):
-    for role in cluster.parts.store.list("rbac.authorization.k8s.io/v1", "ClusterRole", ""):
+    for role in cluster.sim.store.list("rbac.authorization.k8s.io/v1", "ClusterRole", ""):
         rules = [
             {**one, "resources": [name for name in one["resources"] if name != resource]}
             if resource in (one.get("resources") or ())
@@ -441,26 +441,26 @@ def test_the_status_says_what_kyverno_may_not_make(
 
 def test_nothing_is_made_where_the_installation_says_so(make_cluster, policy):
     values = {"features": {"generateValidatingAdmissionPolicy": {"enabled": False}}}
-    parts = make_cluster(installation=Installation("own", values)).parts
-    parts.client(ADMIN).create(policy())
-    parts.scheduler.settle(30)
-    assert parts.store.get(NATIVE, "ValidatingAdmissionPolicy", "", "cpol-team") is None
-    status = parts.store.get("kyverno.io/v1", "ClusterPolicy", "", "team")["status"]
+    sim = make_cluster(installation=Installation("own", values)).sim
+    sim.client(ADMIN).create(policy())
+    sim.scheduler.settle(30)
+    assert sim.store.get(NATIVE, "ValidatingAdmissionPolicy", "", "cpol-team") is None
+    status = sim.store.get("kyverno.io/v1", "ClusterPolicy", "", "team")["status"]
     assert status["validatingadmissionpolicy"] == {"generated": False, "message": ""}
 
 
 def test_scans_tell_nothing_of_what_the_api_server_decides(put, policy, deployment, cluster):
     put(deployment(), policy(spec={"background": True}))
-    cluster.parts.scheduler.advance(120)
-    assert not cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
+    cluster.sim.scheduler.advance(120)
+    assert not cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
 
 
 def test_events_tell_what_is_made(put, admin, policy, cluster):
-    settings = cluster.parts.store.get("v1", "ConfigMap", "kyverno", "kyverno")
+    settings = cluster.sim.store.get("v1", "ConfigMap", "kyverno", "kyverno")
     wanted = {"generateSuccessEvents": "true", "successEventActions": "Resource Generated"}
     admin.update({**settings, "data": {**settings["data"], **wanted}})
     put(policy())
-    told = [one["message"] for one in cluster.parts.store.list("v1", "Event", "")]
+    told = [one["message"] for one in cluster.sim.store.list("v1", "Event", "")]
     named = "validating admission policy"
     assert told == [
         f"successfully generated {named} cpol-team from policy team",

@@ -219,7 +219,7 @@ def test_every_update_request_that_is_given_up_is_told(cluster, reason):
     obstacle = obstacle._replace(wanted_by="p/r")
     attempt = TimelineEvent(1, 0.0, "background", "attempt", work, "failed", cause=0)
     attempt = attempt._replace(obstacles=(obstacle,), given_up=True, policies=("p/r",))
-    facts = Facts(cluster.parts, cluster.kyverno, (made, attempt), {}, (), (), {})
+    facts = Facts(cluster.sim, cluster.kyverno, (made, attempt), {}, (), (), {})
     found = find_hazards(facts)
     assert [one for one in found if "p/r" in one.policies and one.events]
     assert {one.level for one in found} <= {HazardLevel.ERROR, HazardLevel.INFO}

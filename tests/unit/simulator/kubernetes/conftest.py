@@ -6,7 +6,7 @@ import pytest
 @pytest.fixture
 def run(cluster):
     """Return what lets virtual seconds pass."""
-    return cluster.parts.scheduler.advance
+    return cluster.sim.scheduler.advance
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def told(cluster):
     """Return what lists the events of one actor: what it did, how it ended, and why."""
     return lambda actor: [
         (one.action, one.outcome, one.message)
-        for one in cluster.parts.timeline.events
+        for one in cluster.sim.timeline.events
         if one.actor == actor
     ]
 

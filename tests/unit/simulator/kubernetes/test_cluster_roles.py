@@ -19,7 +19,7 @@ def role(obj):
 
 @pytest.fixture
 def rules_of(cluster):
-    return lambda name: cluster.parts.store.get(RBAC, "ClusterRole", "", name)["rules"]
+    return lambda name: cluster.sim.store.get(RBAC, "ClusterRole", "", name)["rules"]
 
 
 @pytest.mark.parametrize("name", ["admin", "edit", "view", "kyverno:background-controller"])
@@ -34,7 +34,7 @@ def test_a_role_that_comes_later_counts(put, role, rules_of):
 
 
 def test_controllers_may_do_what_the_chart_lets_them(cluster, key_of_config_map):
-    store = cluster.parts.store
+    store = cluster.sim.store
     assert may(BACKGROUND, "create", key_of_config_map, store)
     assert not may(BACKGROUND, "create", key_of_config_map._replace(kind="ServiceAccount"), store)
 

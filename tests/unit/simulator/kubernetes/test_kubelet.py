@@ -137,6 +137,6 @@ def test_a_pod_without_its_claim_gets_no_node(admin, hanging, obj, put, told):
 
 def test_the_kubelet_can_be_left_out(make_cluster, pod):
     cluster = make_cluster(kubelet=False)
-    cluster.parts.client(ADMIN).create(pod())
-    cluster.parts.scheduler.settle(30)
-    assert cluster.parts.store.get(*KEY)["status"]["phase"] == "Pending"
+    cluster.sim.client(ADMIN).create(pod())
+    cluster.sim.scheduler.settle(30)
+    assert cluster.sim.store.get(*KEY)["status"]["phase"] == "Pending"

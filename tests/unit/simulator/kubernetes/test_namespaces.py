@@ -9,7 +9,7 @@ def test_a_namespace_takes_its_contents_along(cluster, admin, obj, put, run, tol
     assert error.message.endswith("in namespace shop because it is being terminated")
     run(1)
     assert admin.get("v1", "Namespace", "", "shop") is None
-    assert not [one for one in cluster.parts.store.every() if _place(one) == "shop"]
+    assert not [one for one in cluster.sim.store.every() if _place(one) == "shop"]
     assert ("delete", "done", "") in told("namespace-controller")
 
 

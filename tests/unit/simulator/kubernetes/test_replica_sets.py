@@ -48,20 +48,20 @@ def test_a_controller_that_fails_for_a_year_waits_no_longer(cluster):
     times = []
 
     def work(_):
-        times.append(cluster.parts.clock.elapsed)
+        times.append(cluster.sim.clock.elapsed)
         return False
 
-    WorkQueue(cluster.parts, "some", work).add(key)
+    WorkQueue(cluster.sim, "some", work).add(key)
     while len(times) < 1040:
-        cluster.parts.scheduler.step(float("inf"))
+        cluster.sim.scheduler.step(float("inf"))
     assert times[-1] - times[-2] == LONGEST_RETRY
 
 
 def test_workloads_can_be_left_out(make_cluster, workload):
     cluster = make_cluster(workloads=False)
-    cluster.parts.client(ADMIN).create(workload("ReplicaSet"))
-    cluster.parts.scheduler.settle(30)
-    assert not cluster.parts.store.list("v1", "Pod", "")
+    cluster.sim.client(ADMIN).create(workload("ReplicaSet"))
+    cluster.sim.scheduler.settle(30)
+    assert not cluster.sim.store.list("v1", "Pod", "")
 
 
 def test_its_pods_go_with_it(admin, workload, put, run, names):

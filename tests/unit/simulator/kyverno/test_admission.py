@@ -56,14 +56,14 @@ def test_an_object_with_generate_name_has_no_name_while_it_is_mutated(
 def test_a_policy_acts_only_once_it_is_ready(cluster, admin, cluster_policy, pod):
     assert admin.create(cluster_policy("needs-team", ENFORCED)).ok
     assert admin.create(pod("early")).ok
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert not admin.create(pod("late")).ok
 
 
 def test_a_deleted_policy_acts_no_more(cluster, put, admin, cluster_policy, pod):
     policy = put(cluster_policy("needs-team", ENFORCED))
     admin.delete(object_key(policy))
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert admin.create(pod("p")).ok
 
 
@@ -88,7 +88,7 @@ def test_excluded_groups_are_passed_over(cluster, put, admin, cluster_policy, po
     )
     put(binding, cluster_policy("needs-team", ENFORCED))
     node = UserInfo("system:node:a", groups=("system:nodes",))
-    assert cluster.parts.client(node).create(pod("p")).ok
+    assert cluster.sim.client(node).create(pod("p")).ok
     assert not admin.create(pod("q")).ok
 
 

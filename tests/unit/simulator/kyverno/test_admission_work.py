@@ -57,11 +57,11 @@ def test_what_passes_is_shown_without_evaluating_rules(
     for number in range(20):
         labels = {"team": "a"} if number != 18 else None
         assert admin.create(pod(f"pod-{number:02}", labels=labels)).ok
-    cluster.parts.scheduler.advance(120)
+    cluster.sim.scheduler.advance(120)
     # The first is evaluated when it is admitted; one that fails also when it is scanned.
     assert (evaluated.count("pod-00"), evaluated.count("pod-18")) == (1, 2)
     assert evaluated.count("pod-17") == evaluated.count("pod-19") == 0
-    reports = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
+    reports = cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
     entries = {one["scope"]["name"]: one["results"] for one in reports}
     assert len(entries) == 20
     assert entries["pod-18"][0]["result"] == "fail"

@@ -148,7 +148,7 @@ def test_exceptions_count_while_they_are_there(put, admin, validating, exception
     assert not admin.create(pod("bound")).ok
     assert admin.create(pod("free")).ok
     admin.delete(ObjectKey(f"{GROUP}/v1", "PolicyException", "kyverno", "free"))
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert not admin.create(pod("free-too")).ok
 
 
@@ -159,8 +159,8 @@ def test_an_exception_without_a_policy_is_refused(admin, exception):
 
 def test_objects_are_scanned_and_reported_under_their_own_source(put, cluster, validating, pod):
     put(pod(), validating("team", VALIDATION))
-    cluster.parts.scheduler.advance(120)
-    (report,) = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
+    cluster.sim.scheduler.advance(120)
+    (report,) = cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
     (result,) = report["results"]
     assert (result["policy"], result["result"], result["source"]) == (
         "team",
@@ -231,8 +231,8 @@ def test_a_mutation_that_cannot_be_done_denies_unless_failures_are_ignored(
 
 def test_scans_tell_of_mutations_that_were_not_done(put, cluster, mutating, pod):
     put(pod(), mutating("a"))
-    cluster.parts.scheduler.advance(120)
-    (report,) = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
+    cluster.sim.scheduler.advance(120)
+    (report,) = cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
     (result,) = report["results"]
     assert (result["result"], result["message"]) == ("fail", "mutation is not applied")
 
@@ -261,27 +261,27 @@ def deleting(obj):
 
 
 def names_of(cluster):
-    return [one["metadata"]["name"] for one in cluster.parts.store.list("v1", "Pod", "")]
+    return [one["metadata"]["name"] for one in cluster.sim.store.list("v1", "Pod", "")]
 
 
 def test_a_deleting_policy_acts_by_its_schedule(put, cluster, deleting, pod):
     put(pod("old"), pod("new"), deleting("clean"))
     assert names_of(cluster) == ["new", "old"]
-    cluster.parts.scheduler.advance(70)
+    cluster.sim.scheduler.advance(70)
     assert names_of(cluster) == ["new"]
 
 
 def test_a_namespaced_one_looks_at_its_namespace_only(put, cluster, deleting, obj, pod):
     put(obj("Namespace", "shop"), pod("old"), deleting("clean", "shop"))
-    cluster.parts.scheduler.advance(70)
+    cluster.sim.scheduler.advance(70)
     assert names_of(cluster) == ["old"]
 
 
 def test_what_it_cannot_evaluate_is_told(put, cluster, deleting, pod):
     broken = [{"name": "c", "expression": "object.metadata.nope == 'a'"}]
     put(pod("old"), deleting("clean", conditions=broken))
-    cluster.parts.scheduler.advance(70)
-    told = [one for one in cluster.parts.timeline.events if one.action == "evaluate"]
+    cluster.sim.scheduler.advance(70)
+    told = [one for one in cluster.sim.timeline.events if one.action == "evaluate"]
     assert [(one.object.name, one.outcome, one.policies) for one in told] == [
         ("old", "failed", ("clean",))
     ]
@@ -306,9 +306,9 @@ def test_a_kind_without_objects_is_an_empty_list_in_a_cluster(put, admin, valida
 
 def test_expressions_read_what_the_roles_of_kyverno_let_them(make_cluster, validating, pod):
     cluster = make_cluster(installation=HELM)
-    admin = cluster.parts.client(ADMIN)
+    admin = cluster.sim.client(ADMIN)
     assert admin.create(validating("reads", {"expression": _lists("secrets")})).ok
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert 'cannot list resource "secrets" in API group ""' in admin.create(pod()).error.message
 
 

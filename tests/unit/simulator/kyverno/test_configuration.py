@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kyvsim.simulator.api_server import Store
+from kyvsim.simulator.api_server import ObjectStore
 from kyvsim.simulator.configuration import CONFIG_MAP, Sender, passes_over
 
 
@@ -22,7 +22,7 @@ def sender(kind="Event", namespace="x", username="ada", groups=()):
 @pytest.fixture
 def configured():
     """Return what makes a store with Kyverno's settings, and a Namespace `x`."""
-    store = Store()
+    store = ObjectStore()
 
     def put(**data):
         api_version, kind, namespace, name = CONFIG_MAP

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.simulator.events import Action, Event, Reason, Source
+from kyvsim.simulator.events import Event, EventAction, EventReason, EventSource
 
 DENIES_ALL = {"validate": {"failureAction": "Enforce", "message": "no", "deny": {}}}
 AUDITS_ALL = {"validate": {"failureAction": "Audit", "message": "no", "deny": {}}}
@@ -15,8 +15,8 @@ def events(cluster):
     """Return what lists the events there are, once all have been written."""
 
     def list_events():
-        cluster.parts.scheduler.settle(5)
-        return cluster.parts.store.list("v1", "Event", "")
+        cluster.sim.scheduler.settle(5)
+        return cluster.sim.store.list("v1", "Event", "")
 
     return list_events
 
@@ -91,7 +91,7 @@ def test_exception_is_told_on_itself_and_on_the_policy(obj, cluster_policy, put,
 def test_note_is_cut_and_name_made_fit(cluster, events):
     regarding = {"apiVersion": "v1", "kind": "ClusterRole", "name": "System:Reader_"}
     for note in ("a" * 1025, "b"):
-        event = Event(regarding, Reason.ERROR, Source.GENERATE, Action.NONE, note)
+        event = Event(regarding, EventReason.ERROR, EventSource.GENERATE, EventAction.NONE, note)
         cluster.kyverno.events.record(event)
     long, short = events()
     assert long["message"] == "a" * 1021 + "..."
@@ -101,6 +101,6 @@ def test_note_is_cut_and_name_made_fit(cluster, events):
 
 
 def test_object_without_a_name_is_not_told_of(cluster, events):
-    event = Event({"kind": "Pod"}, Reason.ERROR, Source.ADMISSION, Action.NONE, "x")
+    event = Event({"kind": "Pod"}, EventReason.ERROR, EventSource.ADMISSION, EventAction.NONE, "x")
     cluster.kyverno.events.record(event)
     assert events() == []

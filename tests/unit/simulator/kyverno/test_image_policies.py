@@ -52,7 +52,7 @@ def pod_of(pod):
 def hooks(cluster):
     def names(kind):
         name = f"kyverno-resource-{kind.lower()}-webhook-cfg"
-        stored = cluster.parts.store.get(NATIVE, f"{kind}WebhookConfiguration", "", name)
+        stored = cluster.sim.store.get(NATIVE, f"{kind}WebhookConfiguration", "", name)
         found = stored.get("webhooks") or ()
         return [(one["name"], one["clientConfig"]["service"]["path"]) for one in found]
 
@@ -107,15 +107,15 @@ def test_conditions_that_do_not_hold_let_pass(put, admin, images, pod_of):
 
 
 def test_exceptions_let_pass(make_cluster, obj, images, pod_of):
-    parts = make_cluster(exceptions=True).parts
+    sim = make_cluster(exceptions=True).sim
     refs = [{"name": "p", "kind": "ImageValidatingPolicy"}]
     exception = obj(
         "PolicyException", "e", "default", api_version=f"{GROUP}/v1", spec={"policyRefs": refs}
     )
     for one in (images(pins=True), exception):
-        assert parts.client(ADMIN).create(one).ok
-        parts.scheduler.settle(30)
-    assert parts.client(ADMIN).create(pod_of("ghcr.io/app:1")).ok
+        assert sim.client(ADMIN).create(one).ok
+        sim.scheduler.settle(30)
+    assert sim.client(ADMIN).create(pod_of("ghcr.io/app:1")).ok
 
 
 def test_namespaced_ones_look_at_their_namespace(put, admin, obj, images, pod_of):
@@ -134,7 +134,7 @@ def test_warnings_are_given_and_audits_reported(put, admin, images, pod_of, pins
 
 def test_the_status_has_variants_and_nothing_made_for_the_api_server(put, cluster, images):
     put(images())
-    status = cluster.parts.store.get(f"{GROUP}/v1", "ImageValidatingPolicy", "", "p")["status"]
+    status = cluster.sim.store.get(f"{GROUP}/v1", "ImageValidatingPolicy", "", "p")["status"]
     assert status["conditionStatus"]["ready"] is True
     assert sorted(status["autogen"]["configs"]) == ["cronjobs", "defaults"]
     assert "generated" not in status
@@ -142,7 +142,7 @@ def test_the_status_has_variants_and_nothing_made_for_the_api_server(put, cluste
 
 def test_scans_tell_what_they_find(put, cluster, images, pod_of):
     put(pod_of("ghcr.io/app:1"), images())
-    cluster.parts.scheduler.advance(120)
-    (report,) = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
+    cluster.sim.scheduler.advance(120)
+    (report,) = cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
     told = [(one["source"], one["rule"], one["result"]) for one in report["results"]]
     assert told == [("KyvernoImageValidatingPolicy", "p", "fail")]

@@ -64,7 +64,7 @@ def test_conditions_keep_triggers_from_generation(conditioned, cluster, admin, o
     conditioned({"match": match, "generate": target}, "object.metadata.name == 'gold'")
     for name in ("gold", "tin"):
         assert admin.create(obj("Namespace", name)).ok
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     made = [
         admin.get(*ObjectKey("v1", "ConfigMap", name, "made")) is not None
         for name in ("gold", "tin")
@@ -81,6 +81,6 @@ def test_scans_ask_the_conditions_too(put, cluster, cluster_policy, obj, pod):
         webhookConfiguration={"matchConditions": conditions},
     )
     put(obj("Namespace", "shop"), pod("a", "default"), pod("a", "shop"), policy)
-    cluster.parts.scheduler.advance(120)
-    reports = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
+    cluster.sim.scheduler.advance(120)
+    reports = cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
     assert {one["metadata"]["namespace"] for one in reports} == {"shop"}

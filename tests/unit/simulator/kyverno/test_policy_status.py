@@ -9,7 +9,7 @@ DENY = {"validate": {"message": "no", "deny": {}}}
 
 @pytest.fixture
 def status(cluster):
-    return lambda: cluster.parts.store.get("kyverno.io/v1", "ClusterPolicy", "", "p")["status"]
+    return lambda: cluster.sim.store.get("kyverno.io/v1", "ClusterPolicy", "", "p")["status"]
 
 
 def test_a_policy_says_that_it_is_ready_and_since_when(put, cluster_policy, status):
@@ -27,9 +27,9 @@ def test_a_policy_says_that_it_is_ready_and_since_when(put, cluster_policy, stat
 
 def test_readiness_that_stays_keeps_its_time(put, cluster, cluster_policy, status, admin):
     put(cluster_policy("p", DENY))
-    cluster.parts.scheduler.advance(60)
+    cluster.sim.scheduler.advance(60)
     admin.update(cluster_policy("p", DENY, DENY))
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert status()["rulecount"]["validate"] == 2
     assert status()["conditions"][0]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
 
@@ -39,10 +39,10 @@ def test_change_of_a_policy_that_acts_counts_before_a_new_policy_would(
 ):
     put(cluster_policy("p", DENY))
     admin.update(cluster_policy("p", DENY, DENY))
-    cluster.parts.scheduler.advance(0.04)
+    cluster.sim.scheduler.advance(0.04)
     assert status()["rulecount"]["validate"] == 2
     admin.create({**cluster_policy("q", DENY)})
-    cluster.parts.scheduler.advance(0.04)
+    cluster.sim.scheduler.advance(0.04)
     assert cluster.kyverno.cache.get("q") is None
 
 

@@ -165,5 +165,5 @@ def test_a_policy_without_rights_to_report_is_let_in_with_a_warning(admin, clust
 
 def test_the_timeline_leaves_out_that_a_kind_is_deprecated(put, cluster, cluster_policy):
     put(cluster_policy("p", {**DENY, **matching("Pod", "Gizmo")}))
-    told = next(one for one in cluster.parts.timeline.events if one.object.kind == "ClusterPolicy")
+    told = next(one for one in cluster.sim.timeline.events if one.object.kind == "ClusterPolicy")
     assert told.message.endswith(UNKNOWN)

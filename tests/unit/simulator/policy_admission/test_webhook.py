@@ -53,7 +53,7 @@ def test_faults_of_exceptions_are_told_together(admin, exception):
 
 @pytest.mark.parametrize("exceptions", [True, False])
 def test_exceptions_are_warned_of_where_nobody_looks_at_them(make_cluster, exception, exceptions):
-    admin = make_cluster(exceptions=exceptions).parts.client(ADMIN)
+    admin = make_cluster(exceptions=exceptions).sim.client(ADMIN)
     warnings = admin.create(exception()).warnings
     assert any("would not be processed" in one for one in warnings) is not exceptions
 

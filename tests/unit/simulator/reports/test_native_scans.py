@@ -40,8 +40,8 @@ def binding(obj):
 @pytest.fixture
 def results(cluster):
     def read(namespace="default"):
-        cluster.parts.scheduler.advance(120)
-        reports = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", namespace)
+        cluster.sim.scheduler.advance(120)
+        reports = cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", namespace)
         return [one for report in reports for one in report["results"]]
 
     return read
@@ -95,11 +95,11 @@ def test_policies_without_the_label_are_not_reported(put, native, deployment, re
 
 def test_nothing_is_reported_where_the_installation_says_so(make_cluster, native, deployment):
     values = {"features": {"validatingAdmissionPolicyReports": {"enabled": False}}}
-    parts = make_cluster(installation=Installation("own", values)).parts
+    sim = make_cluster(installation=Installation("own", values)).sim
     for one in (deployment(replicas=5), native()):
-        assert parts.client(ADMIN).create(one).ok
-    parts.scheduler.advance(120)
-    assert not parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
+        assert sim.client(ADMIN).create(one).ok
+    sim.scheduler.advance(120)
+    assert not sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
 
 
 def test_the_constraints_of_the_policy_and_of_a_binding_count(
@@ -164,7 +164,7 @@ def test_nothing_is_reported_on_an_object_where_parameters_are_missing(
     match = {"any": [{"resources": {"kinds": ["Deployment"]}}]}
     put(cluster_policy("p", {"match": match, "validate": {"deny": {}}}, background=True))
     assert results() == []
-    events = cluster.parts.timeline.events
+    events = cluster.sim.timeline.events
     told = [(event.action, one) for event in events for one in event.unevaluated]
     assert ("give up scan", ("few", "no params found")) in told
 
@@ -185,10 +185,10 @@ def test_a_changed_policy_is_asked_again(put, admin, native, deployment, results
 
 def test_failures_are_told_by_events(put, native, deployment, cluster):
     put(deployment(replicas=5), native())
-    cluster.parts.scheduler.advance(120)
+    cluster.sim.scheduler.advance(120)
     found = [
         (one["involvedObject"]["kind"], one["reason"], one["message"])
-        for one in cluster.parts.store.list("v1", "Event", "")
+        for one in cluster.sim.store.list("v1", "Event", "")
         if one["reportingComponent"] == "kyverno-scan"
     ]
     note = "Deployment default/web: [few] fail; too many"
@@ -206,13 +206,13 @@ def told_of(make_cluster, deployment):
     """Return what a scan tells of a Deployment that is there before policies are."""
 
     def read(*objects, values=REPORTED, **about):
-        parts = make_cluster(installation=Installation("own", values)).parts
+        sim = make_cluster(installation=Installation("own", values)).sim
         for one in (deployment(**about), *objects):
-            assert parts.client(ADMIN).create(one).ok
-        parts.scheduler.advance(120)
-        reports = parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
+            assert sim.client(ADMIN).create(one).ok
+        sim.scheduler.advance(120)
+        reports = sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "default")
         rows = [(one["result"], one["message"]) for each in reports for one in each["results"]]
-        events = parts.timeline.events
+        events = sim.timeline.events
         lost = [one for event in events for one in event.unevaluated]
         return reports, rows, lost
 
@@ -354,10 +354,10 @@ def test_scans_by_policies_that_change_are_told_as_checks(
     settings = ObjectKey("v1", "ConfigMap", "kyverno", "kyverno")
     admin.merge(settings, {"data": {"generateSuccessEvents": "true", "successEventActions": ""}})
     put(deployment(), changing(expression), bound())
-    cluster.parts.scheduler.advance(120)
+    cluster.sim.scheduler.advance(120)
     found = {
         (one["action"], one["message"])
-        for one in cluster.parts.store.list("v1", "Event", "")
+        for one in cluster.sim.store.list("v1", "Event", "")
         if one["involvedObject"]["kind"] == "MutatingAdmissionPolicy"
     }
     assert found == {("Resource Passed", note)}

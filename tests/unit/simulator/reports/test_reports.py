@@ -15,8 +15,8 @@ def reports(cluster):
     """Return what lists the reports there are after some virtual seconds."""
 
     def list_reports(after=60, kind="PolicyReport"):
-        cluster.parts.scheduler.advance(after)
-        return cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", kind, "")
+        cluster.sim.scheduler.advance(after)
+        return cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", kind, "")
 
     return list_reports
 
@@ -96,7 +96,7 @@ def test_exception_turns_a_failure_into_a_skip(obj, put, cluster_policy, pod, re
 def test_ephemeral_reports_do_not_stay(cluster, put, cluster_policy, pod, reports):
     put(cluster_policy("p", AUDIT, background=True), pod())
     reports(200)
-    assert cluster.parts.store.list("reports.kyverno.io/v1", "EphemeralReport", "") == []
+    assert cluster.sim.store.list("reports.kyverno.io/v1", "EphemeralReport", "") == []
 
 
 def test_unscored_failure_is_a_warning(put, cluster_policy, pod, reports):
@@ -170,12 +170,12 @@ def test_reports_tell_of_the_results_that_the_installation_lets_them(
     for wanted in (None, {"fail": True}, {"pass": True, "fail": False}, {"error": True}):
         values = {"features": {"reporting": {"allowedResults": wanted}}}
         cluster = make_cluster(installation=Installation("values", values))
-        client = cluster.parts.client(ADMIN)
+        client = cluster.sim.client(ADMIN)
         for one in (cluster_policy("p", AUDIT, passing, background=True), pod()):
             assert client.create(one).ok
-            cluster.parts.scheduler.advance(30)
-        cluster.parts.scheduler.advance(60)
-        reports = cluster.parts.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
+            cluster.sim.scheduler.advance(30)
+        cluster.sim.scheduler.advance(60)
+        reports = cluster.sim.store.list("wgpolicyk8s.io/v1alpha2", "PolicyReport", "")
         told[str(wanted)] = [entry["result"] for one in reports for entry in one["results"]]
     assert list(told.values()) == [["fail", "pass"], ["fail"], ["pass"], []]
 
@@ -202,9 +202,9 @@ def test_ephemeral_reports_name_policies_and_their_versions(
     written = cluster_policy("p", AUDIT) if kind == "ClusterPolicy" else None
     policy = put(written or obj(kind, "p", place, api_version=group, spec=spec))
     put(pod())
-    made = [one.new for one in cluster.parts.store.changes if one.new and one.old is None]
+    made = [one.new for one in cluster.sim.store.changes if one.new and one.old is None]
     (report,) = [one for one in made if one["kind"] == "EphemeralReport"]
-    stored = cluster.parts.store.get(policy["apiVersion"], kind, place, "p")
+    stored = cluster.sim.store.get(policy["apiVersion"], kind, place, "p")
     assert report["metadata"]["labels"][label] == stored["metadata"]["resourceVersion"]
 
 

@@ -79,7 +79,7 @@ def test_an_exclude_of_kinds_takes_them_out(put, webhooks, cluster_policy):
 def test_they_go_with_their_policies(put, webhooks, cluster_policy, admin, cluster):
     put(cluster_policy("a", DENIES))
     admin.delete(ObjectKey("kyverno.io/v1", "ClusterPolicy", "", "a"))
-    cluster.parts.scheduler.settle(30)
+    cluster.sim.scheduler.settle(30)
     assert webhooks() == {}
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from kyvsim.simulator.webhook_configurations import Entry, in_order, rules_of
+from kyvsim.simulator.webhook_configurations import WebhookTarget, in_order, rules_of
 
 
 def entry(resource, operation="CREATE", *, group="", version="v1", scope="Namespaced"):
     name, _, part = resource.partition("/")
-    return Entry(group, version, name, part, scope, operation)
+    return WebhookTarget(group, version, name, part, scope, operation)
 
 
 def shown(rules):
