@@ -38,7 +38,7 @@ BROAD_EXCEPTS = {
     "kyvsim/migrate/convert.py": 1,
     "kyvsim/simulator/api_server/server.py": 1,
     "kyvsim/cli/main.py": 1,
-    "kyvsim/fleet/remote_files.py": 1,
+    "kyvsim/fleet/files.py": 1,
     "kyvsim/playground/evaluator.py": 1,
     "kyvsim/lsp/session.py": 1,
 }

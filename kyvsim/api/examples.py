@@ -2,7 +2,7 @@
 
 import time
 
-from kyvsim.api.equal_sides import Ground, ground_of
+from kyvsim.api.equal import Ground, ground_of
 from kyvsim.api.inputs import ApplyInputs, read_inputs
 from kyvsim.equivalence.examples import doings, examples
 from kyvsim.equivalence.search import Budget, Search

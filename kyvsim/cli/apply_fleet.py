@@ -15,9 +15,8 @@ from kyvsim.cli.closing import ClosingLook
 from kyvsim.cli.report_files import Chosen
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, shown_width, shows_colours
-from kyvsim.fleet.dask_engine import dask
-from kyvsim.fleet.engines import Engine, here, processes
-from kyvsim.fleet.errors import FleetError
+from kyvsim.fleet import FleetError
+from kyvsim.fleet.engines import Engine, dask, here, processes
 from kyvsim.fleet.plan import Cluster
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.run import Fleet, Progress, run_fleet

@@ -33,7 +33,6 @@ from kyvsim.cli.report_files import (
     report_files,
 )
 from kyvsim.cli.streams import is_terminal, stdin_of, write_out
-from kyvsim.equivalence.manifests import manifests
 from kyvsim.report.equal import Equality
 from kyvsim.report.formats import EQUAL_FORMATS as FORMATS
 from kyvsim.report.progress import waiting
@@ -167,7 +166,7 @@ def command(ctx: click.Context, /, **options: Any) -> int:
         status = _show(found, chosen, files)
     if folder and found.evidence is not None:
         sides = (("old", (options["old"],)), ("new", (options["new"],)))
-        write_tests(folder, *manifests(found.tried), sides)
+        write_tests(folder, *found.manifests(), sides)
     return status
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from kyvsim.api.migrate import migrate
-from kyvsim.api.migrate_evidence import with_counterexamples, with_evidence
+from kyvsim.api.migrate import migrate, with_counterexamples, with_evidence
 from kyvsim.api.suite_update import FileText
 from kyvsim.cli.closing import say_remarks
 from kyvsim.cli.command import Command

@@ -16,7 +16,7 @@ from kyvsim.cli.options import (
     warn_status_option,
 )
 from kyvsim.cli.parameters import OUTPUT, Effect, argument, bad_value, safe_option
-from kyvsim.fleet.errors import FleetError
+from kyvsim.fleet import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.store import Store
 from kyvsim.report.fleet import PARTS

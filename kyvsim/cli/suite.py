@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from kyvsim.api.mutants import try_mutants
 from kyvsim.api.suite import Outcomes, Reading, SuiteRun, run_tests
-from kyvsim.api.suite_mutants import try_mutants
 from kyvsim.api.suite_update import plan_updates
 from kyvsim.api.suite_watch import Round
 from kyvsim.cli.closing import close, say_remarks

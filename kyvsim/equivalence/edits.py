@@ -4,15 +4,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.equivalence.known_fields import (
+from kyvsim.equivalence.field_rules import (
     is_possible,
     needed,
+    new_element,
     other_key,
     rivals,
+    suits,
+    type_at,
     usual,
     usual_entries,
 )
-from kyvsim.equivalence.types import new_element, suits, type_at
 from kyvsim.equivalence.values import ODD, samples, wildcards
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Hole, Way

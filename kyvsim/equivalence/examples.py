@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from kyvsim.equivalence.acceptance import is_accepted
-from kyvsim.equivalence.case import Case
+from kyvsim.equivalence.cases import Case
+from kyvsim.equivalence.field_rules import is_accepted
 from kyvsim.equivalence.pair import Pair
 from kyvsim.equivalence.search import Tried
-from kyvsim.equivalence.shrink import shrunk
 from kyvsim.equivalence.side import Effect
+from kyvsim.equivalence.verdict import shrunk
 from kyvsim.kubernetes.objects import Json, metadata, object_key
 from kyvsim.model.evidence import Doing, Example, Missing
 from kyvsim.model.request import Operation

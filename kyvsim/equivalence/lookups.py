@@ -1,11 +1,22 @@
 """What policies look up besides the object of a request, and which of it is there."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeVar
 
 from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.equivalence.cases import Case, Space
+from kyvsim.equivalence.edits import Edit, edit_to, edits
+from kyvsim.equivalence.field_rules import image_type, leads_somewhere, type_of
+from kyvsim.equivalence.objects import NAMESPACE, KindName, smallest
+from kyvsim.equivalence.values import samples
+from kyvsim.kubernetes.discovery import KindTable, lies_in_namespace, split_api_version
 from kyvsim.kubernetes.image import parse_image
-from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
+from kyvsim.model.policy import Hole, Way
+from kyvsim.model.values import ImageData
+from kyvsim.patch.merge_types import FindType, Type
 
 _T = TypeVar("_T")
 IMAGE = "Image"
@@ -129,3 +140,240 @@ def whole_reference(text: str) -> str:
         return parse_image(text).reference
     except ValueError:
         return text
+
+
+# Answers to what policies look up: objects and data of images, made of what they read in them.
+
+NAME = "there"
+"""What objects are called that are only there to be listed."""
+_MOST = 6
+"""How many objects there are at most, unless a policy counts them."""
+_MOST_COUNTED = 12
+_DIGEST = f"sha256:{'0' * 64}"
+_OF_IMAGES = frozenset({"imageRegistry", "image"})
+_SPELLED: Mapping[str, str] = MappingProxyType(
+    {"configData": "config", "manifestList": "imageIndex"}
+)
+"""Data of images as rules call them, and as they are called since."""
+_IN_LISTS: Way = ("items", Hole.ELEMENT)
+
+
+def is_image(answer: Json) -> bool:
+    """Return whether an answer is what a registry tells of an image, rather than an object."""
+    return "kind" not in answer
+
+
+def recorded(answer: Json) -> ImageData:
+    """Return what is told of an image in the form in which rules read it."""
+    return ImageData(
+        digest=answer["digest"],
+        manifest=answer.get("manifest"),
+        manifest_list=answer.get("imageIndex"),
+        config=answer.get("config"),
+    )
+
+
+class Answers:
+    """Makes answers for cases, and changes them."""
+
+    def __init__(self, space: Space, kinds: KindTable, find: FindType) -> None:
+        """Take what policies read in answers: ways after the name of their source, with values."""
+        self._read = space.read
+        self._kinds = kinds
+        self._find = find
+        self._edits: dict[tuple[str, str], list[Edit]] = {}
+        counted = (
+            one for way, some in space.sizes.items() if way[1:2] == ("items",) for one in some
+        )
+        sizes = {size for one in counted for size in (one, one + 1)}
+        self._sizes = sorted({2} | {size for size in sizes if 1 < size <= _MOST_COUNTED})
+
+    def answered(self, case: Case, asked: Iterable[ObjectKey]) -> Iterator[Case]:
+        """Yield a case with answers to what is asked for: bare ones, full ones, ones like it."""
+        made = self._made(tuple(asked), case.there)
+        full = tuple(map(self._filled, made))
+        # Who reads a ConfigMap reads its data.
+        bare = tuple(one for one in made if one.get("kind") != "ConfigMap")
+        alike = tuple(one if is_image(one) else _like(case.object, one) for one in full)
+        for some in dict.fromkeys(map(_Texts, (bare, full, alike))):
+            there = _with(case.there, some.answers)
+            if there != case.there:
+                yield case._replace(there=there, given=False)
+
+    def changed(self, case: Case) -> Iterator[tuple[Edit | None, Case]]:
+        """Yield a case with its answers changed, and each change; None where their number is."""
+        for place, answer in enumerate(case.there):
+            before, after = case.there[:place], case.there[place + 1 :]
+            for edit in self._edits_of(answer):
+                changed = edit(answer)
+                if changed is not answer and changed.__class__ is dict:
+                    yield edit, case._replace(there=(*before, changed, *after), given=False)
+            for more in self._several(answer):
+                yield None, case._replace(there=(*case.there, *more), given=False)
+            if before or after:
+                yield None, case._replace(there=(*before, *after), given=False)
+
+    def _made(self, asked: Sequence[ObjectKey], there: Sequence[Json]) -> list[Json]:
+        """Return what answers all that is asked for: what has a name, or lists behind that."""
+        named = [one for one in asked if one.name]
+        # Of a kind that is listed in a namespace nobody looks elsewhere.
+        lists = {(one.api_version, one.kind): one for one in sorted(asked) if not one.name}
+        made = (_made(key, there, self._kinds) for key in named or lists.values())
+        return list({_identity(one): one for one in made if one is not None}.values())
+
+    def _filled(self, answer: Json) -> Json:
+        """Return an answer with something at every place that is read in such."""
+        root = self._root(answer)
+        for way, values in self._places(answer).items():
+            first = next(iter(_changes(answer, root, way, values)), None)
+            answer = first(answer) if first else answer
+        return answer
+
+    def _edits_of(self, answer: Json) -> list[Edit]:
+        key = (answer.get("apiVersion", ""), answer.get("kind", ""))
+        if key not in self._edits:
+            root, places = self._root(answer), self._places(answer).items()
+            self._edits[key] = [
+                edit for way, values in places for edit in _changes(answer, root, way, values)
+            ]
+        return self._edits[key]
+
+    def _root(self, answer: Json) -> Type | None:
+        return image_type() if is_image(answer) else type_of(answer, self._find)
+
+    def _places(self, answer: Json) -> Mapping[Way, tuple[Json, ...]]:
+        """Return the ways in an answer that are read, with the values that are written for them."""
+        root = self._root(answer)
+        found: dict[Way, tuple[Json, ...]] = {}
+        for (source, *steps), values in self._read.items():
+            if _is_from(str(source), answer):
+                way = _way_in(answer, tuple(steps))
+                if way and leads_somewhere(root, way):
+                    found[way] = (*found.get(way, ()), *values)
+        return found
+
+    def _several(self, answer: Json) -> Iterator[tuple[Json, ...]]:
+        """Yield an answer several times, under different names: as often as policies count to."""
+        for size in () if is_image(answer) else self._sizes:
+            yield tuple(
+                {**answer, "metadata": {**metadata(answer), "name": f"{NAME}-{number}"}}
+                for number in range(1, size)
+            )
+
+
+class _Texts:
+    """Answers that are the same where their texts are."""
+
+    def __init__(self, answers: tuple[Json, ...]) -> None:
+        self.answers = answers
+        self._text = json.dumps(answers, sort_keys=True, default=str)
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Texts) and self._text == other._text
+
+
+def _is_from(source: str, answer: Json) -> bool:
+    """Return whether what is asked for in one way can be some answer."""
+    if is_image(answer) or source in _OF_IMAGES:
+        return is_image(answer) and source in _OF_IMAGES
+    return source != "configMap" or answer["kind"] == "ConfigMap"
+
+
+def _way_in(answer: Json, steps: Way) -> Way:
+    """Return the way in an answer that a way in what is asked for means, () for none."""
+    if is_image(answer):
+        return tuple(_SPELLED.get(one, one) if isinstance(one, str) else one for one in steps)
+    way = steps[2:] if steps[:2] == _IN_LISTS else steps
+    if way[:1] == (Hole.ELEMENT,):
+        # A GlobalContextEntry keeps the objects of a kind as a plain list.
+        way = way[1:]
+    # An answer is an object: no way whose first step is a place in a list leads into it.
+    return way if way and way != ("items",) and isinstance(way[0], str) else ()
+
+
+def _changes(answer: Json, root: Type | None, way: Way, values: Sequence[Json]) -> list[Edit]:
+    """Return the changes of an answer at a way.
+
+    A text of a ConfigMap becomes other ones, and lists written in JSON. It is never empty, or the
+    beginning of a list: who reads that reads nothing.
+    """
+    if answer.get("kind") != "ConfigMap" or way[:1] != ("data",):
+        return edits(root, way, values)[0]
+    written = (one for one in samples(values) if one.__class__ is str)
+    texts = [one for one in written if one and not one.startswith("[")] or ["a", "b"]
+    lists = (json.dumps(texts[:1]), json.dumps(texts[:3]))
+    if len(way) == 1:
+        return []
+    return [edit_to(root, way, one) for one in dict.fromkeys((*texts, *lists))]
+
+
+def _with(there: Sequence[Json], made: Sequence[Json]) -> tuple[Json, ...]:
+    """Return what is there with what is made, which takes the place of what has the same name."""
+    new = {_identity(one) for one in made}
+    return (*(one for one in there if _identity(one) not in new), *made)[-_MOST:]
+
+
+def _identity(answer: Json) -> tuple[str, ...]:
+    if is_image(answer):
+        return ("", IMAGE, "", whole_reference(answer["image"]))
+    key = object_key(answer)
+    return (split_api_version(key.api_version)[0], key.kind, key.namespace, key.name)
+
+
+def _made(key: ObjectKey, there: Sequence[Json], kinds: KindTable) -> Json:
+    """Return what answers one look-up, None for nothing; an object of its kind is the model."""
+    group, version = split_api_version(key.api_version)
+    if key.kind == "GlobalContextEntry":
+        # What an entry keeps is written in it: only one that is given answers anything.
+        return None
+    alike = (one for one in there if _identity(one)[:2] == (group, key.kind))
+    if (group, key.kind) == ("", IMAGE):
+        return _image(key.name, next(alike, {"manifest": {}, "config": {}}))
+    kind = KindName(group, version, key.kind)
+    made = next(alike, None) or smallest(kind, kinds)
+    own = {name: one for name, one in metadata(made).items() if name != "namespace"}
+    own["name"] = key.name or NAME
+    # What is asked for by its name lies where it is asked for, whatever is known of its kind.
+    is_spread = not key.name and lies_in_namespace(group, key.kind, kinds)
+    within = key.namespace or (NAMESPACE if is_spread else "")
+    if within:
+        own["namespace"] = within
+    return {**made, "apiVersion": kind.api_version, "metadata": own}
+
+
+def _image(text: str, model: Json) -> Json:
+    """Return what a registry tells of an image, with the contents of a model; None if it is none.
+
+    upstream: kyverno/sdk extensions/imagedataloader
+    """
+    try:
+        image = parse_image(text)
+    except ValueError:
+        return None
+    whole = f"{image.registry}/{image.path}"
+    tagged = f"{whole}:{image.tag}" if image.tag else whole
+    digest = image.digest or _DIGEST
+    return {
+        **model,
+        "image": text,
+        "resolvedImage": f"{tagged}@{digest}",
+        **image.as_data(),
+        "digest": digest,
+    }
+
+
+def _like(obj: Json, answer: Json) -> Json:
+    """Return an answer that is as much as it can be like the object of a case.
+
+    One of the same kind has the same contents, a listed one the same name.
+    """
+    own, key = object_key(obj), object_key(answer)
+    is_same = key.kind == own.kind
+    model = obj if is_same else answer
+    is_listed = key.name == NAME and (key.kind, key.namespace) != (own.kind, own.namespace)
+    place = {"namespace": key.namespace} if key.namespace else {}
+    meta = {**metadata(model), **place, "name": own.name if is_listed else key.name}
+    return {**model, "apiVersion": key.api_version, "kind": key.kind, "metadata": meta}

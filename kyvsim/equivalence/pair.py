@@ -1,15 +1,14 @@
 """Both sides, asked together, and why a difference between them may not count."""
 
+import json
 from collections.abc import Callable
 from typing import NamedTuple
 
-from kyvsim.equivalence.acceptance import is_accepted
-from kyvsim.equivalence.answers import is_image
-from kyvsim.equivalence.case import Case
-from kyvsim.equivalence.difference import difference
-from kyvsim.equivalence.seeds import unwrapped, with_template_metadata
+from kyvsim.equivalence.cases import Case
+from kyvsim.equivalence.field_rules import is_accepted, type_of, with_spec
+from kyvsim.equivalence.lookups import is_image
+from kyvsim.equivalence.objects import unwrapped, with_template_metadata
 from kyvsim.equivalence.side import Effect, Side, Surroundings
-from kyvsim.equivalence.types import type_of, with_spec
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.kubernetes.wildcard import has_wildcard
@@ -17,6 +16,37 @@ from kyvsim.model.evidence import Difference, Limit
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_types import FindType
 from kyvsim.simulator.api_server.defaults import with_defaults
+
+# What two sets of policies do otherwise in one case.
+
+
+def difference(old: Effect, new: Effect) -> Difference | None:
+    """Return what differs most between two effects, None where nothing does."""
+    if old.denied != new.denied:
+        return Difference.DENIAL_LOST if old.denied else Difference.DENIAL_GAINED
+    if old.deleted != new.deleted:
+        return Difference.DELETION
+    if old.blocked != new.blocked:
+        return Difference.ENFORCEMENT_LOST if old.blocked else Difference.ENFORCEMENT_GAINED
+    if old.blocked:
+        return None  # what is denied is not stored; what is only reported is
+    if old.object != new.object:
+        same = _unordered(old.object) == _unordered(new.object)
+        return Difference.ORDER if same else Difference.OBJECT
+    if old.generated != new.generated:
+        same = _unordered([*old.generated]) == _unordered([*new.generated])
+        return Difference.ORDER if same else Difference.GENERATED
+    return None if old.later == new.later else Difference.LATER
+
+
+def _unordered(value: Json) -> Json:
+    """Return a value whose lists are in an order of their own."""
+    if value.__class__ is dict:
+        return {name: _unordered(one) for name, one in value.items()}
+    if value.__class__ is list:
+        return sorted(map(_unordered, value), key=lambda one: json.dumps(one, sort_keys=True))
+    return value
+
 
 UNDERIVED = "ReplicationController"
 """The controller for which nothing is derived from policies in CEL."""

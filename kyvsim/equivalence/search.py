@@ -14,16 +14,19 @@ from enum import IntEnum
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from kyvsim.equivalence.acceptance import is_accepted
-from kyvsim.equivalence.answers import Answers
-from kyvsim.equivalence.case import Case
+from kyvsim.equivalence.cases import Case, Space, smallest_requests
 from kyvsim.equivalence.edits import Edit, edits
+from kyvsim.equivalence.field_rules import (
+    is_accepted,
+    keys_meant,
+    leads_somewhere,
+    of_one_shape,
+    type_of,
+)
+from kyvsim.equivalence.lookups import Answers
+from kyvsim.equivalence.objects import CONTROLLERS, POD, KindName, smallest, wrapped
 from kyvsim.equivalence.pair import Finding, Pair, Verdicts
-from kyvsim.equivalence.seeds import CONTROLLERS, POD, KindName, smallest, wrapped
 from kyvsim.equivalence.side import Effect
-from kyvsim.equivalence.space import Space
-from kyvsim.equivalence.subresources import smallest_requests
-from kyvsim.equivalence.types import keys_meant, leads_somewhere, of_one_shape, type_of
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard

@@ -6,12 +6,9 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.world import World
-from kyvsim.equivalence.answers import is_image, recorded
-from kyvsim.equivalence.bindings import bindings, with_roles
-from kyvsim.equivalence.case import Case
-from kyvsim.equivalence.lookups import Asked, AskedCluster, AskedImages
-from kyvsim.equivalence.seeds import NAMESPACE
-from kyvsim.equivalence.subresources import details_of
+from kyvsim.equivalence.cases import Case, details_of
+from kyvsim.equivalence.lookups import Asked, AskedCluster, AskedImages, is_image, recorded
+from kyvsim.equivalence.objects import NAMESPACE, bindings, with_roles
 from kyvsim.kubernetes.discovery import crd_kinds, is_namespaced, plural, split_api_version
 from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key

@@ -6,10 +6,12 @@ value that meets it and values beside it.
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
 from kyvsim.kubernetes.wildcard import has_wildcard
+from kyvsim.model.policy import Way
 
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)([A-Za-z]*)")
 _RANGE = re.compile(r"([-+]?\d+(?:\.\d+)?[A-Za-z]*)!?-([-+]?\d+(?:\.\d+)?[A-Za-z]*)")
@@ -170,3 +172,29 @@ def _steps(text: str) -> list[str]:
     if "." in amount:
         return [f"{float(amount) - 1:g}{unit}", f"{float(amount) + 1:g}{unit}"]
     return [f"{int(amount) - 1}{unit}", f"{int(amount) + 1}{unit}"]
+
+
+# Times to try at a place: those that durations which policies compare with lie away from now.
+
+_NANOSECONDS = 1000
+_ENDS = ("Timestamp", "Time")
+_BESIDE = timedelta(seconds=1)
+
+
+def moments(way: Way, written: Iterable[Json], now: datetime) -> Iterator[str]:
+    """Yield times for a place that holds one: just as far from now as a duration, and beside that.
+
+    Nothing for other places.
+    """
+    if not str(way[-1]).endswith(_ENDS):
+        return
+    for one in dict.fromkeys(value for value in written if isinstance(value, str)):
+        found = parse_duration(one)
+        if found is None:
+            continue
+        try:
+            away = timedelta(microseconds=found // _NANOSECONDS)
+            for moment in (now - away - _BESIDE, now - away, now - away + _BESIDE):
+                yield moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+        except OverflowError:
+            continue

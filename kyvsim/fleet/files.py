@@ -1,19 +1,323 @@
-"""Files of a run, by path or URL: paths are this machine's, URLs are read by `fsspec`.
+"""Files of a run, by path or URL: found, read in part, written whole.
 
-Credentials are fsspec's business.
+URLs are read by `fsspec`, which also finds credentials.
 """
 
-from collections.abc import Iterable
-from types import ModuleType
+import bz2
+import contextlib
+import glob
+import gzip
+import hashlib
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from kyvsim.fleet import local_files, remote_files
-from kyvsim.fleet.errors import ReadError
-from kyvsim.fleet.item import InputFile
-from kyvsim.fleet.packing import check_packing, unpacked
+from kyvsim.fleet import FleetError, ReadError
+from kyvsim.load.files import explain_missing
+from kyvsim.load.folders import is_manifest_name
+
+# What one task of a run works on.
+
+
+class InputFile(NamedTuple):
+    """A file with resources."""
+
+    name: str
+    """What reports call it."""
+    address: str
+    """Where workers find it: an absolute path or a URL."""
+    size: int
+    """Bytes."""
+    stamp: str
+    """Tells this content from any other, as far as the storage can tell without reading it."""
+
+
+def stamp_of(facts: Iterable[str]) -> str:
+    """Return what stands for some texts: equal ones have equal stamps, others do not."""
+    return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:32]
+
+
+# Packed files: which names say so, and what is in them.
+
+
+def is_packed(name: str) -> bool:
+    """Return whether the name of a file says that it is packed."""
+    return _suffix(name) in _UNPACK
+
+
+def bare_name(name: str) -> str:
+    """Return the name without what says that the file is packed."""
+    return name.removesuffix(_suffix(name)) if is_packed(name) else name
+
+
+def check_packing(name: str) -> None:
+    """Raise FleetError where a file is packed in a way that nothing here reads."""
+    if _suffix(name) == ".zst":
+        _zstandard()
+
+
+def unpacked(name: str, data: bytes) -> bytes:
+    """Return what is in a file; raise ReadError where it is damaged or cut short."""
+    unpack = _UNPACK.get(_suffix(name))
+    if unpack is None:
+        return data
+    try:
+        return unpack(data)
+    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+        text = f"what is packed in it is damaged or cut short: {error}"
+        raise ReadError(text) from None
+
+
+def _suffix(name: str) -> str:
+    return f".{name.rpartition('.')[2].lower()}"
+
+
+def _zstandard() -> type:
+    try:
+        from zstandard import ZstdDecompressor
+    except ImportError:
+        text = "files that end in .zst need the package zstandard: pip install 'kyvsim[fleet]'"
+        raise FleetError(text) from None
+    return ZstdDecompressor
+
+
+def _unzstd(data: bytes) -> bytes:
+    """Return all frames; the library's own readers take an end in the middle of one for the end."""
+    decompressor = _zstandard()
+    import zstandard
+
+    parts = []
+    while data:
+        frame = decompressor().decompressobj()
+        try:
+            parts.append(frame.decompress(data))
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from None
+        if not frame.eof:
+            raise EOFError("the data ends before the end of a frame")
+        data = frame.unused_data
+    return b"".join(parts)
+
+
+_UNPACK: Mapping[str, Callable[[bytes], bytes]] = MappingProxyType(
+    {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress, ".zst": _unzstd}
+)
+
+# Files of this machine: found, read in part, written whole.
+
+_FOLDER_MODE = 0o750
+_PASSING = ".tmp"
+"""Ends the names of files that are not whole yet."""
+
+
+def _below(folder: str) -> Iterator[str]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        for name in sorted(names):
+            if not name.startswith(".") and is_manifest_name(bare_name(name)):
+                yield os.path.join(place, name)
+
+
+def _local_files_found(name: str) -> InputFile:
+    try:
+        facts = os.stat(name)
+    except OSError as error:
+        raise FleetError(f"{name}: cannot be read: {error.strerror}") from None
+    told = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
+    return InputFile(name, os.path.abspath(name), facts.st_size, stamp_of(map(str, told)))
+
+
+class LocalFiles:
+    """Files of this machine."""
+
+    @staticmethod
+    def find(path: str) -> list[InputFile]:
+        """Return the file at a path, those in and below a folder, or those that a pattern finds.
+
+        Raises FleetError where there is none. Of folders only YAML and JSON files count, packed
+        or not, and nothing that is hidden.
+        """
+        if os.path.isdir(path):
+            names = list(_below(path))
+            missing = "no YAML or JSON file in this folder, packed or not"
+        elif os.path.exists(path):
+            names, missing = [path], ""
+        else:
+            names = sorted(glob.glob(path, recursive=True))
+            names = [one for one in names if os.path.isfile(one)]
+            missing = explain_missing(path)
+        if not names:
+            raise FleetError(f"{path}: {missing}")
+        return [_local_files_found(name) for name in names]
+
+    @staticmethod
+    def read(address: str, first: int, last: int | None) -> bytes:
+        """Return bytes of a file from `first` up to and without `last`; raises ReadError."""
+        try:
+            with open(address, "rb") as file:
+                file.seek(first)
+                return file.read() if last is None else file.read(last - first)
+        except OSError as error:
+            raise ReadError(f"cannot be read: {error.strerror or error}") from None
+
+    @staticmethod
+    def write(address: str, data: bytes) -> None:
+        """Put a file in its place at once, whole; raises FleetError."""
+        passing = f"{address}.{os.urandom(4).hex()}{_PASSING}"
+        try:
+            try:
+                with open(passing, "xb") as file:
+                    file.write(data)
+                os.replace(passing, address)
+            finally:
+                with contextlib.suppress(OSError):
+                    os.unlink(passing)
+        except OSError as error:
+            raise FleetError(f"cannot write to {address}: {error.strerror}") from None
+
+    @staticmethod
+    def remove_passing(folder: str) -> None:
+        """Remove files that runs were writing into a folder when they were killed."""
+        for name in LocalFiles.names_in(folder):
+            if name.endswith(_PASSING) and len(name.rsplit(".", 2)[1]) == 8:
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(folder, name))
+
+    @staticmethod
+    def names_in(folder: str) -> list[str]:
+        """Return the names of the files in a folder, sorted; none where there is no folder."""
+        try:
+            return sorted(os.listdir(folder))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise FleetError(f"{folder}: cannot be read: {error.strerror}") from None
+
+    @staticmethod
+    def make_folder(folder: str) -> None:
+        """See to it that there is a folder; raises FleetError."""
+        try:
+            os.makedirs(folder, _FOLDER_MODE, exist_ok=True)
+        except OSError as error:
+            raise FleetError(f"cannot write to {folder}: {error.strerror}") from None
+
+
+# Files by URL, through `fsspec`: found, read in part, written whole.
+
+_Read = TypeVar("_Read")
+_MAGIC = frozenset("*?[")
+
+
+def _remote_files_found(url: str, facts: dict[str, Any]) -> InputFile:
+    told = (f"{name}={facts[name]}" for name in sorted(facts))
+    return InputFile(url, url, int(facts.get("size") or 0), stamp_of(told))
+
+
+def _storage(url: str) -> tuple[Any, str]:
+    """Return what reads URLs of this kind, and the path in it; raises FleetError."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        text = f"{url}: URLs need the package fsspec: pip install 'kyvsim[fleet]'"
+        raise FleetError(text) from None
+    found, problem = _asked(lambda: url_to_fs(url))
+    if found is None:
+        raise FleetError(f"{url}: {problem}")
+    return found[0], str(found[1])
+
+
+def _asked(ask: Callable[[], _Read]) -> tuple[_Read | None, str]:
+    """Return what a storage answers, or None and what kept it from doing so."""
+    try:
+        return ask(), ""
+    except FileNotFoundError:
+        return None, "there is no such file"
+    except Exception as error:  # noqa: BLE001 — each storage's library has errors of its own
+        text = " ".join(str(error).split()) or type(error).__name__
+        return None, text[:1].lower() + text[1:] if text[1:2].islower() else text
+
+
+class RemoteFiles:
+    """Files by URL, through `fsspec`."""
+
+    @staticmethod
+    def find(url: str) -> list[InputFile]:
+        """Return the file at a URL, those in and below a folder, or those that a pattern finds.
+
+        Raises FleetError where there is none, or where the storage cannot be asked.
+        """
+        files, path = _storage(url)
+
+        def ask() -> dict[str, Any]:
+            if _MAGIC & set(path):
+                return dict(files.glob(path, detail=True))
+            facts = files.info(path)
+            if facts["type"] != "directory":
+                return {path: facts}
+            below = files.find(path, detail=True)
+            return {name: one for name, one in below.items() if is_manifest_name(bare_name(name))}
+
+        told, problem = _asked(ask)
+        if told is None:
+            raise FleetError(f"{url}: {problem}")
+        there = [one for one in sorted(told.items()) if one[1]["type"] == "file"]
+        if not there:
+            raise FleetError(f"{url}: there is no file that fits")
+        return [_remote_files_found(files.unstrip_protocol(name), facts) for name, facts in there]
+
+    @staticmethod
+    def read(url: str, first: int, last: int | None) -> bytes:
+        """Return bytes of a file from `first` up to and without `last`; raises ReadError."""
+        files, path = _storage(url)
+        data, problem = _asked(lambda: bytes(files.cat_file(path, start=first, end=last)))
+        if data is None:
+            raise ReadError(f"cannot be read: {problem}")
+        return data
+
+    @staticmethod
+    def write(url: str, data: bytes) -> None:
+        """Put a file in its place, which storages of objects do at once; raises FleetError."""
+        files, path = _storage(url)
+        done, problem = _asked(lambda: files.pipe_file(path, data) or True)
+        if not done:
+            raise FleetError(f"cannot write to {url}: {problem}")
+
+    @staticmethod
+    def names_in(url: str) -> list[str]:
+        """Return the names of the files in a folder, sorted; none where there is no folder."""
+        files, path = _storage(url)
+
+        def ask() -> list[str]:
+            files.invalidate_cache()
+            return [str(one) for one in files.ls(path, detail=False)] if files.exists(path) else []
+
+        names, problem = _asked(ask)
+        if names is None:
+            raise FleetError(f"{url}: {problem}")
+        return sorted(one.rstrip("/").rpartition("/")[2] for one in names)
+
+    @staticmethod
+    def make_folder(url: str) -> None:
+        """See to it that there is a folder, where the storage has folders; raises FleetError."""
+        files, path = _storage(url)
+        done, problem = _asked(lambda: files.makedirs(path, exist_ok=True) or True)
+        if not done:
+            raise FleetError(f"cannot write to {url}: {problem}")
+
+
+# Files of a run, by path or URL: paths are this machine's, URLs are read by `fsspec`.
+#
+# Credentials are fsspec's business.
 
 _SEPARATOR = b"\n---"
 _AHEAD = 1 << 16
 """Bytes that are read at once in search of the next document."""
+
+
+Storage: TypeAlias = type[LocalFiles] | type[RemoteFiles]
 
 
 def is_url(path: str) -> bool:
@@ -21,9 +325,9 @@ def is_url(path: str) -> bool:
     return "://" in path
 
 
-def storage_of(path: str) -> ModuleType:
-    """Return the module that finds, reads and writes files of a kind."""
-    return remote_files if is_url(path) else local_files
+def storage_of(path: str) -> Storage:
+    """Return what finds, reads and writes files at a path or URL."""
+    return RemoteFiles if is_url(path) else LocalFiles
 
 
 def found_files(paths: Iterable[str]) -> tuple[InputFile, ...]:
@@ -46,7 +350,7 @@ def joined(folder: str, name: str) -> str:
 
 def read_whole(file: InputFile) -> bytes:
     """Return what is in a file, unpacked; raises ReadError."""
-    data: bytes = storage_of(file.address).read(file.address, 0, None)
+    data = storage_of(file.address).read(file.address, 0, None)
     if len(data) != file.size:
         raise ReadError("it has changed since the run began: its size is another")
     return unpacked(file.name, data)
@@ -63,7 +367,7 @@ def read_piece(file: InputFile, first: int, last: int) -> bytes:
     read = storage_of(file.address).read
     # One byte before: a separator is one where a line ends before it.
     start = max(first - 1, 0)
-    data: bytes = read(file.address, start, min(last + len(_SEPARATOR), file.size))
+    data = read(file.address, start, min(last + len(_SEPARATOR), file.size))
     if len(data) != min(last + len(_SEPARATOR), file.size) - start:
         raise ReadError("it has changed since the run began: its size is another")
     begin = _line_of_separator(data, 0) if first else 0

@@ -3,13 +3,33 @@
 import posixpath
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
-from kyvsim.fleet.item import InputFile, Item
-from kyvsim.fleet.packing import is_packed
+from kyvsim.fleet.files import InputFile, is_packed
 
 PIECE_BYTES: Final = 8 << 20
 """Bytes of a piece, for which a worker has work of about a second."""
+
+
+class Item(NamedTuple):
+    """A piece of one file, or all files of a cluster.
+
+    A piece has the documents that begin in its bytes: that of a later byte is in a later piece,
+    however far it reaches.
+    """
+
+    cluster: str
+    files: tuple[InputFile, ...]
+    first: int
+    last: int
+    """The first byte that is none of the piece's; for whole files the size of the last one."""
+    alone: bool
+    """Whether there are other objects of the cluster elsewhere: rules must not ask for any then."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are to work on."""
+        return self.last - self.first if self.alone else sum(one.size for one in self.files)
 
 
 class Cluster(StrEnum):

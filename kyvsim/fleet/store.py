@@ -4,20 +4,97 @@ Files are written whole, each by one rename or one upload. What is damaged count
 """
 
 import hashlib
+import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType, ModuleType
-from typing import Final
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
 
-from kyvsim.fleet import partial_lines, partial_parquet
-from kyvsim.fleet.errors import FleetError, ReadError
-from kyvsim.fleet.files import is_url, joined, storage_of
-from kyvsim.fleet.merge import Heads
-from kyvsim.fleet.row_lines import rows_in
-from kyvsim.fleet.run_plan import RunEnd, RunPlan, end_of, end_text, plan_of, plan_text
+from kyvsim import __version__
+from kyvsim.fleet import FleetError, ReadError
+from kyvsim.fleet.files import LocalFiles, is_url, joined, storage_of
+from kyvsim.fleet.partials import FORMATS, diagnostic_of, rows_in
+from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import Head, Key, Partial, ToldRow
+from kyvsim.report.diagnostics import diagnostic_json
+
+# What a run writes of itself: what it is to evaluate, and what is said of it at its end.
+
+_REMARKS = ("before", "after", "left_out")
+
+
+class RunPlan(NamedTuple):
+    """What a run is to evaluate; it is there before any report is."""
+
+    run: str
+    """Tells this run from any other that writes to the folder."""
+    assignment: str
+    everything: bool
+    """Whether all rows are told."""
+    audit_warn: bool
+    piece_size: int
+    rules: int
+    exceptions: int
+    before: tuple[Diagnostic, ...]
+    """Said of policies and options, before what is said of resources."""
+    after: tuple[Diagnostic, ...]
+    """The same, after it."""
+    left_out: tuple[Diagnostic, ...]
+    """What was left out of folders of policies."""
+    files: Mapping[str, tuple[int, str]]
+    """Size and stamp of each file, by name."""
+    version: str = __version__
+
+
+class RunEnd(NamedTuple):
+    """What only a finished run can say."""
+
+    run: str
+    remarks: tuple[Diagnostic, ...]
+    """What is told before the results."""
+    last: tuple[Diagnostic, ...]
+    """What is told behind them."""
+
+
+def plan_text(plan: RunPlan) -> bytes:
+    """Return a plan as the text of a file."""
+    told: dict[str, Any] = plan._asdict()
+    told |= {name: _told(told[name]) for name in _REMARKS}
+    return f"{json.dumps(told, indent=1)}\n".encode()
+
+
+def plan_of(text: bytes) -> RunPlan | None:
+    """Return the plan that a text tells, or None."""
+    try:
+        told = json.loads(text)
+        told |= {name: tuple(map(diagnostic_of, told[name])) for name in _REMARKS}
+        files = {name: (int(size), str(stamp)) for name, (size, stamp) in told["files"].items()}
+        return RunPlan(**{**told, "files": files})
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def end_text(end: RunEnd) -> bytes:
+    """Return what is said at the end as the text of a file."""
+    told = {"run": end.run, "remarks": _told(end.remarks), "last": _told(end.last)}
+    return f"{json.dumps(told, indent=1)}\n".encode()
+
+
+def end_of(text: bytes) -> RunEnd | None:
+    """Return what a text says of the end of a run, or None."""
+    try:
+        told = json.loads(text)
+        remarks, last = (tuple(map(diagnostic_of, told[name])) for name in ("remarks", "last"))
+        return RunEnd(str(told["run"]), remarks, last)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _told(remarks: Iterable[Diagnostic]) -> list[Any]:
+    return [diagnostic_json(one) for one in remarks]
+
 
 try:
     import fcntl
@@ -26,15 +103,12 @@ except ImportError:  # Windows has none
 else:
     _CAN_LOCK = True
 
-FORMATS: Final[Mapping[str, ModuleType]] = MappingProxyType(
-    {"jsonl": partial_lines, "parquet": partial_parquet}
-)
-"""How partial reports are written, by the name that chooses it."""
+Heads: TypeAlias = Mapping[Key, Head]
 _PLAN = "run.json"
 _END = "end.json"
 _LOCK = ".lock"
 _UNSAFE = re.compile(r"[^\w.-]+")
-_BY_SUFFIX = MappingProxyType({one.SUFFIX: one for one in FORMATS.values()})
+_BY_SUFFIX = MappingProxyType({one.suffix: one for one in FORMATS.values()})
 
 
 class Store:
@@ -55,7 +129,7 @@ class Store:
 
     def begin(self, plan: RunPlan) -> None:
         """Write what is to be evaluated; raises FleetError."""
-        self._format.packed(Partial(_EMPTY))  # what it needs is missed now, not after an hour
+        self._format.write(Partial(_EMPTY))  # what it needs is missed now, not after an hour
         self._files.make_folder(self.folder)
         self._files.write(self._place(_PLAN), plan_text(plan))
 
@@ -73,8 +147,8 @@ class Store:
 
     def write(self, partial: Partial) -> None:
         """Write a report in the place of an older one on the same piece; raises FleetError."""
-        place = self._place(_name(partial.head.key) + self._format.SUFFIX)
-        self._files.write(place, self._format.packed(partial))
+        place = self._place(_name(partial.head.key) + self._format.suffix)
+        self._files.write(place, self._format.write(partial))
         self._places[partial.head.key] = place
 
     def heads(self, plan: RunPlan) -> Heads:
@@ -86,7 +160,7 @@ class Store:
         found: dict[Key, Head] = {}
         for name in self._files.names_in(self.folder):
             form = _BY_SUFFIX.get(os.path.splitext(name)[1])
-            partial = form.unpacked(self._read(name)) if form else None
+            partial = form.read(self._read(name)) if form else None
             if partial and partial.head.assignment != plan.assignment:
                 text = "a partial report of other policies or options, or of another version"
                 raise FleetError(f"{self._place(name)}: {text}: give another folder")
@@ -99,7 +173,7 @@ class Store:
         """Yield the rows of a report; raises FleetError where it has gone since it was found."""
         place = self._places[key]
         form = _BY_SUFFIX[os.path.splitext(place)[1]]
-        partial = form.unpacked(self._read(place.removeprefix(f"{self.folder.rstrip('/')}/")))
+        partial = form.read(self._read(place.removeprefix(f"{self.folder.rstrip('/')}/")))
         if partial is None:
             raise FleetError(f"{place}: the partial report has been changed while it was read")
         yield from rows_in(partial.rows)
@@ -130,7 +204,7 @@ class Store:
             except OSError:
                 text = "another run is writing its partial reports there"
                 raise FleetError(f"{self.folder}: {text}") from None
-            self._files.remove_passing(self.folder)  # nobody else writes there now
+            LocalFiles.remove_passing(self.folder)  # nobody else writes there now
             yield
 
     def _place(self, name: str) -> str:
@@ -138,10 +212,9 @@ class Store:
 
     def _read(self, name: str) -> bytes:
         try:
-            data: bytes = self._files.read(self._place(name), 0, None)
+            return self._files.read(self._place(name), 0, None)
         except ReadError:
             return b""
-        return data
 
 
 _EMPTY = Head(file="", first=0, last=0, stamp="", assignment="", cluster="", lines=0)

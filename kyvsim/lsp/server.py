@@ -13,14 +13,9 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from kyvsim import __version__
-from kyvsim.lsp.completions import completions_at
-from kyvsim.lsp.definitions import Around, named_by, spots_of
-from kyvsim.lsp.fixes import actions_of
-from kyvsim.lsp.hovers import hover_at
-from kyvsim.lsp.remarks import meant_at
-from kyvsim.lsp.session import Session, Settings
-from kyvsim.lsp.symbols import symbols_of
-from kyvsim.lsp.units import for_client, from_client
+from kyvsim.lsp.hints import completions_at, hover_at
+from kyvsim.lsp.navigation import Around, named_by, spots_of, symbols_of
+from kyvsim.lsp.session import Session, Settings, actions_of, for_client, from_client, meant_at
 
 _TRIGGERS = (" ", "{", ".", "-", "[")
 _WATCHED = "**/{*.yaml,*.yml,*.json,pyproject.toml,.kyvsimignore}"

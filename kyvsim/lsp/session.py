@@ -1,8 +1,10 @@
-"""What is known of an editor's files while it is open: their texts, and what is wrong with them."""
+"""The state of an editor's session: open documents, diagnostics and their quick fixes."""
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
 from lsprotocol import types as lsp
@@ -11,12 +13,87 @@ from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
 from kyvsim.api import Source
-from kyvsim.api.workspace import Rules, concerns, read_within, read_workspace, remarks_on
-from kyvsim.lsp.remarks import shown
-from kyvsim.lsp.texts import Text, read_text
-from kyvsim.lsp.units import for_client
-from kyvsim.model.diagnostic import Diagnostic
+from kyvsim.api.workspace import (
+    Rules,
+    can_be_fixed,
+    concerns,
+    read_within,
+    read_workspace,
+    remarks_on,
+)
+from kyvsim.lsp.document import Text, read_text
+from kyvsim.model.diagnostic import Diagnostic, Edit, Severity
 from kyvsim.model.ports import fault_text
+from kyvsim.report.code_text import code_markdown, codes_by_name
+
+# Positions of editors, which may count columns in UTF-16, and ours, which count characters.
+
+
+def for_client(document: TextDocument, own: lsp.Range) -> lsp.Range:
+    """Return a range of a document as its editor counts."""
+    return document.position_codec.range_to_client_units(document.lines, own)
+
+
+def from_client(document: TextDocument, position: lsp.Position) -> tuple[int, int]:
+    """Return line and column of a position; behind the text they are those of its last line."""
+    if position.line >= len(document.lines):
+        return document.source.count("\n"), 0
+    found = document.position_codec.position_from_client_units(document.lines, position)
+    return found.line, found.character
+
+
+# Remarks as editors show them, and what puts them right.
+
+SOURCE = "kyvsim"
+_SEVERITIES = MappingProxyType(
+    {
+        Severity.ERROR: lsp.DiagnosticSeverity.Error,
+        Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+        Severity.INFO: lsp.DiagnosticSeverity.Information,
+    }
+)
+_KEY = re.compile(r'("[^"]*"|\'[^\']*\'|[^\s:#{}\[\],][^:#{}\[\],]*?)(?=\s*:(?:\s|$))')
+_REST = re.compile(r"[^#]*?(?=\s*(?:#.*)?$)")
+
+
+def shown(remarks: Iterable[Diagnostic], text: str) -> Iterator[lsp.Diagnostic]:
+    """Yield remarks on a text, with columns that count characters."""
+    lines = text.split("\n")
+    known = codes_by_name()
+    for one in remarks:
+        yield lsp.Diagnostic(
+            range=range_of(one, lines),
+            message=one.message,
+            severity=_SEVERITIES[one.severity],
+            code=one.code,
+            source=SOURCE,
+            tags=[lsp.DiagnosticTag.Deprecated] if known[one.code].deprecated else None,
+        )
+
+
+def meant_at(remarks: Iterable[lsp.Diagnostic], position: lsp.Position) -> Iterator[str]:
+    """Yield what the codes of those remarks mean that a position is in, each once, as Markdown."""
+    found = {one.code for one in remarks if one.range.start <= position <= one.range.end}
+    for name, code in codes_by_name().items():
+        if name in found:
+            yield code_markdown(code, f"**{name}**: {code.title}")
+
+
+def range_of(remark: Diagnostic, lines: Sequence[str]) -> lsp.Range:
+    """Return what a remark is about: a key, or a value to the end of its line."""
+    place = remark.location
+    line = max(0, (place.line if place else 1) - 1)
+    if line >= len(lines):
+        line = max(0, len(lines) - 1)
+    column = min(max(0, (place.column if place else 1) - 1), len(lines[line]))
+    rest = lines[line].removesuffix("\r")
+    found = _KEY.match(rest, column) or _REST.match(rest, column)
+    end = found.end() if found else column
+    start = lsp.Position(line, column)
+    return lsp.Range(start, lsp.Position(line, max(end, column)))
+
+
+# What is known of an editor's files while it is open: their texts, and what is wrong with them.
 
 _PAUSE: Final = 0.15
 """Seconds without a key before a text is looked at."""
@@ -170,3 +247,47 @@ def _are_same(first: Source, second: Source) -> bool:
 
 def _is_in(remark: Diagnostic, file: str) -> bool:
     return remark.location is not None and os.path.realpath(remark.location.file) == file
+
+
+# What puts a remark right, as actions of an editor: the fixes of `lint --fix`.
+
+
+def actions_of(session: Session, uri: str, wanted: lsp.Range) -> Iterator[lsp.CodeAction]:
+    """Yield an action for each remark in a range that surely can be put right."""
+    found = session.found.get(uri)
+    if found is None:
+        return
+    document = session.document(uri)
+    for remark, told in zip(found.remarks, found.shown, strict=True):
+        if remark.fix is None or not _meet(told.range, wanted):
+            continue
+        if not can_be_fixed(remark, session.source(uri)):
+            continue
+        edits = [_edit(one) for one in remark.fix.edits]
+        for one in edits:
+            one.range = for_client(document, one.range)
+        yield lsp.CodeAction(
+            title=remark.fix.title,
+            kind=lsp.CodeActionKind.QuickFix,
+            diagnostics=[told],
+            is_preferred=True,
+            edit=lsp.WorkspaceEdit(
+                document_changes=[
+                    lsp.TextDocumentEdit(
+                        lsp.OptionalVersionedTextDocumentIdentifier(uri, document.version),
+                        [*edits],
+                    )
+                ]
+            ),
+        )
+
+
+def _edit(one: Edit) -> lsp.TextEdit:
+    start = lsp.Position(one.line - 1, one.column - 1)
+    end = lsp.Position(one.end_line - 1, one.end_column - 1)
+    return lsp.TextEdit(lsp.Range(start, end), one.text)
+
+
+def _meet(first: lsp.Range, second: lsp.Range) -> bool:
+    """Return whether two ranges have a line in common."""
+    return first.start.line <= second.end.line and second.start.line <= first.end.line

@@ -1,7 +1,6 @@
 """Policies with rules → Kyverno's policies in CEL, and what cannot be said in them."""
 
-from kyvsim.migrate.cleanup import CLEANUP_KINDS, DELETING
-from kyvsim.migrate.convert import convert
+from kyvsim.migrate.convert import CLEANUP_KINDS, DELETING, convert
 from kyvsim.migrate.exceptions import convert_exception
 from kyvsim.migrate.rules import RULE_TYPES
 

@@ -1,47 +1,274 @@
-"""Policies with rules → policies in CEL that mean the same."""
+"""Policies with rules → policies in CEL with the same results."""
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.autogen import compute_rules
+from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.migrate.assembly import Whole, Written, policies_of
-from kyvsim.migrate.cleanup import CLEANUP_KINDS, convert_cleanup
-from kyvsim.migrate.conditions import Asked, conditions_asked
-from kyvsim.migrate.desk import Desk
-from kyvsim.migrate.entries import with_entries
-from kyvsim.migrate.exceptions import excepted
-from kyvsim.migrate.expressions import TRUE, Test, chosen, every, one_line
-from kyvsim.migrate.levels import RULES, derived_levels
-from kyvsim.migrate.matching import WRITES, Matching, Operations, matching_of, without_operations
-from kyvsim.migrate.named_conditions import named_conditions, written_conditions
-from kyvsim.migrate.part import Part
+from kyvsim.migrate.conditions import Asked, conditions_asked, conditions_test
+from kyvsim.migrate.context import Desk, NotConvertible, refused, told, within
+from kyvsim.migrate.context_entries import with_entries
+from kyvsim.migrate.exceptions import Excepted, excepted
+from kyvsim.migrate.expressions import TRUE, Test, chosen, every, laid_out, one_line
+from kyvsim.migrate.matching import Matching, matching_at_rest, matching_of
 from kyvsim.migrate.patterns import guarded
-from kyvsim.migrate.queries import Scope
 from kyvsim.migrate.queries.read import read
-from kyvsim.migrate.refusal import NotConvertible, refused, told, within
+from kyvsim.migrate.queries.scope import Scope
+from kyvsim.migrate.resource_rules import WRITES, Operations, without_operations
 from kyvsim.migrate.rules import (
     DERIVED,
     GENERATING,
+    IMAGES,
+    MUTATING,
     VALIDATING,
-    Entry,
     Found,
-    Given,
-    Mutation,
-    Validation,
     operations_of,
     rule_type_of,
 )
-from kyvsim.migrate.settings import Variant, asked_before, controllers_of, settings_of, variants_of
-from kyvsim.migrate.subject import inlined, subject_of, without_unread
+from kyvsim.migrate.rules.results import Entry, Generation, Given, Mutation, Validation
+from kyvsim.migrate.settings import (
+    API_VERSION,
+    RULES,
+    Variant,
+    asked_before,
+    controllers_of,
+    derived_levels,
+    inlined,
+    metadata_of,
+    named_conditions,
+    settings_of,
+    subject_of,
+    variants_of,
+    without_unread,
+    written_conditions,
+)
 from kyvsim.migrate.values import Value
-from kyvsim.model.migration import Condition, Conversion, RuleOutcome
+from kyvsim.model.migration import Condition, Conversion, Made, RuleOutcome
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.ports import fault_text
 
-_PODS: Final = ("Pod",)
+# CleanupPolicy and ClusterCleanupPolicy → policies that delete.
+
+CLEANUP_KINDS: Final = frozenset({"CleanupPolicy", "ClusterCleanupPolicy"})
+DELETING: Final = "DeletingPolicy"
+_SPEC: Final = ("spec",)
+
+
+def convert_cleanup(policy: Policy) -> Conversion:
+    """Return what becomes of a cleanup policy."""
+    desk = Desk({}, [], set(), _SPEC)
+    try:
+        made = Made(_deleting(policy, desk), (0,), (0,))
+    except NotConvertible as refusal:
+        return Conversion(
+            policy, (refused(policy.document, policy.name, refusal.below(*_SPEC)),), ()
+        )
+    return Conversion(policy, (told(policy.document, policy.name, desk),), (made,))
+
+
+def _deleting(policy: Policy, desk: Desk) -> dict[str, Json]:
+    data = policy.document.data
+    spec = data["spec"]
+    matching = matching_at_rest(spec, desk)
+    target = Value("object", matching.types)
+    scope = Scope(
+        desk, target, target, read, {"target": target}, namespace=policy.namespace, at_rest=True
+    )
+    scope = within(("context",), with_entries, spec.get("context"), scope)
+    holds: Test = TRUE
+    if spec.get("conditions"):
+        holds = within(("conditions",), conditions_test, spec["conditions"], scope)
+    conditions = written_conditions([*matching.conditions, *named_conditions("condition", holds)])
+    found: dict[str, Json] = {"schedule": spec["schedule"]}
+    if spec.get("deletionPropagationPolicy"):
+        found["deletionPropagationPolicy"] = spec["deletionPropagationPolicy"]
+    found["matchConstraints"] = matching.constraints
+    variables = without_unread(desk, [text for _, text in conditions])
+    if variables:
+        found["variables"] = [{"name": one, "expression": text} for one, text in variables.items()]
+    if conditions:
+        found["conditions"] = [{"name": one, "expression": text} for one, text in conditions]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": f"Namespaced{DELETING}" if policy.namespace else DELETING,
+        "metadata": metadata_of(data["metadata"], policy.name),
+        "spec": found,
+    }
+
+
+# Names of the objects that others become.
+
+_LONGEST: Final = 63
+"""What Kyverno takes for names of policies: it writes them into labels."""
+_WRONG: Final = re.compile(r"[^a-z0-9.-]+|\.(?=[.-])|(?<=[.-])\.")
+_DIGITS: Final = 6
+
+
+def object_name(wanted: str) -> str:
+    """Return a name for an object: the wanted one if an API server takes it, else one like it.
+
+    What is cut off, or would make two of different ones the same, is told apart by a hash.
+    """
+    fitting = _WRONG.sub("-", wanted.lower()).strip("-.")
+    if fitting == wanted and len(wanted) <= _LONGEST:
+        return wanted
+    mark = sha256(wanted.encode()).hexdigest()[:_DIGITS]
+    return f"{fitting[: _LONGEST - _DIGITS - 1].rstrip('-.')}-{mark}".lstrip("-")
+
+
+# One rule, converted: what policies in CEL are put together of.
+
+
+class Part(NamedTuple):
+    """One rule, converted."""
+
+    place: int
+    rule: str
+    """The name of the rule as it is written."""
+    level: str | None
+    """Which controllers it was derived for, "" for Pods; None for all of them."""
+    kind: str
+    """The kind of the policy that it becomes a part of."""
+    matching: Matching
+    fields: Mapping[str, Json]
+    """What the policy says beside its entries on account of the rule."""
+    conditions: tuple[tuple[str, str], ...]
+    variables: Mapping[str, str]
+    entries: tuple[Entry, ...]
+    excepted: Excepted = ()
+    variant: str = ""
+    """What tells it from others of the same rule, by what they do where it fails."""
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """What rules must share to stand in one policy."""
+        matching, fields = str(self.matching.constraints), str(self.fields)
+        return (self.kind, matching, fields, self.conditions, self.excepted, self.variant)
+
+
+# Converted rules → whole policies.
+
+_ASSEMBLY_PODS: Final = ("Pod",)
+
+
+Written: TypeAlias = Callable[[Mapping[str, Json]], str]
+"""Gives an object as YAML."""
+
+
+class Whole(NamedTuple):
+    """The policy that is converted."""
+
+    data: Json
+    computed: ComputedRules
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that it lies in, "" for a policy of the cluster."""
+        is_namespaced = self.data["kind"] == "Policy"
+        return str(self.data["metadata"].get("namespace") or "default") if is_namespaced else ""
+
+
+def policies_of(parts: list[Part], whole: Whole, written: Written) -> Iterable[Made]:
+    """Yield the policies that converted rules of one become: rules that match alike share one."""
+    groups: list[list[Part]] = []
+    for part in parts:
+        home = next((one for one in groups if _fits(part, one)), None)
+        if home is None:
+            groups.append([part])
+        else:
+            home.append(part)
+    for group in groups:
+        wanted = _name(group[0], groups, whole.data["metadata"]["name"])
+        name = object_name(wanted)
+        made = _policy(name, group, whole, written)
+        yield made if name == wanted else made._replace(wanted=wanted)
+
+
+def _name(part: Part, groups: list[list[Part]], name: str) -> str:
+    """Return the name of a policy: the old one's, with what tells several apart."""
+    if len({one.place for one, *_ in groups}) > 1:
+        name = f"{name}-{part.rule}"
+    return "-".join(filter(None, (name, part.level, part.variant)))
+
+
+def _fits(part: Part, group: list[Part]) -> bool:
+    if part.group != group[0].group:
+        return False
+    known = {name: text for one in group for name, text in one.variables.items()}
+    return all(known.get(name, text) == text for name, text in part.variables.items())
+
+
+def _policy(name: str, group: list[Part], whole: Whole, written: Written) -> Made:
+    first, data = group[0], whole.data
+    desk = Desk({}, [], set())
+    found = dict(first.fields)
+    settings = settings_of(data["spec"], first.kind, desk)
+    if "evaluation" in found and "evaluation" in settings:
+        settings["evaluation"] |= found["evaluation"]
+    found |= settings
+    if first.matching.kinds == _ASSEMBLY_PODS and first.kind != GENERATING:
+        controllers = [] if first.kind == MUTATING else controllers_of(whole.computed, desk)
+        if controllers is not None:
+            found["autogen"] = {"podControllers": {"controllers": controllers}}
+    found["matchConstraints"] = first.matching.constraints
+    if first.conditions:
+        found["matchConditions"] = [
+            {"name": one, "expression": text} for one, text in first.conditions
+        ]
+    variables = {name: text for one in group for name, text in one.variables.items()}
+    if variables:
+        found["variables"] = [{"name": one, "expression": t} for one, t in variables.items()]
+    field, entry = _ENTRIES[first.kind]
+    found[field] = [entry(one, written) for part in group for one in part.entries]
+    made = {
+        "apiVersion": API_VERSION,
+        "kind": f"Namespaced{first.kind}" if whole.namespace else first.kind,
+        "metadata": metadata_of(data["metadata"], name),
+        "spec": found,
+    }
+    places = tuple(part.place for part in group for _ in part.entries)
+    return Made(made, tuple(part.place for part in group), places, first.level)
+
+
+def _validation(one: Validation, _: Written) -> dict[str, Json]:
+    found = {"expression": laid_out(one.test)}
+    if one.message.expression:
+        found["messageExpression"] = one.message.expression
+    elif one.message.text:
+        found["message"] = one.message.text
+    return found
+
+
+def _mutation(one: Mutation, _: Written) -> dict[str, Json]:
+    field = "applyConfiguration" if one.form == "ApplyConfiguration" else "jsonPatch"
+    return {"patchType": one.form, field: {"expression": one.text}}
+
+
+def _generation(one: Generation, written: Written) -> dict[str, Json]:
+    if one.template is None:
+        return {"expression": one.text}
+    value = written(one.template.data)
+    mode = {"interpolate": "cel"} if one.template.expressions or "\\((" in value else {}
+    return {"template": {**mode, "value": value}}
+
+
+_ENTRIES: Final[Mapping[str, tuple[str, Callable[[Any, Written], Json]]]] = MappingProxyType(
+    {
+        VALIDATING: ("validations", _validation),
+        MUTATING: ("mutations", _mutation),
+        GENERATING: ("generate", _generation),
+        IMAGES: ("validations", _validation),
+    }
+)
+"""By kind of policy the field that its entries stand in, and how one is written."""
+
+# Policies with rules → policies in CEL that mean the same.
+
+_CONVERT_PODS: Final = ("Pod",)
 _MANIFESTS: Final = ("validate", "manifests")
 _NOTHING_ASKED: Final = Asked(TRUE, fails=False)
 _OTHER_OPERATIONS: Final = Condition(
@@ -124,7 +351,7 @@ def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
     scope = _scope(rule, matching, whole, desk)
     asked = _preconditions(preconditions, scope, matching)
     folded = "variables." in one_line(asked.test) and rule_type.kind == VALIDATING
-    derived = computed.controllers if matching.kinds == _PODS else frozenset[str]()
+    derived = computed.controllers if matching.kinds == _CONVERT_PODS else frozenset[str]()
     given = Given(rule=rule, body=found.body, scope=scope, matching=matching, controllers=derived)
     emitted = _emitted(found, given)
     entries = _guarded(emitted, asked) if folded else emitted
@@ -135,7 +362,7 @@ def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
     guards = every(guard for one in mutations for guard in one.guards)
     conditions += named_conditions("precondition", guards)
     conditions += [(one["name"], one["expression"]) for one in rule.get("celPreconditions") or ()]
-    if matching.kinds == _PODS and rule_type.kind in DERIVED:
+    if matching.kinds == _CONVERT_PODS and rule_type.kind in DERIVED:
         controllers_of(computed, desk)
     settings_of(spec, rule_type.kind, desk)
     texts = written_conditions(conditions)
@@ -214,7 +441,9 @@ def _no_emitter(rule: Json) -> NotConvertible:
 
 
 def _scope(rule: Json, matching: Matching, whole: Whole, desk: Desk) -> Scope:
-    derived = matching.kinds == _PODS and bool(whole.computed.derived) and "mutate" not in rule
+    derived = (
+        matching.kinds == _CONVERT_PODS and bool(whole.computed.derived) and "mutate" not in rule
+    )
     found = subject_of(matching, desk, derived=derived)
     old = Value("oldObject", matching.types, rewritten=True)
     scope = Scope(desk, found, old, read, namespace=whole.namespace, patching="mutate" in rule)

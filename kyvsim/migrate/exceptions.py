@@ -7,16 +7,21 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.autogen import CRON_JOB, ComputedRules, compute_rules
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.desk import Desk
+from kyvsim.migrate.context import Desk, NotConvertible, refused, told, within
 from kyvsim.migrate.expressions import TRUE, Test, some
-from kyvsim.migrate.levels import CONTROLLERS, CRON_JOBS, names_of_levels
 from kyvsim.migrate.matching import block_kinds, block_test
-from kyvsim.migrate.named_conditions import named_conditions, written_conditions
-from kyvsim.migrate.queries import Scope
 from kyvsim.migrate.queries.read import read
-from kyvsim.migrate.refusal import NotConvertible, refused, told, within
+from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.scalars import like_one
-from kyvsim.migrate.settings import API_VERSION, metadata_of
+from kyvsim.migrate.settings import (
+    API_VERSION,
+    CONTROLLERS,
+    CRON_JOBS,
+    metadata_of,
+    named_conditions,
+    names_of_levels,
+    written_conditions,
+)
 from kyvsim.migrate.values import Value
 from kyvsim.model.migration import Condition, Conversion, Made, Outcome, RuleOutcome
 from kyvsim.model.policy import ExceptedRules, Policy, PolicyException

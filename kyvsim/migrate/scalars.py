@@ -21,8 +21,9 @@ from kyvsim.migrate.expressions import (
     quoted,
     some,
 )
-from kyvsim.migrate.known_types import (
+from kyvsim.migrate.values import (
     Types,
+    Value,
     element_of,
     is_bool,
     is_list,
@@ -30,7 +31,6 @@ from kyvsim.migrate.known_types import (
     is_scalar,
     is_text,
 )
-from kyvsim.migrate.values import Value
 
 # Wildcard texts → tests of texts.
 

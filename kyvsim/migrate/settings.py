@@ -1,20 +1,69 @@
-"""Settings of a policy beside its rules, and failure actions for some namespaces."""
+"""Fields of a policy beside its rules: settings, failure actions, conditions and variables."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.discovery import plural
 from kyvsim.kubernetes.objects import Json
-from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules
-from kyvsim.migrate.desk import Desk
-from kyvsim.migrate.expressions import FALSE, TRUE, Test, every, opposite, some
-from kyvsim.migrate.matching import namespaces_test
-from kyvsim.migrate.queries import Scope
-from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules, DerivedRule
+from kyvsim.migrate.context import Desk, NotConvertible
+from kyvsim.migrate.expressions import FALSE, TRUE, All, Test, every, laid_out, opposite, some
+from kyvsim.migrate.matching import Matching, namespaces_test
+from kyvsim.migrate.queries.scope import Scope
+from kyvsim.migrate.values import Value, field_of
 from kyvsim.model.migration import Condition
 from kyvsim.schema.kinds import CEL_GROUP, written_schema
 from kyvsim.schema.node import Node
+
+# The levels that a rule on Pods is for: Pods, their controllers, CronJobs.
+
+CONTROLLERS: Final = "controllers"
+CRON_JOBS: Final = "cronjobs"
+RULES: Final = ("spec", "rules")
+
+
+def derived_levels(place: int, computed: ComputedRules) -> Iterator[tuple[str, DerivedRule]]:
+    """Yield the rules that are derived of the one at a place, with their levels."""
+    path = (*RULES, place)
+    for one in computed.derived:
+        if one.rule.path == path:
+            yield CRON_JOBS if one.for_cron_jobs else CONTROLLERS, one
+
+
+def names_of_levels(place: int, computed: ComputedRules) -> dict[str, str]:
+    """Return what a rule is called by level, "" for what is written."""
+    written = next(one for one in computed.written if one.path == (*RULES, place))
+    derived = {level: one.rule.name for level, one in derived_levels(place, computed)}
+    return {"": written.name, **derived}
+
+
+# Conditions of policies: tests under names of which none comes twice.
+
+
+def named_conditions(name: str, test: Test) -> list[tuple[str, Test]]:
+    """Return a test as conditions: one for each part that has to hold."""
+    if test == TRUE:
+        return []
+    parts = test.parts if isinstance(test, All) else (test,)
+    return [(name, one) for one in parts]
+
+
+def written_conditions(
+    conditions: Sequence[tuple[str, Test | str]],
+) -> tuple[tuple[str, str], ...]:
+    """Return conditions as texts; a name that comes again gets a number."""
+    found: dict[str, str] = {}
+    for name, test in conditions:
+        free, number = name, 2
+        while free in found:
+            free, number = f"{name}-{number}", number + 1
+        found[free] = test if isinstance(test, str) else laid_out(test)
+    return tuple(found.items())
+
+
+# Settings of a policy beside its rules, and failure actions for some namespaces.
 
 # Failure actions for some namespaces → rules with one action each, and where they have it.
 
@@ -180,3 +229,73 @@ def metadata_of(metadata: Json, name: str) -> dict[str, Json]:
     if annotations:
         found["annotations"] = annotations
     return found
+
+
+# What a rule looks at: the object, or the one that is deleted, with what may be missing in it.
+
+_DELETED: Final = "request.operation == 'DELETE'"
+_ROLES: Final = frozenset({"Role", "ClusterRole"})
+
+
+def subject_of(matching: Matching, desk: Desk, *, derived: bool) -> Value:
+    """Return the object that a rule looks at; `derived` tells whether it may be a Pod template.
+
+    What it needs stands as variables on the desk, also what nobody will read.
+    """
+    whole = Value("object", matching.types, rewritten=True)
+    if derived:
+        return whole._replace(fields=MappingProxyType(_of_pods(matching, desk)))
+    if matching.deletes:
+        target = desk.offer("target", f"{_DELETED} ? oldObject : object")
+        whole = Value(target, matching.types)
+        whole = whole._replace(fields=MappingProxyType(_given_fields(whole)))
+    if set(matching.kinds) <= _ROLES:
+        text = f"{whole.text}.?rules.orValue(null) == null ? [] : {whole.text}.rules"
+        named = whole.child("rules")
+        rules = named._replace(soft=desk.offer("rules", text))
+        return whole._replace(fields=MappingProxyType({**whole.fields, "rules": rules}))
+    return whole
+
+
+def _of_pods(matching: Matching, desk: Desk) -> dict[str, Value]:
+    """Return the fields of a Pod or of a template; an API server hands on none without metadata."""
+    found = {}
+    for key in ("spec", "metadata"):
+        text = f"object.{key}"
+        if matching.deletes:
+            text = desk.offer(key, f"{_DELETED} ? oldObject.{key} : object.{key}")
+        found[key] = Value(text, field_of(matching.types, key), noun=key)
+    return found
+
+
+def _given_fields(whole: Value) -> dict[str, Value]:
+    given = ("spec", "metadata") if whole.types else ("metadata",)
+    return {
+        key: Value(f"{whole.text}.{key}", field_of(whole.types, key), noun=key) for key in given
+    }
+
+
+def without_unread(desk: Desk, texts: list[str]) -> dict[str, str]:
+    """Return variables without the offered ones that neither texts nor other variables read."""
+    kept: dict[str, Json] = {}
+    for name, text in reversed(desk.variables.items()):
+        if name not in desk.offered or any(_reads(name, one) for one in (*texts, *kept.values())):
+            kept[name] = text
+    return {name: text for name, text in desk.variables.items() if name in kept}
+
+
+def _reads(name: str, text: str) -> bool:
+    start = text.find(f"variables.{name}")
+    while start >= 0:
+        after = text[start + len(name) + 10 : start + len(name) + 11]
+        if not (after.isalnum() or after == "_"):
+            return True
+        start = text.find(f"variables.{name}", start + 1)
+    return False
+
+
+def inlined(text: str, variables: Mapping[str, str]) -> str:
+    """Return an expression with the texts of variables in place of their names."""
+    for name, held in reversed(tuple(variables.items())):
+        text = re.sub(rf"\bvariables\.{name}\b", lambda _, held=held: f"({held})", text)  # type: ignore[misc]
+    return text

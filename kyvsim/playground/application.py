@@ -18,8 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kyvsim.api.typed import Typed
 from kyvsim.model.diagnostic import likely, listed
-from kyvsim.playground.answers import VIEWS, Asked
-from kyvsim.playground.evaluator import Evaluator, NoAnswerError
+from kyvsim.playground.evaluator import Asked, Evaluator, NoAnswerError, VIEWS
 from kyvsim.playground.pages import PlaygroundExample, playground
 
 MOST: Final = 1 << 20

@@ -4,13 +4,11 @@ from collections.abc import Mapping
 
 from kyvsim.api.typed import Typed
 from kyvsim.api.workspace import Source, remarks_on
-from kyvsim.lsp.completions import completions_at
-from kyvsim.lsp.definitions import Around, named_by, spots_of
-from kyvsim.lsp.hovers import hover_at
-from kyvsim.lsp.remarks import shown
-from kyvsim.lsp.symbols import symbols_of
-from kyvsim.lsp.texts import read_text
-from kyvsim.playground.answers import VIEWS, Asked, answer
+from kyvsim.lsp.document import read_text
+from kyvsim.lsp.hints import completions_at, hover_at
+from kyvsim.lsp.navigation import Around, named_by, spots_of, symbols_of
+from kyvsim.lsp.session import shown
+from kyvsim.playground.evaluator import VIEWS, Asked, answer
 
 _STEPS = 12
 """Of how many places of a text an editor asks."""

@@ -8,7 +8,7 @@ import json
 import pytest
 from growing import GROWING
 
-from kyvsim.api import migrate_evidence
+from kyvsim.api import migrate
 from kyvsim.cli.main import run
 
 pytestmark = pytest.mark.slow
@@ -46,8 +46,8 @@ def _calls(one, command, size, folder):
 @pytest.fixture(autouse=True)
 def few_cases(monkeypatch):
     """Let `migrate` compare a few cases of each policy, however long they take here."""
-    monkeypatch.setattr(migrate_evidence, "_BRIEF_CASES", 8)
-    monkeypatch.setattr(migrate_evidence, "_BRIEF_SECONDS", 600.0)
+    monkeypatch.setattr(migrate, "_BRIEF_CASES", 8)
+    monkeypatch.setattr(migrate, "_BRIEF_SECONDS", 600.0)
 
 
 @pytest.mark.parametrize(("one", "command"), CASES)

@@ -6,12 +6,16 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from kyvsim.jmespath.functions.table import functions
+from kyvsim.migrate.context import NotConvertible
 from kyvsim.migrate.expressions import Each, Plain, Relation, Test, every, quoted
-from kyvsim.migrate.known_types import (
+from kyvsim.migrate.queries.operators import as_value
+from kyvsim.migrate.queries.scope import Scope, Tree, no_twin
+from kyvsim.migrate.values import (
     NUMBER,
     TEXT,
     UNKNOWN,
     Types,
+    Value,
     element_of,
     is_list,
     is_map,
@@ -19,10 +23,6 @@ from kyvsim.migrate.known_types import (
     list_of,
     values_of,
 )
-from kyvsim.migrate.queries.logic import as_value
-from kyvsim.migrate.queries.scope import Scope, Tree, no_twin
-from kyvsim.migrate.refusal import NotConvertible
-from kyvsim.migrate.values import Value
 
 # JMESPath functions of times and durations → CEL, which has types for both.
 

@@ -5,14 +5,24 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.migrate.matching import WRITES
-from kyvsim.migrate.rules import mutate, validate_conditions
-from kyvsim.migrate.rules.draft import Entry, Generation, Given, Mutation, RuleType, Validation
+from kyvsim.migrate.resource_rules import WRITES
 from kyvsim.migrate.rules.generate import evaluation_of, generate
-from kyvsim.migrate.rules.mutate import by_json_patch, existing, strategic_merge
-from kyvsim.migrate.rules.validate_conditions import cel, deny, reads_object
-from kyvsim.migrate.rules.validate_pattern import any_pattern, pattern
-from kyvsim.migrate.rules.validate_pod_security import pod_security
+from kyvsim.migrate.rules.mutate import by_json_patch, existing, foreach_mutation, strategic_merge
+from kyvsim.migrate.rules.results import Entry as Entry
+from kyvsim.migrate.rules.results import Generation as Generation
+from kyvsim.migrate.rules.results import Given as Given
+from kyvsim.migrate.rules.results import Mutation as Mutation
+from kyvsim.migrate.rules.results import RuleType
+from kyvsim.migrate.rules.results import Validation as Validation
+from kyvsim.migrate.rules.validate import (
+    any_pattern,
+    cel,
+    deny,
+    foreach_validation,
+    pattern,
+    pod_security,
+    reads_object,
+)
 from kyvsim.migrate.rules.verify_images import image_fields, verify_images
 from kyvsim.migrate.settings import actions_of
 
@@ -32,9 +42,7 @@ RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
         ("validate", "deny"): RuleType(deny, VALIDATING, WRITES, actions_of),
         ("validate", "pattern"): RuleType(pattern, VALIDATING, _WITHOUT_DELETE, actions_of),
         ("validate", "anyPattern"): RuleType(any_pattern, VALIDATING, _WITHOUT_DELETE, actions_of),
-        ("validate", "foreach"): RuleType(
-            validate_conditions.foreach, VALIDATING, WRITES, actions_of
-        ),
+        ("validate", "foreach"): RuleType(foreach_validation, VALIDATING, WRITES, actions_of),
         ("validate", "podSecurity"): RuleType(
             pod_security, VALIDATING, _WITHOUT_DELETE, actions_of
         ),
@@ -42,7 +50,7 @@ RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
         ("generate",): RuleType(generate, GENERATING, _WITHOUT_DELETE, evaluation_of),
         ("verifyImages",): RuleType(verify_images, IMAGES, _WITHOUT_DELETE, image_fields),
         _WHOLE: RuleType(existing, MUTATING, _WITHOUT_DELETE),
-        ("mutate", "foreach"): RuleType(mutate.foreach, MUTATING, _WITHOUT_DELETE),
+        ("mutate", "foreach"): RuleType(foreach_mutation, MUTATING, _WITHOUT_DELETE),
         ("mutate", "patchStrategicMerge"): RuleType(strategic_merge, MUTATING, _WITHOUT_DELETE),
         ("mutate", "patchesJson6902"): RuleType(by_json_patch, MUTATING, _WITHOUT_DELETE),
     }
@@ -57,7 +65,7 @@ def operations_of(rule_type: RuleType, body: Json) -> tuple[str, ...]:
     """
     if rule_type.emit is cel and not reads_object(body):
         return WRITES
-    if rule_type.emit is validate_conditions.foreach and all(map(_sees_no_deletion, body)):
+    if rule_type.emit is foreach_validation and all(map(_sees_no_deletion, body)):
         return _WITHOUT_DELETE
     return rule_type.operations
 
@@ -90,21 +98,3 @@ def rule_type_of(rule: Mapping[str, Json]) -> Found | None:
             if body is not None and (steps != _WHOLE or body.get("targets")):
                 return Found(steps, body, found)
     return None
-
-
-__all__ = [
-    "DERIVED",
-    "GENERATING",
-    "IMAGES",
-    "MUTATING",
-    "VALIDATING",
-    "Entry",
-    "Found",
-    "Generation",
-    "Given",
-    "Mutation",
-    "RuleType",
-    "Validation",
-    "operations_of",
-    "rule_type_of",
-]

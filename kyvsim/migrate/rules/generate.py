@@ -1,27 +1,316 @@
-"""`generate`: objects that are made for a trigger, of data or as copies."""
+"""Generate rules → a GeneratingPolicy."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json
-from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.entries import with_entries
-from kyvsim.migrate.expressions import TRUE, one_line
-from kyvsim.migrate.generated import (
-    applied,
-    copied,
-    copied_by_label,
-    described,
-    object_text,
-    templated,
+from kyvsim.kubernetes.discovery import (
+    is_namespaced,
+    parse_kind_selector,
+    plural,
+    split_api_version,
 )
-from kyvsim.migrate.generated.targets import no_twin
-from kyvsim.migrate.known_types import NUMBER, element_of
-from kyvsim.migrate.patches.draft import WIDTH, indented
-from kyvsim.migrate.queries import Scope, query_value
-from kyvsim.migrate.refusal import list_of, within
-from kyvsim.migrate.rules.draft import Generation, Given
-from kyvsim.migrate.values import Value
+from kyvsim.kubernetes.objects import Json, metadata
+from kyvsim.migrate.conditions import conditions_test
+from kyvsim.migrate.context import NotConvertible, list_of, within
+from kyvsim.migrate.context_entries import LOOK_UP, with_entries, within_place
+from kyvsim.migrate.expressions import FALSE, TRUE, Relation, Test, every, literal, one_line, quoted
+from kyvsim.migrate.matching import selector_test
+from kyvsim.migrate.patches.json_patch import WIDTH, indented, struct
+from kyvsim.migrate.queries.read import query_value, text_pieces, text_value
+from kyvsim.migrate.queries.scope import Scope
+from kyvsim.migrate.rules.results import Generation, Given, Template
+from kyvsim.migrate.values import NUMBER, Value, element_of, field_names, is_list, is_map, types_of
+from kyvsim.model.migration import Condition
+
+# Objects that rules generate → templates and literals in CEL.
+
+# Objects with variables → literals in CEL. Parts of maps and lists may differ in type there.
+
+
+def object_text(data: Json, scope: Scope) -> str:
+    """Return the expression of a value with variables, on several lines where it is long.
+
+    Raises NotConvertible with the path from the value.
+    """
+    if isinstance(data, dict):
+        return struct("", [_field(key, one, scope) for key, one in data.items()])
+    if isinstance(data, list):
+        texts = [_literals_below(index, one, scope) for index, one in enumerate(data)]
+        return struct("", texts, opening="[").removesuffix("}") + "]"
+    return text_value(data, scope).text if isinstance(data, str) else literal(data)
+
+
+def _field(key: str, data: Json, scope: Scope) -> str:
+    return f"{text_value(key, scope).text}: {_literals_below(key, data, scope)}"
+
+
+def _literals_below(step: str | int, data: Json, scope: Scope) -> str:
+    try:
+        return object_text(data, scope)
+    except NotConvertible as refusal:
+        raise refusal.below(step) from None
+
+
+# Objects with variables → templates: the same with expressions in `((` and `))`.
+
+
+def templated(data: Json, scope: Scope) -> Template:
+    """Return an object with variables as a template.
+
+    Raises NotConvertible with the path from the object.
+    """
+    expressions: list[str] = []
+    return Template(_part(data, scope, expressions), tuple(expressions))
+
+
+def _part(data: Json, scope: Scope, expressions: list[str]) -> Json:
+    if isinstance(data, dict):
+        if any("{{" in key or "((" in key for key in data):
+            # Keys of templates are fixed: the map is made by an expression.
+            return _placed(object_text(data, scope).replace("\n", " "), expressions)
+        return {key: _templates_below(key, one, scope, expressions) for key, one in data.items()}
+    if isinstance(data, list):
+        return [_templates_below(index, one, scope, expressions) for index, one in enumerate(data)]
+    return _text(data, scope, expressions) if isinstance(data, str) else data
+
+
+def _templates_below(step: str | int, data: Json, scope: Scope, expressions: list[str]) -> Json:
+    try:
+        return _part(data, scope, expressions)
+    except NotConvertible as refusal:
+        raise refusal.below(step) from None
+
+
+def _text(text: str, scope: Scope, expressions: list[str]) -> str:
+    pieces = text_pieces(text, scope)
+    alone = len(pieces) == 1
+    return "".join(
+        one.replace("((", "\\((")
+        if isinstance(one, str)
+        else _placed(one.text if alone else _shown(one), expressions)
+        for one in pieces
+    )
+
+
+def _shown(value: Value) -> str:
+    """Return an expression that stands within a text: scalars show themselves."""
+    if is_list(value.types) or is_map(value.types):
+        return f"json.marshal({value.or_else(value.empty)})"
+    return value.text
+
+
+def _placed(expression: str, expressions: list[str]) -> str:
+    expressions.append(expression)
+    return f"(( {expression} ))"
+
+
+# What a generate rule calls its object, and copies of objects of the cluster.
+
+# What a generate rule calls its object, and how policies make objects of that name.
+
+
+class Target(NamedTuple):
+    """The object that a pattern is for, as texts with variables."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def is_namespaced(self) -> bool:
+        """Whether it lies in a namespace."""
+        return bool(self.namespace)
+
+
+def target_of(pattern: Mapping[str, Json]) -> Target:
+    """Return what a pattern is for."""
+    fields = ("apiVersion", "kind", "namespace", "name")
+    return Target(*(str(pattern.get(one) or "") for one in fields))
+
+
+def described(pattern: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the object that `data` of a pattern describes, with variables: named as its target.
+
+    Raises NotConvertible where there is no object.
+    """
+    data, target = pattern.get("data"), target_of(pattern)
+    if data is not None and not isinstance(data, dict):
+        raise no_twin("data that is no map", "write the fields of the object").below("data")
+    _insist_on_place(target)
+    data = data or {}
+    named = {
+        key: value for key, value in metadata(data).items() if key not in {"name", "namespace"}
+    }
+    place = {"namespace": target.namespace} if target.namespace else {}
+    return {
+        "apiVersion": target.api_version,
+        "kind": str(data.get("kind") or target.kind),
+        "metadata": {"name": target.name, **place, **named},
+        **{key: one for key, one in data.items() if key not in {"apiVersion", "kind", "metadata"}},
+    }
+
+
+def _insist_on_place(target: Target) -> None:
+    """Refuse what no API server takes: nothing would come of it in either language."""
+    group = split_api_version(target.api_version)[0]
+    if "{{" not in target.api_version + target.kind and not target.name:
+        raise no_twin("an object without a name", "name it").below("name")
+    if target.namespace and not is_namespaced(group, target.kind, {}):
+        raise no_twin(
+            f"a {target.kind} in a namespace", "leave `namespace` out: it lies in none"
+        ).below("namespace")
+
+
+def applied(objects: str, namespace: str, scope: Scope) -> str:
+    """Return the call that makes objects in a namespace: a policy in one makes them there.
+
+    `objects` is the expression of a list, `namespace` a text with variables.
+    """
+    if scope.namespace:
+        if namespace != scope.namespace:
+            raise no_twin(
+                "an object outside of the policy's namespace", "write a ClusterPolicy"
+            ).below("namespace")
+        return f"generator.Apply({objects})"
+    where = text_value(namespace, scope).text if namespace else quoted("")
+    return struct("generator.Apply", [where, objects], opening="(").removesuffix("}") + ")"
+
+
+def no_twin(what: str, advice: str) -> NotConvertible:
+    """Return that a part of a generate rule has no twin."""
+    return NotConvertible(f"{what} has no twin in a GeneratingPolicy", advice)
+
+
+# `clone` and `cloneList` → objects of the cluster, made again elsewhere.
+
+_RENAMED: Final = Condition(
+    "renamed copies",
+    "a copy with another name is made of the fields of the source: Kyverno does not follow changes"
+    " of the source",
+)
+_WRITTEN: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
+
+
+def copied(pattern: Mapping[str, Json], scope: Scope) -> str:
+    """Return the expression that copies the object which `clone` names.
+
+    Raises NotConvertible with the path from the pattern.
+    """
+    target, clone = target_of(pattern), pattern["clone"]
+    source = Target(
+        target.api_version, target.kind, str(clone.get("namespace") or ""), str(clone["name"])
+    )
+    if "{{" in target.api_version + target.kind:
+        raise no_twin("a copy of a kind that is chosen at run time", "write a rule for each kind")
+    scope.desk.note(LOOK_UP)
+    held = _got(source, scope)
+    if not scope.taken or "{{" not in source.namespace + source.name:
+        held = scope.desk.variable(source.kind[0].lower() + source.kind[1:], held)
+    same_name = source.name == target.name
+    one = held if same_name else _renamed(held, target, scope)
+    call = applied(f"[{one}]", target.namespace, scope)
+    return _unless(_itself(source, target, scope), call)
+
+
+def copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
+    """Return the expressions that copy what `cloneList` selects, one for each kind.
+
+    Raises NotConvertible with the path from the pattern.
+    """
+    clones, namespace = pattern["cloneList"], str(pattern.get("namespace") or "")
+    scope.desk.note(LOOK_UP)
+    found = []
+    for text in clones["kinds"]:
+        kind = parse_kind_selector(text)
+        group = "" if kind.group == "*" else kind.group
+        if "*" in kind.version or kind.subresource:
+            raise no_twin(f"copies of `{text}`", "name version and kind").below("cloneList")
+        version = f"{group}/{kind.version}".lstrip("/")
+        place = str(clones.get("namespace") or "")
+        source = Target(version, kind.kind, place, "")
+        listed = _listed(source, clones.get("selector"), scope)
+        call = applied(listed, namespace, scope)
+        same_place = _same(place, namespace, scope)
+        found.append(_unless(same_place, call))
+    return found
+
+
+def _got(source: Target, scope: Scope) -> str:
+    group = split_api_version(source.api_version)[0]
+    resource = plural(group, source.kind)
+    name = text_value(source.name, scope).text
+    place = within_place(source.namespace, scope)
+    return f"resource.Get({', '.join([*_kind(source, resource), *place, name])})"
+
+
+def _listed(source: Target, selector: Json, scope: Scope) -> str:
+    """Return the list of objects that carry labels."""
+    resource = plural(split_api_version(source.api_version)[0], source.kind)
+    rest = dict(selector or {})
+    labels = rest.get("matchLabels") or {}
+    asked = [*_kind(source, resource), *within_place(source.namespace, scope)]
+    if labels:
+        asked.append(object_text(labels, scope).replace("\n", " "))
+        del rest["matchLabels"]
+    text = f"resource.List({', '.join(asked)})"
+    if not any(rest.values()):
+        return f"{text}.items"
+    if "{{" in str(rest):
+        raise no_twin("a selector with variables", "name the labels as `matchLabels`")
+    test = selector_test(rest, "source")
+    return f"dyn({text}).items.filter(source, {one_line(test)})"
+
+
+def _kind(source: Target, resource: str) -> list[str]:
+    return [quoted(source.api_version), quoted(resource)]
+
+
+def _renamed(held: str, target: Target, scope: Scope) -> str:
+    """Return a copy under another name: what the source has in each field of its kind."""
+    fields = field_names(types_of([(target.api_version, target.kind)]))
+    if not fields:
+        raise no_twin(
+            "a copy with another name of an object whose fields are not known",
+            "name the copy as its source, or write its fields as `data`",
+        ).below("name")
+    scope.desk.note(_RENAMED)
+    place = [f"'namespace': {text_value(target.namespace, scope).text}"] if target.namespace else []
+    name = f"'name': {text_value(target.name, scope).text}"
+    kept = [f"?{quoted(one)}: {held}.metadata.?{one}" for one in ("labels", "annotations")]
+    return struct(
+        "",
+        [
+            f"'apiVersion': {quoted(target.api_version)}",
+            f"'kind': {quoted(target.kind)}",
+            f"'metadata': {struct('', [name, *place, *kept])}",
+            *(f"?{quoted(one)}: {held}.?{one}" for one in fields if one not in _WRITTEN),
+        ],
+    )
+
+
+def _itself(source: Target, target: Target, scope: Scope) -> Test:
+    """Return the test that a source is its own copy."""
+    pairs = ((source.name, target.name), (source.namespace, target.namespace))
+    return every(_same(one, other, scope) for one, other in pairs)
+
+
+def _same(one: str, other: str, scope: Scope) -> Test:
+    if one == other:
+        return TRUE
+    if "{{" not in one + other:
+        return FALSE
+    return Relation(text_value(other, scope).text, "==", text_value(one, scope).text)
+
+
+def _unless(test: Test, call: str) -> str:
+    """Return a call that is not made where a test holds."""
+    if test == TRUE:
+        raise no_twin("a copy of an object in its own place", "leave the rule out")
+    return call if test == FALSE else f"{one_line(test)} || {call}"
+
+
+# `generate`: objects that are made for a trigger, of data or as copies.
 
 _SWITCHES: Final = ("synchronize", "orphanDownstreamOnPolicyDelete")
 

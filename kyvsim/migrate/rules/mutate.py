@@ -14,8 +14,8 @@ from kyvsim.kubernetes.discovery import (
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.entries import with_entries
-from kyvsim.migrate.entries.sources import LOOK_UP
+from kyvsim.migrate.context import NotConvertible, list_of, within
+from kyvsim.migrate.context_entries import LOOK_UP, with_entries
 from kyvsim.migrate.expressions import (
     OR,
     TRUE,
@@ -28,10 +28,8 @@ from kyvsim.migrate.expressions import (
     opposite,
     quoted,
 )
-from kyvsim.migrate.known_types import TEXT, element_of, is_list, types_of
-from kyvsim.migrate.matching import Matching
-from kyvsim.migrate.matching.filters import selector_test
-from kyvsim.migrate.patches import (
+from kyvsim.migrate.matching import Matching, selector_test
+from kyvsim.migrate.patches.json_patch import (
     Around,
     Atomic,
     Loop,
@@ -42,18 +40,17 @@ from kyvsim.migrate.patches import (
     json_patch,
     listed,
     looped,
-    merged_fields,
-    merged_object,
+    no_twin,
     operation,
     operations_of,
     removed_element,
 )
-from kyvsim.migrate.patches.draft import no_twin
-from kyvsim.migrate.queries import Scope, query_value, text_value
-from kyvsim.migrate.refusal import NotConvertible, list_of, within
-from kyvsim.migrate.rules.draft import Given, Mutation, Root
+from kyvsim.migrate.patches.strategic_merge import merged_fields, merged_object
+from kyvsim.migrate.queries.read import query_value, text_value
+from kyvsim.migrate.queries.scope import Scope
+from kyvsim.migrate.rules.results import Given, Mutation, Root
 from kyvsim.migrate.scalars import like
-from kyvsim.migrate.values import Value
+from kyvsim.migrate.values import TEXT, Value, element_of, is_list, types_of
 from kyvsim.model.migration import Condition
 from kyvsim.patch.keyed_lists import find_type
 
@@ -100,7 +97,7 @@ _JOINED: Final = Condition(
 )
 
 
-def foreach(given: Given) -> list[Mutation]:
+def foreach_mutation(given: Given) -> list[Mutation]:
     """Return the mutation of each loop: the next one sees what it made."""
     return loops(given.body, given.root, Around(given.scope, merges=given.root.merges))
 

@@ -1,7 +1,6 @@
 """`migrate` as a library: what is read, what is printed, and the evidence on it."""
 
-from kyvsim.api.migrate import migrate
-from kyvsim.api.migrate_evidence import with_evidence
+from kyvsim.api.migrate import migrate, with_evidence
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.evidence import Answer, Limit
 from kyvsim.model.migration import Outcome

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.api.migrate import migrate
-from kyvsim.api.migrate_evidence import with_evidence
+from kyvsim.api.migrate import migrate, with_evidence
 from kyvsim.load.files import Source
 from kyvsim.model.evidence import Answer
 from kyvsim.model.migration import Outcome

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from kyvsim.api import ApplyInputs, open_application
-from kyvsim.api.migrate import migrate
-from kyvsim.api.migrate_evidence import with_evidence
-from kyvsim.equivalence.bindings import bindings, with_roles
+from kyvsim.api.migrate import migrate, with_evidence
+from kyvsim.equivalence.objects import bindings, with_roles
 from kyvsim.load.files import Source
 from kyvsim.model.evidence import Answer
 from kyvsim.model.request import UserInfo

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from kyvsim.api.mutants import try_mutants
 from kyvsim.api.suite import Reading, SuiteRun
-from kyvsim.api.suite_mutants import try_mutants
 from kyvsim.model.evidence import Difference
 from kyvsim.suite.row_targets import RowSelector
 

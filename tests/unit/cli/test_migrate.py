@@ -9,7 +9,7 @@ import pytest
 
 from kyvsim.cli.main import main
 from kyvsim.migrate import convert
-from kyvsim.migrate.names import object_name
+from kyvsim.migrate.convert import object_name
 
 POLICY = """\
 apiVersion: kyverno.io/v1

@@ -5,8 +5,8 @@ from kyvsim.cli.apply import command as apply
 from kyvsim.cli.command import Command
 from kyvsim.cli.options import list_option
 from kyvsim.cli.parameters import Effect, argument, option
+from kyvsim.fleet.partials import FORMATS
 from kyvsim.fleet.plan import Cluster
-from kyvsim.fleet.store import FORMATS
 
 _FLEETS = {"partials_format": FORMATS, "cluster_per": Cluster}
 """What is written out in the options, since a start does not load fleets."""

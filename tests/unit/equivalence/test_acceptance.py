@@ -1,7 +1,7 @@
 import pytest
 
-from kyvsim.equivalence.acceptance import is_accepted
-from kyvsim.equivalence.seeds import (
+from kyvsim.equivalence.field_rules import is_accepted
+from kyvsim.equivalence.objects import (
     CONTROLLERS,
     KindName,
     smallest,

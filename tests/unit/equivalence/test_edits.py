@@ -1,7 +1,7 @@
 import pytest
 
 from kyvsim.equivalence.edits import edits
-from kyvsim.equivalence.types import keys_meant, of_one_shape
+from kyvsim.equivalence.field_rules import keys_meant, of_one_shape
 from kyvsim.model.policy import Hole
 from kyvsim.patch.merge_types import find_type
 

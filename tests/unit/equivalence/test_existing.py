@@ -2,8 +2,8 @@
 
 import pytest
 
-from kyvsim.equivalence.difference import difference
-from kyvsim.equivalence.existing import missing_targets
+from kyvsim.equivalence.objects import missing_targets
+from kyvsim.equivalence.pair import difference
 from kyvsim.equivalence.side import effect_of
 from kyvsim.kubernetes.discovery import NO_KINDS
 from kyvsim.model.evidence import Difference

@@ -1,6 +1,6 @@
-from kyvsim.equivalence.case import Case
-from kyvsim.equivalence.seeds import KindName, wrapped
-from kyvsim.equivalence.shrink import shrunk
+from kyvsim.equivalence.cases import Case
+from kyvsim.equivalence.objects import KindName, wrapped
+from kyvsim.equivalence.verdict import shrunk
 from kyvsim.model.request import Operation, UserInfo
 
 POD = {

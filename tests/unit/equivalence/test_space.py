@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 
-from kyvsim.equivalence.seeds import KindName
-from kyvsim.equivalence.space import space_of
+from kyvsim.equivalence.cases import space_of
+from kyvsim.equivalence.objects import KindName
 from kyvsim.model.policy import About, Mention
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

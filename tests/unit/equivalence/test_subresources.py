@@ -2,9 +2,9 @@
 
 import pytest
 
-from kyvsim.equivalence.acceptance import is_accepted
-from kyvsim.equivalence.seeds import KindName
-from kyvsim.equivalence.subresources import parts_meant, smallest_requests, with_option_types
+from kyvsim.equivalence.cases import parts_meant, smallest_requests, with_option_types
+from kyvsim.equivalence.field_rules import is_accepted
+from kyvsim.equivalence.objects import KindName
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_types import find_type
 

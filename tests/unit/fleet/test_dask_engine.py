@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from spread_inputs import NAMESPACE, POLICY, READS, TEAM, pods, stream
 
-from kyvsim.fleet import assignment, dask_engine
+from kyvsim.fleet import engines, work
 
 pytest.importorskip("distributed", reason="these need distributed: kyvsim[dask]")
 
@@ -207,7 +207,7 @@ def test_a_scheduler_that_goes_away_ends_the_run_and_it_can_be_resumed(given, ky
 
 
 def test_a_scheduler_that_is_not_there(given, kyvsim, monkeypatch):
-    monkeypatch.setattr(dask_engine, "_PATIENCE", 1)
+    monkeypatch.setattr(engines, "_PATIENCE", 1)
     command = given(POLICY, a=stream(*pods(3)))
     for address in ("tcp://127.0.0.1:1", "nonsense://x", "x y"):
         status, out, err = kyvsim(*command, "--engine", "dask", "--scheduler", address)
@@ -228,7 +228,7 @@ def test_a_client_that_gives_up_in_the_middle(given, kyvsim, monkeypatch):
 
 
 def test_workers_of_another_version(given, kyvsim, cluster, monkeypatch):
-    monkeypatch.setattr(assignment, "__version__", "0.0.1")
+    monkeypatch.setattr(work, "__version__", "0.0.1")
     status, out, err = kyvsim(*given(POLICY, a=stream(*pods(3))), *spread(cluster))
     assert (status, out) == (2, "")
     assert "the run is of kyvsim 0.0.1, its worker has kyvsim " in err

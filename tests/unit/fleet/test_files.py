@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kyvsim.fleet import local_files
-from kyvsim.fleet.errors import FleetError, ReadError
-from kyvsim.fleet.files import found_files, read_piece, read_whole
+from kyvsim.fleet import FleetError, ReadError
+from kyvsim.fleet.files import LocalFiles, found_files, read_piece, read_whole
 from kyvsim.fleet.store import Store
 from kyvsim.yaml.text import split_chunks
 
@@ -23,7 +22,7 @@ def file_of(data):
     folder = tempfile.mkdtemp()
     path = Path(folder, "a.yaml")
     path.write_bytes(data)
-    (found,) = local_files.find(str(path))
+    (found,) = LocalFiles.find(str(path))
     return found
 
 
@@ -94,12 +93,12 @@ def test_a_file_is_found_once_and_known_by_its_content(tmp_path):
 
 def test_files_are_written_whole_or_not_at_all(tmp_path):
     place = tmp_path / "a.jsonl"
-    local_files.write(str(place), b"one")
-    local_files.write(str(place), b"two")
+    LocalFiles.write(str(place), b"one")
+    LocalFiles.write(str(place), b"two")
     assert [one.name for one in tmp_path.iterdir()] == ["a.jsonl"]
     assert place.read_bytes() == b"two"
     with pytest.raises(FleetError, match="cannot write to"):
-        local_files.write(str(tmp_path / "none/a.jsonl"), b"one")
+        LocalFiles.write(str(tmp_path / "none/a.jsonl"), b"one")
 
 
 def test_a_store_removes_what_a_killed_run_was_writing(tmp_path):

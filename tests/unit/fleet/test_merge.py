@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kyvsim.fleet.errors import FleetError
-from kyvsim.fleet.merge import Gap, merged, moved, refusals_of, remarks_of, settled
+from kyvsim.fleet import FleetError
+from kyvsim.fleet.reports import Gap, merged, moved, refusals_of, remarks_of, settled
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Count, Head, Refusal
 from kyvsim.model.source import Location

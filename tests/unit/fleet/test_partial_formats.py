@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from kyvsim.fleet import partial_lines, partial_parquet
-from kyvsim.fleet.row_lines import lines_of, rows_in
+from kyvsim.fleet.partials import FORMATS, lines_of, rows_in
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Count, Head, Partial, Refusal, ToldRow
 from kyvsim.model.result import Excerpt, ToldReason
@@ -64,32 +63,32 @@ def form(request):
     """One of the two formats."""
     if request.param == "parquet":
         pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
-        return partial_parquet
-    return partial_lines
+        return FORMATS["parquet"]
+    return FORMATS["jsonl"]
 
 
 def test_a_report_is_read_as_it_was_written(form):
-    assert form.unpacked(form.packed(PARTIAL)) == PARTIAL
-    assert form.unpacked(form.packed(Partial(HEAD))) == Partial(HEAD)
+    assert form.read(form.write(PARTIAL)) == PARTIAL
+    assert form.read(form.write(Partial(HEAD))) == Partial(HEAD)
     assert tuple(rows_in(PARTIAL.rows)) == ROWS
 
 
 def test_a_damaged_report_is_none(form):
-    data = form.packed(PARTIAL)
-    assert form.unpacked(b"") is None
+    data = form.write(PARTIAL)
+    assert form.read(b"") is None
     for cut in range(1, len(data), 37):
-        assert form.unpacked(data[:cut]) is None
+        assert form.read(data[:cut]) is None
     place = data.index(b"guard")
-    assert form.unpacked(data[:place] + b"g" + data[place:]) is None
+    assert form.read(data[:place] + b"g" + data[place:]) is None
 
 
 def test_a_changed_line_is_seen():
-    data = partial_lines.packed(PARTIAL)
-    assert partial_lines.unpacked(data.replace(b'"fail"', b'"pass"')) is None
+    data = FORMATS["jsonl"].write(PARTIAL)
+    assert FORMATS["jsonl"].read(data.replace(b'"fail"', b'"pass"')) is None
 
 
 def test_rows_are_flat_lines_with_what_says_something():
-    first, *rows, last = partial_lines.packed(PARTIAL).decode().splitlines()
+    first, *rows, last = FORMATS["jsonl"].write(PARTIAL).decode().splitlines()
     assert json.loads(first)["head"]["cluster"] == "east"
     assert json.loads(last)["rows"] == 2
     told = json.loads(rows[0])
@@ -99,6 +98,6 @@ def test_rows_are_flat_lines_with_what_says_something():
 
 def test_columns_of_parquet():
     parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
-    table = parquet.read_table(io.BytesIO(partial_parquet.packed(PARTIAL)))
+    table = parquet.read_table(io.BytesIO(FORMATS["parquet"].write(PARTIAL)))
     assert table.column_names == [*ToldRow._fields]
     assert table.column("message").to_pylist() == [one.message for one in ROWS]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from spread_inputs import NAMESPACE, ODD_STREAMS, POLICY, READS, STREAM, TEAM, pods, stream
 
-from kyvsim.fleet import drive, work
+from kyvsim.fleet import run, work
 
 pytestmark = pytest.mark.slow
 
@@ -323,7 +323,7 @@ def evaluated(monkeypatch):
         found.append((item.files[0].name, item.first))
         return work.evaluate(assignment, item)
 
-    monkeypatch.setattr(drive, "evaluate", watched)
+    monkeypatch.setattr(run, "evaluate", watched)
     return found
 
 
@@ -410,13 +410,13 @@ def test_an_item_that_cannot_be_evaluated_is_told_and_the_rest_goes_on(given, ky
             raise MemoryError("no room")
         return work.evaluate(assignment, item)
 
-    monkeypatch.setattr(drive, "evaluate", failing)
+    monkeypatch.setattr(run, "evaluate", failing)
     status, out, err = kyvsim(*command, *HERE, "--partials", "out")
     assert status == 2
     text = "bytes 2048 to 3072: it cannot be evaluated: MemoryError: no room"
     assert f"a.yaml: error KV081: {text}" in err
     assert "b.yaml" in out
-    monkeypatch.setattr(drive, "evaluate", work.evaluate)
+    monkeypatch.setattr(run, "evaluate", work.evaluate)
     assert kyvsim(*command, *HERE, "--partials", "out", "--resume")[0] == 1
     assert kyvsim("report", "merge", "out") == kyvsim(*command)
 

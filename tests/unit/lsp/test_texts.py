@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.lsp.texts import read_text
+from kyvsim.lsp.document import read_text
 
 
 @pytest.mark.parametrize(

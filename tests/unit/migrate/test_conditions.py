@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.migrate.conditions.block import OPERATORS
+from kyvsim.migrate.conditions import OPERATORS
 
 
 def deny(*conditions, quantifier="all", **more):

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.migrate.names import object_name
+from kyvsim.migrate.convert import object_name
 
 
 @pytest.mark.parametrize("name", ["a", "a-b.c", "a" * 63])

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import labels
-from kyvsim.migrate.refusal import NotConvertible
+from kyvsim.migrate.context import NotConvertible
 from kyvsim.migrate.settings import variants_of
 from kyvsim.simulator.admission.review import enforces
 

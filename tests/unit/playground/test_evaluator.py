@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api.typed import Typed
-from kyvsim.playground.answers import Asked
-from kyvsim.playground.confined import confine
-from kyvsim.playground.evaluator import NoAnswerError, evaluator
+from kyvsim.playground.evaluator import Asked, NoAnswerError, confine, evaluator
 
 POLICY = """
 apiVersion: kyverno.io/v1

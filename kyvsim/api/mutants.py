@@ -1,0 +1,318 @@
+"""`test --mutants`: policies changed a little, and which changes their tests notice.
+
+Every manifest runs on every mutant of its policies. A mutant that no test notices is compared with
+its policy by cases: either it does the same, or a small object shows what a test should have.
+"""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from enum import Enum
+from functools import partial
+from typing import NamedTuple
+
+from kyvsim.api.equal import Ground, why
+from kyvsim.api.inputs import objects_of
+from kyvsim.api.processes import each_in_processes
+from kyvsim.api.suite import Reading, SuiteRun, bench_of, chosen_rows, find_files
+from kyvsim.api.suite_inputs import ManifestInputs, read_test
+from kyvsim.api.system import processors, still_system
+from kyvsim.engine.compile import PolicySet
+from kyvsim.engine.compile.policy_set import index_policies
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.engine.world import World
+from kyvsim.equivalence.cases import STRANGER
+from kyvsim.equivalence.search import Budget, Search
+from kyvsim.equivalence.side import Surroundings
+from kyvsim.equivalence.verdict import Bench, answer_of, first_counterexample
+from kyvsim.languages import READERS, compile_policies
+from kyvsim.load.policy import load_policies
+from kyvsim.load.suite_manifest import read_manifests
+from kyvsim.model.diagnostic import Severity
+from kyvsim.model.evidence import Answer, Counterexample
+from kyvsim.model.policy import Policy
+from kyvsim.model.source import Location, Path, place_in_text
+from kyvsim.model.suite import ExpectedRow, Hole, Manifest, Mutants
+from kyvsim.mutation import Change, Kind, mutants_of
+from kyvsim.report.json_text import whole_numbers
+from kyvsim.suite.check import check_rows
+
+# Which mutants of a manifest's policies its rows notice.
+
+
+class Fate(Enum):
+    """What came of a mutant."""
+
+    NOTICED = "noticed"
+    UNNOTICED = "unnoticed"
+    REFUSED = "refused"
+    """It is no policy that can be used, so there is nothing to notice."""
+    UNTRIED = "untried"
+    """The time was over."""
+
+
+class PolicyKey(NamedTuple):
+    """A policy, whichever manifest names it by whatever path."""
+
+    file: str
+    """Its file as the system knows it."""
+    line: int
+    """Where it begins."""
+
+
+class Trial(NamedTuple):
+    """What one manifest made of the mutants of one policy, in their order."""
+
+    policy: PolicyKey
+    fates: tuple[Fate, ...]
+
+
+class Mutant(NamedTuple):
+    """A changed policy."""
+
+    kind: Kind
+    change: Change
+    policy: Policy | None
+    """None where what the change makes is no policy."""
+
+
+class OpenTest(NamedTuple):
+    """A manifest and what it names, read and compiled."""
+
+    manifest: Manifest
+    rows: tuple[ExpectedRow, ...]
+    inputs: ManifestInputs
+    options: Reading
+
+    def failing(self, policies: PolicySet) -> frozenset[tuple[Path, str, str]]:
+        """Return the rows that fail with some policies: their places, rules and resources."""
+        inputs = self.inputs._replace(suite=self.inputs.suite._replace(policies=policies))
+        bench = bench_of(self.manifest, inputs)
+        found = check_rows(self.rows, inputs.suite, bench, lenient=self.options.lenient)
+        return frozenset((row.path, one.rule, one.resource) for row, one in found if one.failed)
+
+
+def open_tests(file: str, options: Reading) -> Iterator[OpenTest]:
+    """Yield the manifests of a file that can be run, with the rows that are chosen."""
+    for manifest in read_manifests(file)[0]:
+        rows = chosen_rows(manifest, options)
+        inputs = read_test(manifest, rows, walking=options.walking) if rows else None
+        if inputs is not None and not inputs.unusable:
+            yield OpenTest(manifest, rows, inputs, options)
+
+
+def trials_of(file: str, options: Reading, ends: float) -> tuple[Trial, ...]:
+    """Return what the manifests in a file make of the mutants of all their policies.
+
+    `ends` is when to stop, on the clock of `time.monotonic`.
+    """
+    return tuple(trial for test in open_tests(file, options) for trial in _trials(test, ends))
+
+
+def _trials(test: OpenTest, ends: float) -> Iterator[Trial]:
+    sound = test.inputs.suite.policies
+    before = test.failing(sound)
+    for number, compiled in enumerate(sound.policies):
+
+        def fate(mutant: Mutant, number: int = number) -> Fate:
+            if time.monotonic() > ends:
+                return Fate.UNTRIED
+            changed = _with_mutant(test, number, mutant)
+            if changed is None:
+                return Fate.REFUSED
+            return Fate.NOTICED if test.failing(changed) - before else Fate.UNNOTICED
+
+        yield Trial(key_of(compiled.policy), tuple(map(fate, mutants(compiled.policy))))
+
+
+def _with_mutant(test: OpenTest, number: int, mutant: Mutant) -> PolicySet | None:
+    """Return the policies of a test with one of them changed; None where it cannot be used."""
+    found = None if mutant.policy is None else compiled_alone(mutant.policy, test.inputs)
+    if found is None:
+        return None
+    policies = list(test.inputs.suite.policies.policies)
+    policies[number] = found.policies[0]
+    return index_policies(policies, test.inputs.options.system.meter)
+
+
+def compiled_alone(policy: Policy, inputs: ManifestInputs) -> PolicySet | None:
+    """Return a policy compiled as those of a test are; None where it is refused."""
+    found, told = compile_policies((policy,), inputs.options)
+    refused = any(one.severity is Severity.ERROR for one in told)
+    return None if refused or not found.policies else found
+
+
+def key_of(policy: Policy) -> PolicyKey:
+    """Return what tells a policy from all others."""
+    place = policy.document.locate(())
+    return PolicyKey(os.path.realpath(place.file), place.line)
+
+
+def mutants(policy: Policy) -> Iterator[Mutant]:
+    """Yield the mutants of a policy, always in the same order."""
+    for kind, change in mutants_of(policy.document.data):
+        document = policy.document._replace(data=change.data)
+        found, told = load_policies((document,), READERS)
+        sound = len(found) == 1 and not any(one.severity is Severity.ERROR for one in told)
+        yield Mutant(kind, change, found[0] if sound else None)
+
+
+# Whether a mutant that no test notices does what its policy does, by cases made of both.
+
+_CASES = 3000
+"""How many cases are made at most to tell a mutant from its policy."""
+
+
+class Unnoticed(NamedTuple):
+    """A mutant that no test notices, and a file with a test of its policy."""
+
+    file: str
+    policy: PolicyKey
+    number: int
+    """Which of the policy's mutants it is."""
+
+
+def hole_of(one: Unnoticed, options: Reading, seconds: float, ends: float) -> Hole | None:
+    """Return what tests leave open; None where the mutant does what the policy does.
+
+    No more than some `seconds` are spent, and none after `ends`, on the clock of `time.monotonic`.
+    """
+    inputs, policy = next(_tests_of(one, options))
+    mutant = next(mutant for n, mutant in enumerate(mutants(policy)) if n == one.number)
+    left = min(seconds, ends - time.monotonic())
+    answer, example = _compared(policy, mutant, _ground(inputs), left)
+    if answer is Answer.EQUAL:
+        return None
+    place = _place(policy, mutant)
+    return Hole(
+        policy=policy.key,
+        kind=mutant.kind.name,
+        was=mutant.change.was,
+        now=mutant.change.now,
+        location=place,
+        line=policy.document.line(place.line),
+        example=example,
+        looked_for=left > 0,
+    )
+
+
+def _tests_of(one: Unnoticed, options: Reading) -> Iterator[tuple[ManifestInputs, Policy]]:
+    for test in open_tests(one.file, options):
+        for compiled in test.inputs.suite.policies.policies:
+            if key_of(compiled.policy) == one.policy:
+                yield test.inputs, compiled.policy
+
+
+def _place(policy: Policy, mutant: Mutant) -> Location:
+    """Return where a policy is changed: in a text the character with which the change begins."""
+    document, change = policy.document, mutant.change
+    if change.offset < 0:
+        return document.locate(change.path)
+    text = document.data
+    for step in change.path:
+        text = text[step]
+    return place_in_text(document, change.path, text, change.offset)
+
+
+def _compared(
+    policy: Policy, mutant: Mutant, ground: Ground, seconds: float
+) -> tuple[Answer, Counterexample | None]:
+    if mutant.policy is None or seconds <= 0:
+        return Answer.NOT_COVERED, None
+    old, new = (policy,), (mutant.policy,)
+    space = ground.space((*old, *new))
+    pair = ground.pair(old, new)
+    budget = Budget(_CASES, seconds, time.monotonic, first_only=True)
+    tried = Search(pair, space, ground.options.kinds, budget).run(ground.given)
+    answer, _ = answer_of(tried, space, pair)
+    if answer is not Answer.COUNTEREXAMPLE:
+        return answer, None
+    bench = Bench(pair, ground.quick_pair(old, new), why(old, ground), why(new, ground))
+    return answer, first_counterexample(tried, bench)
+
+
+def _ground(inputs: ManifestInputs) -> Ground:
+    """Return what a test gives its policies: objects, values, exceptions, the user."""
+    suite = inputs.suite
+    objects = objects_of(suite.resources)
+    context = GivenObjects(suite.context.resources) if suite.context.resources else None
+    world = World(
+        GivenObjects(()),
+        suite.values,
+        context=context,
+        images=suite.context.images,
+        targets=suite.targets,
+    )
+    others = (*objects, *suite.targets, *suite.others)
+    return Ground(
+        options=inputs.options._replace(system=still_system(datetime.now(UTC))),
+        given=tuple(map(whole_numbers, objects)),
+        surroundings=Surroundings(world, others, ()),
+        user=suite.user or STRANGER,
+    )
+
+
+# `test --mutants`: policies changed a little, and what of it their tests notice.
+#
+# Every manifest runs on every mutant of its policies. What none of them notices is compared with
+# the
+# policy by cases: it does the same, or a small object shows what a test should have.
+
+_SECONDS = 3.0
+"""How long a mutant may be compared with its policy, however many there are."""
+
+
+def try_mutants(run: SuiteRun, seconds: float) -> Mutants:
+    """Return which mutants of their policies the tests that the paths lead to notice.
+
+    Rows that fail on the policies themselves notice nothing. After `seconds` what is left is not
+    tried, and nobody looks any further at what no test noticed.
+    """
+    ends = time.monotonic() + seconds
+    jobs = run.jobs or processors()
+    files, _ = find_files(run)
+    trying = partial(trials_of, options=run.options, ends=ends)
+    found = list(each_in_processes(trying, files, jobs))
+    fates, tests = _together(files, found)
+    unnoticed = [
+        Unnoticed(tests[policy], policy, number)
+        for policy, told in fates.items()
+        for number, fate in enumerate(told)
+        if fate is Fate.UNNOTICED
+    ]
+    share = max(_SECONDS, (ends - time.monotonic()) * jobs / max(1, len(unnoticed)))
+    looking = partial(hole_of, options=run.options, seconds=share, ends=ends)
+    holes = list(each_in_processes(looking, unnoticed, jobs))
+    every = [fate for told in fates.values() for fate in told]
+    return Mutants(
+        noticed=every.count(Fate.NOTICED),
+        holes=tuple(sorted(filter(None, holes), key=_order)),
+        same=holes.count(None),
+        untried=every.count(Fate.UNTRIED),
+    )
+
+
+def _together(
+    files: Sequence[str], found: Sequence[tuple[Trial, ...]]
+) -> tuple[dict[PolicyKey, tuple[Fate, ...]], dict[PolicyKey, str]]:
+    """Return what all tests made of each policy's mutants, and the first file with a test of it."""
+    fates: dict[PolicyKey, tuple[Fate, ...]] = {}
+    tests: dict[PolicyKey, str] = {}
+    for file, trials in zip(files, found, strict=True):
+        for policy, told in trials:
+            tests.setdefault(policy, file)
+            known = fates.get(policy, told)
+            fates[policy] = tuple(map(_either, known, told))
+    return fates, tests
+
+
+def _either(one: Fate, other: Fate) -> Fate:
+    """Return the fate of a mutant after two tests: it is enough that one of them notices."""
+    order = (Fate.NOTICED, Fate.UNTRIED, Fate.UNNOTICED, Fate.REFUSED)
+    return min(one, other, key=order.index)
+
+
+def _order(hole: Hole) -> tuple[bool, str, int, int]:
+    """Put holes with an example first, all in the order of their places."""
+    return hole.example is None, *hole.location

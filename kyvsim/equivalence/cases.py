@@ -1,0 +1,416 @@
+"""Cases: a request with what it needs, and the space of cases that policies refer to."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.equivalence.objects import (
+    CONTROLLERS,
+    NAME,
+    NAMESPACE,
+    POD,
+    KindName,
+    kinds_meant,
+    smallest,
+)
+from kyvsim.equivalence.values import is_key, moments, samples
+from kyvsim.kubernetes.discovery import KindTable
+from kyvsim.kubernetes.objects import Json, metadata, object_key
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.model.policy import About, Mention, Way
+from kyvsim.model.request import Operation, UserInfo
+from kyvsim.patch.merge_types import FindType, NoTypesError, Type, read_type, resolve
+from kyvsim.simulator.server.subresources import scale_of
+
+# What both sets of policies are asked.
+
+STRANGER = UserInfo("somebody", groups=("system:authenticated",))
+"""Who sends requests where nobody is named: in a cluster there is always someone."""
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class Case(NamedTuple):
+    """A request, and what has to be there for it."""
+
+    object: Json
+    """The object that is created or changed; the one that goes, at DELETE."""
+    operation: Operation = Operation.CREATE
+    old: Json = None
+    """The object as it was; None where it is created."""
+    user: UserInfo = STRANGER
+    namespace_labels: Mapping[str, str] = _NOTHING
+    """Labels of the Namespace that the object lies in."""
+    there: tuple[Json, ...] = ()
+    """Other objects of the cluster, and what registries tell of images: made for look-ups."""
+    given: bool = False
+    """Whether somebody gave the object, rather than having it made."""
+    part: str = ""
+    """The subresource that is asked for, such as `exec`; the object is what is sent to it."""
+    parent: tuple[str, str, str] | None = None
+    """Group, version and kind of what the subresource belongs to."""
+    odd: bool = False
+    """Whether it has values of types that nothing speaks for."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a manifest of the object says all that there is to the case."""
+        return (
+            self.operation is Operation.CREATE
+            and self.user == STRANGER
+            and not self.namespace_labels
+            and not self.there
+            and not self.part
+        )
+
+    @property
+    def identity(self) -> str:
+        """What tells the case from others."""
+        told = (
+            self.object,
+            self.operation,
+            self.old,
+            self.user,
+            dict(self.namespace_labels),
+            self.there,
+            self.part,
+            self.parent,
+        )
+        return json.dumps(told, sort_keys=True, default=str)
+
+
+# Requests for a part of an object: what is sent to which subresource, and with which operation.
+#
+# Source of the rules: k8s.io/kubernetes pkg/registry (core/pod/rest, core/pod/storage,
+# apps/*/storage) and the option types of k8s.io/api core/v1.
+
+
+class Part(NamedTuple):
+    """A subresource of a kind."""
+
+    kind: KindName
+    name: str
+
+
+class _Sent(NamedTuple):
+    """What is sent to a subresource."""
+
+    operation: Operation
+    api_version: str
+    kind: str
+    body: Mapping[str, Json]
+
+
+def _options(kind: str, **body: Json) -> _Sent:
+    return _Sent(Operation.CONNECT, "v1", kind, MappingProxyType(body))
+
+
+_SENT: Mapping[tuple[str, str, str], _Sent] = MappingProxyType(
+    {
+        ("", "Pod", "exec"): _options("PodExecOptions", stdout=True, command=["sh"]),
+        ("", "Pod", "attach"): _options("PodAttachOptions", stdout=True),
+        ("", "Pod", "portforward"): _options("PodPortForwardOptions", ports=[80]),
+        ("", "Pod", "proxy"): _options("PodProxyOptions", path="/"),
+        ("", "Service", "proxy"): _options("ServiceProxyOptions", path="/"),
+        ("", "Node", "proxy"): _options("NodeProxyOptions", path="/"),
+        ("", "Pod", "eviction"): _Sent(
+            Operation.CREATE, "policy/v1", "Eviction", MappingProxyType({})
+        ),
+        ("", "Pod", "binding"): _Sent(
+            Operation.CREATE,
+            "v1",
+            "Binding",
+            MappingProxyType({"target": {"kind": "Node", "name": "a"}}),
+        ),
+        ("", "ServiceAccount", "token"): _Sent(
+            Operation.CREATE,
+            "authentication.k8s.io/v1",
+            "TokenRequest",
+            MappingProxyType({"spec": {"audiences": ["a"]}}),
+        ),
+    }
+)
+_SCALED = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "ReplicationController"})
+_OF_PODS = frozenset({"ephemeralcontainers", "resize"})
+_STATUS = "status"
+_SCALE = "scale"
+
+
+def parts_meant(written: str, kinds: KindTable) -> Iterator[Part]:
+    """Yield the subresources that `group/version/Kind/part` means, as far as they can be tried.
+
+    Of all kinds those of Pods, which are the ones that people connect to.
+    """
+    *whole, name = written.split("/")
+    if len(whole) != len(KindName._fields):
+        return
+    some = [one for one in kinds_meant("/".join(whole), kinds) if (one.group, one.kind) in _kinds()]
+    for kind in some if has_wildcard(whole[2]) else kinds_meant("/".join(whole), kinds):
+        yield from (Part(kind, one) for one in _names(kind) if matches(name, one))
+
+
+def _kinds() -> frozenset[tuple[str, str]]:
+    return frozenset((group, kind) for group, kind, _ in _SENT)
+
+
+def _names(kind: KindName) -> Iterator[str]:
+    yield from (part for group, of, part in _SENT if (group, of) == (kind.group, kind.kind))
+    if (kind.group, kind.kind) == ("", "Pod"):
+        yield from sorted(_OF_PODS)
+    if kind.kind in _SCALED:
+        yield _SCALE
+    yield _STATUS
+
+
+def smallest_requests(part: Part, kinds: KindTable) -> Iterator[Case]:
+    """Yield requests for a subresource of the smallest object of its kind."""
+    obj = smallest(part.kind, kinds)
+    case = Case(obj, part=part.name, parent=part.kind)
+    sent = _SENT.get((part.kind.group, part.kind.kind, part.name))
+    if sent is not None:
+        key = object_key(obj)
+        meta = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+        whole = {"apiVersion": sent.api_version, "kind": sent.kind, "metadata": meta, **sent.body}
+        yield case._replace(object=whole, operation=sent.operation)
+    elif part.name == _SCALE:
+        scale = {name: one for name, one in scale_of(obj).items() if name != _STATUS}
+        more = {**scale, "spec": {"replicas": scale["spec"]["replicas"] + 1}}
+        yield case._replace(object=more, old=scale, operation=Operation.UPDATE)
+    elif part.name == "ephemeralcontainers":
+        added = {"name": "debugger", "image": "busybox"}
+        spec = {**obj["spec"], "ephemeralContainers": [added]}
+        yield case._replace(object={**obj, "spec": spec}, old=obj, operation=Operation.UPDATE)
+    else:
+        yield case._replace(old=obj, operation=Operation.UPDATE)
+
+
+def details_of(case: Case, plural: str) -> Mapping[str, Json]:
+    """Return what an API server says of a request for a subresource besides its objects."""
+    key = object_key(case.object)
+    group, version, _ = case.parent or ("", "", "")
+    sent_group, _, sent_version = key.api_version.rpartition("/")
+    sent = {"group": sent_group, "version": sent_version, "kind": key.kind}
+    resource = {"group": group, "version": version, "resource": plural}
+    return {
+        "kind": sent,
+        "resource": resource,
+        "requestKind": sent,
+        "requestResource": resource,
+        "name": metadata(case.object).get("name", ""),
+        "subResource": case.part,
+        "requestSubResource": case.part,
+    }
+
+
+def with_option_types(find: FindType) -> FindType:
+    """Return what finds the types of what is sent to subresources, too."""
+
+    def found(api_version: str, kind: str) -> Type | None:
+        own = _types().get((api_version, kind))
+        if own is not None:
+            return own
+        try:
+            return find(api_version, kind)
+        except NoTypesError:
+            return None
+
+    return found
+
+
+@cache
+def _types() -> Mapping[tuple[str, str], Type]:
+    texts: Json = {"a": "s"}
+    meta: Json = {"p": {"name": "s", "namespace": "s"}}
+    flags: Json = dict.fromkeys(("stdin", "stdout", "stderr", "tty"), "b")
+    fields: Mapping[tuple[str, str], Json] = {
+        ("v1", "PodExecOptions"): {**flags, "container": "s", "command": texts},
+        ("v1", "PodAttachOptions"): {**flags, "container": "s"},
+        ("v1", "PodPortForwardOptions"): {"ports": {"a": "n"}},
+        ("v1", "PodProxyOptions"): {"path": "s"},
+        ("v1", "ServiceProxyOptions"): {"path": "s"},
+        ("v1", "NodeProxyOptions"): {"path": "s"},
+        ("policy/v1", "Eviction"): {"deleteOptions": {"p": {"gracePeriodSeconds": "n"}}},
+        ("autoscaling/v1", "Scale"): {"spec": {"p": {"replicas": "n"}}},
+        ("authentication.k8s.io/v1", "TokenRequest"): {
+            "spec": {"p": {"audiences": texts, "expirationSeconds": "n"}}
+        },
+    }
+    whole = {"apiVersion": "s", "kind": "s", "metadata": meta}
+    return {key: resolve(read_type({"p": {**whole, **one}})) for key, one in fields.items()}
+
+
+# What there is to vary: the kinds, places, users and labels that either set of policies names.
+
+_LABELS: Way = ("metadata", "labels")
+_ACCOUNT = UserInfo(f"system:serviceaccount:{NAMESPACE}:a")
+_NO_PLACES: frozenset[Way] = frozenset({(), ("kind",)})
+"""What is never changed in an object: one of another kind is another object."""
+
+
+class Space(NamedTuple):
+    """What cases can differ in."""
+
+    kinds: tuple[KindName, ...]
+    derived: frozenset[str]
+    """Those of them that no policy names: controllers for which rules are derived."""
+    places: Mapping[Way, tuple[Json, ...]]
+    """Ways in the object, with the values that are written for them."""
+    read: Mapping[Way, tuple[Json, ...]]
+    """Ways in what is looked up, after the name of its source, with the values written for them."""
+    sizes: Mapping[Way, tuple[int, ...]]
+    """How much policies ask for at ways of either sort."""
+    user: UserInfo
+    """Who sends requests, where it does not matter."""
+    users: tuple[UserInfo, ...]
+    """Who is named, without those whom nobody names."""
+    namespace_labels: tuple[Mapping[str, str], ...]
+    """Labels for the Namespace of the object."""
+    asked: tuple[str, ...]
+    """What is asked for besides object and request: `configMap`, `resource`, …"""
+    parts: tuple[Part, ...]
+    """Subresources that are named."""
+    subresources: tuple[str, ...]
+    """Those of which nobody knows what is sent to them: these are not tried."""
+    updates: frozenset[Way]
+    """Ways at which the object is looked at as it was before."""
+
+
+def space_of(mentions: Iterable[Mention], kinds: KindTable, now: datetime) -> Space:
+    """Return the space that policies span with what they mention; `now` is when they are asked."""
+    told = tuple(mentions)
+    places = _places(told)
+    written = _same_spelling(one for m in told if m.about is About.KIND for one in m.values)
+    found = dict.fromkeys(kind for one in written for kind in kinds_meant(one, kinds))
+    controllers = tuple(one for one in _controllers(found) if one not in found)
+    parts = {one: tuple(parts_meant(one, kinds)) for one in written if one.count("/") > 2}
+    return Space(
+        kinds=(*found, *controllers),
+        derived=frozenset(one.kind for one in controllers),
+        places={way: (*values, *moments(way, values, now)) for way, values in places.items()},
+        read=_read(told),
+        sizes=_sizes(told),
+        user=STRANGER,
+        users=tuple(dict.fromkeys(_users(told))),
+        namespace_labels=tuple(_namespace_labels(told)),
+        asked=tuple(sorted({str(m.way[0]) for m in told if m.about is About.WORLD})),
+        parts=tuple(dict.fromkeys(part for some in parts.values() for part in some)),
+        subresources=tuple(one for one, some in parts.items() if not some),
+        updates=frozenset(m.way for m in told if m.about is About.OLD_OBJECT and m.way),
+    )
+
+
+def _same_spelling(written: Iterable[str]) -> tuple[str, ...]:
+    """Return the kinds that are written, each in one spelling.
+
+    One that is guessed of a plural has one capital letter, whatever the kind has: where the same
+    is written out somewhere, that counts.
+    """
+    parts = [one.split("/") for one in written]
+    best: dict[str, str] = {}
+    for _, _, kind, *_ in parts:
+        known = best.get(kind.lower(), kind)
+        best[kind.lower()] = max(known, kind, key=lambda name: sum(map(str.isupper, name)))
+    spelled = ("/".join((*some[:2], best[some[2].lower()], *some[3:])) for some in parts)
+    return tuple(dict.fromkeys(spelled))
+
+
+def _controllers(found: Iterable[KindName]) -> Iterator[KindName]:
+    """Yield all controllers where Pods are among the kinds: rules are derived for these."""
+    if any((one.group, one.kind) == POD for one in found):
+        yield from (KindName(group, "v1", kind) for group, kind in CONTROLLERS)
+
+
+def _places(mentions: Iterable[Mention]) -> Mapping[Way, tuple[Json, ...]]:
+    found: dict[Way, tuple[Json, ...]] = {}
+    for one in mentions:
+        if one.about in {About.OBJECT, About.OLD_OBJECT} and one.way not in _NO_PLACES:
+            found[one.way] = (*found.get(one.way, ()), *one.values)
+        elif one.about is About.REQUEST and one.way[:1] in {("namespace",), ("name",)}:
+            way: Way = ("metadata", *one.way[:1])
+            found[way] = (*found.get(way, ()), *one.values)
+    return found
+
+
+def _sizes(mentions: Iterable[Mention]) -> Mapping[Way, tuple[int, ...]]:
+    found: dict[Way, tuple[int, ...]] = {}
+    for one in mentions:
+        if one.sizes:
+            found[one.way] = (*found.get(one.way, ()), *one.sizes)
+    return found
+
+
+def _read(mentions: Iterable[Mention]) -> Mapping[Way, tuple[Json, ...]]:
+    found: dict[Way, tuple[Json, ...]] = {}
+    for one in mentions:
+        if one.about is About.WORLD:
+            found[one.way] = (*found.get(one.way, ()), *one.values)
+    return found
+
+
+def _users(mentions: Iterable[Mention]) -> Iterator[UserInfo]:
+    for one in mentions:
+        if one.about is not About.REQUEST or not one.way:
+            continue
+        field = str(one.way[1]) if one.way[0] == "userInfo" and len(one.way) > 1 else one.way[0]
+        # Whose account it is may only be held against the object.
+        written = one.values or (("a",) if field == "serviceAccountName" else ())
+        for value in samples(written):
+            if value.__class__ is str and value:
+                yield from _user(str(field), value)
+
+
+def _user(field: str, value: str) -> Iterator[UserInfo]:
+    if field == "username":
+        yield STRANGER._replace(username=value)
+    elif field == "serviceAccountName" and is_key(value):
+        yield STRANGER._replace(username=f"system:serviceaccount:{NAMESPACE}:{value}")
+    elif field == "groups":
+        yield STRANGER._replace(groups=(*STRANGER.groups, value))
+    elif field == "roles":
+        yield from (one._replace(roles=(value,)) for one in (STRANGER, _ACCOUNT))
+    elif field == "clusterRoles":
+        yield from (one._replace(cluster_roles=(value,)) for one in (STRANGER, _ACCOUNT))
+
+
+def _namespace_labels(mentions: Iterable[Mention]) -> Iterator[Mapping[str, str]]:
+    """Yield the labels one by one, then the first value of each together."""
+    together: dict[str, str] = {}
+    for one in mentions:
+        if one.about is not About.NAMESPACE or one.way[:2] != _LABELS or len(one.way) != 3:
+            continue
+        name = str(one.way[2])
+        texts = [value for value in samples(one.values or ("a",)) if isinstance(value, str)]
+        if texts:
+            together[name] = texts[0]
+        yield from ({name: text} for text in texts)
+    if len(together) > 1:
+        yield together
+
+
+# Cases as manifests that tests can name: creations, each object with a name of its own.
+
+
+def manifests(cases: Iterable[Case]) -> tuple[list[Json], int]:
+    """Return the objects of cases that a test can tell apart, and how many it cannot have.
+
+    A test has no requests but creations by nobody in particular, and knows objects by their names.
+    """
+    found: dict[tuple[str, ...], Json] = {}
+    left_out = 0
+    for case in cases:
+        obj = _named(case.object, len(found) + 1)
+        key = tuple(object_key(obj))
+        if case.is_plain and all((key[0], key[1], key[3])) and key not in found:
+            found[key] = obj
+        else:
+            left_out += 1
+    return list(found.values()), left_out
+
+
+def _named(obj: Json, number: int) -> Json:
+    meta = metadata(obj)
+    if meta.get("name") != NAME:
+        return obj
+    return {**obj, "metadata": {**meta, "name": f"case-{number}"}}

@@ -1,0 +1,618 @@
+"""What Kubernetes allows in the fields of an object: types, enumerations, required fields."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+
+from kyvsim.equivalence.values import is_key, samples
+from kyvsim.kubernetes.discovery import is_builtin, is_namespaced, split_api_version
+from kyvsim.kubernetes.image import parse_image
+from kyvsim.kubernetes.labels import format_problems, is_label, is_subdomain
+from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
+from kyvsim.kubernetes.quantities import parse_quantity
+from kyvsim.kubernetes.validation import problems_of
+from kyvsim.model.policy import Hole, Way
+from kyvsim.patch.merge_types import (
+    BOOLEAN,
+    NUMERIC,
+    STRING,
+    UNTYPED,
+    FindType,
+    NoTypesError,
+    Type,
+    find_type,
+    read_type,
+    resolve,
+)
+from kyvsim.patch.structured_merge import misfits
+from kyvsim.simulator.server.typed import as_typed
+
+# What the types of Kubernetes do not tell: words that fields take, and fields that must be there.
+#
+# Only what policies are often about. Source of the rules: the API reference of Kubernetes,
+# "Required"
+# and "Possible enum values" of the types in k8s.io/api.
+
+_WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
+    {
+        ("accessModes",): (
+            "ReadWriteOnce",
+            "ReadOnlyMany",
+            "ReadWriteMany",
+            "ReadWriteOncePod",
+        ),
+        ("concurrencyPolicy",): ("Allow", "Forbid", "Replace"),
+        ("dnsPolicy",): ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
+        ("effect",): ("NoSchedule", "PreferNoSchedule", "NoExecute"),
+        ("externalTrafficPolicy",): ("Cluster", "Local"),
+        ("imagePullPolicy",): ("Always", "IfNotPresent", "Never"),
+        ("pathType",): ("Exact", "Prefix", "ImplementationSpecific"),
+        ("persistentVolumeReclaimPolicy",): ("Retain", "Recycle", "Delete"),
+        ("policyTypes",): ("Ingress", "Egress"),
+        ("preemptionPolicy",): ("Never", "PreemptLowerPriority"),
+        ("procMount",): ("Default", "Unmasked"),
+        ("protocol",): ("TCP", "UDP", "SCTP"),
+        ("restartPolicy",): ("Always", "OnFailure", "Never"),
+        ("sessionAffinity",): ("None", "ClientIP"),
+        ("whenUnsatisfiable",): ("DoNotSchedule", "ScheduleAnyway"),
+        ("seccompProfile", "type"): ("RuntimeDefault", "Localhost", "Unconfined"),
+        ("appArmorProfile", "type"): ("RuntimeDefault", "Localhost", "Unconfined"),
+        ("strategy", "type"): ("Recreate", "RollingUpdate"),
+        ("updateStrategy", "type"): ("RollingUpdate", "OnDelete"),
+        ("subjects", "kind"): ("User", "Group", "ServiceAccount"),
+        ("roleRef", "kind"): ("ClusterRole", "Role"),
+        ("tolerations", "operator"): ("Exists", "Equal"),
+        ("matchExpressions", "operator"): ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
+        ("httpGet", "scheme"): ("HTTP", "HTTPS"),
+        ("volumeBindingMode",): ("Immediate", "WaitForFirstConsumer"),
+        ("volumeMode",): ("Filesystem", "Block"),
+        ("fsGroupChangePolicy",): ("Always", "OnRootMismatch"),
+        ("terminationMessagePolicy",): ("File", "FallbackToLogsOnError"),
+        ("podManagementPolicy",): ("OrderedReady", "Parallel"),
+        ("completionMode",): ("NonIndexed", "Indexed"),
+        ("internalTrafficPolicy",): ("Cluster", "Local"),
+        ("ipFamilyPolicy",): ("SingleStack", "PreferDualStack", "RequireDualStack"),
+        ("ipFamilies",): ("IPv4", "IPv6"),
+        ("mountPropagation",): ("None", "HostToContainer", "Bidirectional"),
+        ("hostPath", "type"): (
+            "",
+            "DirectoryOrCreate",
+            "Directory",
+            "FileOrCreate",
+            "File",
+            "Socket",
+            "CharDevice",
+            "BlockDevice",
+        ),
+        ("spec", "type"): ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName"),
+    }
+)
+"""By the last names of a way: the only texts that an API server takes there."""
+_SHARES: frozenset[Way] = frozenset({("maxUnavailable",), ("minAvailable",)})
+"""Numbers, or texts that are so many percent."""
+_SHARE = re.compile(r"[0-9]+%")
+_PORTS = frozenset(
+    {"containerPort", "hostPort", "nodePort", "port", "targetPort", "endPort", "number"}
+)
+_BELOW_ZERO = frozenset({"priority", "value", "Port", "maximum", "minimum", "multipleOf"})
+"""Numbers that may be negative; all others are amounts, identifiers and times."""
+_AT_LEAST_ONE = frozenset(
+    {"failureThreshold", "maxReplicas", "maxSkew", "periodSeconds", "successThreshold"}
+    | {"timeoutSeconds", "weight"}
+)
+_HIGHEST_PORT = 65535
+_HIGHEST: Mapping[str, int] = MappingProxyType({"weight": 100, "defaultMode": 0o777, "mode": 0o777})
+_HOST_WAYS = frozenset({("spec", "rules", "host"), ("spec", "tls", "hosts")})
+"""Of an Ingress: names of hosts, of which the first part may be a wildcard."""
+_HOSTS = ("a.example.com", "*.example.com")
+_PATH_WAY = ("spec", "rules", "http", "paths", "path")
+_PATHS = ("/a", "/b", "/*")
+"""Of an Ingress: paths begin with a slash, and load balancers take a wildcard behind it."""
+_PORT_WAYS = frozenset({("targetPort",)})
+"""Numbers, or names of ports."""
+_LONGEST_PORT = 15
+_LABELS = frozenset({"labels", "matchLabels", "nodeSelector"})
+_MOMENT = ("Time", "Timestamp", "time", "startedAt", "finishedAt", "timeAdded")
+_HANDLERS = frozenset({"exec", "grpc", "httpGet", "sleep", "tcpSocket"})
+_SOURCES = frozenset({"configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef"}) | {
+    "secretKeyRef"
+}
+_ONE_OF: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "livenessProbe": _HANDLERS,
+        "readinessProbe": _HANDLERS,
+        "startupProbe": _HANDLERS,
+        "postStart": _HANDLERS,
+        "preStop": _HANDLERS,
+        "valueFrom": _SOURCES,
+        "envFrom": frozenset({"configMapRef", "secretRef"}),
+        "backend": frozenset({"service", "resource"}),
+        "defaultBackend": frozenset({"service", "resource"}),
+    }
+)
+"""By the name of a field: parts of which it, or each element of it, has just one."""
+_EXCLUSIVE: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
+    {
+        "env": (frozenset({"value", "valueFrom"}),),
+        "spec": (frozenset({"minAvailable", "maxUnavailable"}),),
+    }
+)
+"""By the name of a field: parts of which it, or each element of it, has no two."""
+_PROBES: Mapping[str, Json] = MappingProxyType({"tcpSocket": {"port": 80}})
+_CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
+_OTHER_AMOUNTS: Mapping[str, str] = MappingProxyType(
+    {"cpu": "memory", "memory": "cpu", "ephemeral-storage": "memory"}
+)
+"""Of resources only some names are taken."""
+_QUANTITIES = ("1", "2")
+_IMAGES = ("nginx", "nginx:1.25", f"nginx@sha256:{'0' * 64}")
+"""Patterns of images give none with a digest, which has a form of its own."""
+_NEEDED: Mapping[str, Mapping[str, Json]] = MappingProxyType(
+    {
+        "appArmorProfile": {"type": "RuntimeDefault"},
+        "configMapKeyRef": {"key": "a"},
+        "ephemeralContainers": {"name": "c", "image": "nginx"},
+        "fieldRef": {"fieldPath": "metadata.name"},
+        "hostPath": {"path": "/a"},
+        "httpGet": {"port": 80},
+        "initContainers": {"name": "b", "image": "nginx"},
+        "livenessProbe": _PROBES,
+        "readinessProbe": _PROBES,
+        "startupProbe": _PROBES,
+        "postStart": {"exec": {"command": ["true"]}},
+        "preStop": {"exec": {"command": ["true"]}},
+        "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}},
+        "envFrom": {"configMapRef": {"name": "a"}},
+        "containers": {"name": "a", "image": "nginx"},
+        "nfs": {"server": "a", "path": "/a"},
+        "paths": {"pathType": "Prefix", "backend": {"resource": {"kind": "A", "name": "a"}}},
+        "persistentVolumeClaim": {"claimName": "a"},
+        "resourceFieldRef": {"resource": "limits.cpu"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "a"},
+        "seccompProfile": {"type": "RuntimeDefault"},
+        "secretKeyRef": {"key": "a"},
+        "subjects": {"kind": "User", "name": "a"},
+        "sysctls": {"name": "a", "value": "a"},
+        "tcpSocket": {"port": 80},
+        "topologySpreadConstraints": {
+            "maxSkew": 1,
+            "topologyKey": "a",
+            "whenUnsatisfiable": "DoNotSchedule",
+        },
+    }
+)
+"""By the name of a field: what it, or each element of it, must have."""
+_NEEDED_IN_BACKENDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"resource": ("kind", "name"), "service": ("name", "port")}
+)
+"""What the two kinds of backends of an Ingress must have."""
+_BACKENDS = frozenset({"backend", "defaultBackend"})
+_NEEDED_AT_TOP: Mapping[str, Mapping[str, Json]] = MappingProxyType({"rules": {"verbs": ["get"]}})
+"""The same of fields at the top of an object: those of roles."""
+_WITH_SPEC = frozenset({"Ingress", "PersistentVolumeClaim", "Service"})
+"""Kinds of which nothing is left without a specification."""
+
+
+def needed(name: str, depth: int) -> Mapping[str, Json]:
+    """Return what a field, or an element of it, must have; `depth` counts from 1 at the top."""
+    return _NEEDED_AT_TOP.get(name, {}) if depth == 1 else _NEEDED.get(name, {})
+
+
+def _needed_at(way: Way, depth: int) -> Iterable[str]:
+    """Return the names of what must be in what stands at a way."""
+    last = next((one for one in reversed(way) if not isinstance(one, Hole)), "")
+    if way[-2:-1] and way[-2] in _BACKENDS:
+        return _NEEDED_IN_BACKENDS.get(last, ())
+    return needed(last, depth)
+
+
+def rivals(name: str, key: str) -> frozenset[str]:
+    """Return the parts of a field that cannot be there together with another one of it."""
+    groups = (_ONE_OF.get(name, frozenset()), *_EXCLUSIVE.get(name, ()))
+    return frozenset(one for some in groups if key in some for one in some if one != key)
+
+
+def other_key(key: str) -> str:
+    """Return a key for which a map may have a value in place of another one."""
+    return _OTHER_AMOUNTS.get(key, "other")
+
+
+def names_of(way: Way) -> tuple[str, ...]:
+    """Return the names of the fields on a way."""
+    return tuple(one for one in way if not isinstance(one, Hole))
+
+
+def words(way: Way) -> tuple[str, ...] | None:
+    """Return the texts that may stand at a way; None where it may be any."""
+    names = names_of(way)
+    return _WORDS.get(names[-1:]) or _WORDS.get(names[-2:])
+
+
+def is_possible(way: Way, value: str | int) -> bool:
+    """Return whether a text or a number may stand at a way.
+
+    Words of its field, images, quantities, labels, ports, numbers that are no less than 0.
+    """
+    return _is_number(way, value) if isinstance(value, int) else _is_text(way, value)
+
+
+def _is_text(way: Way, text: str) -> bool:
+    allowed = words(way)
+    if allowed is not None:
+        return text in allowed
+    if way[-1:] in _SHARES:
+        return _SHARE.fullmatch(text) is not None
+    if _is_amount(way):
+        return is_quantity(text)
+    if _is_label(way):
+        return not format_problems("labelValue", text)
+    if names_of(way) in _HOST_WAYS:
+        return is_subdomain(text.removeprefix("*."))
+    if names_of(way) == _PATH_WAY:
+        return text.startswith("/")
+    if way[-1:] in _PORT_WAYS:
+        return text.isascii() and text.isalnum() and text.islower() and len(text) <= _LONGEST_PORT
+    return not _is_image(way) or _is_reference(text)
+
+
+def _is_number(way: Way, number: int) -> bool:
+    name = str(way[-1]) if way else ""
+    if name in _PORTS:
+        return 0 < number <= _HIGHEST_PORT
+    least = 1 if name in _AT_LEAST_ONE else 0
+    return name in _BELOW_ZERO or least <= number <= _HIGHEST.get(name, number)
+
+
+def _is_amount(way: Way) -> bool:
+    """Return whether a way leads to an amount of a resource."""
+    return way[-2:-1] in {("limits",), ("requests",), ("hard",)} or way[-1:] == ("sizeLimit",)
+
+
+def is_quantity(text: str) -> bool:
+    """Return whether a text is a quantity, and not a negative one: there is no use for these."""
+    found = parse_quantity(text)
+    return found is not None and found.mantissa >= 0
+
+
+def is_moment(way: Way) -> bool:
+    """Return whether a way leads to a time."""
+    return bool(way) and str(way[-1]).endswith(_MOMENT)
+
+
+def _is_label(way: Way) -> bool:
+    """Return whether a way leads to the value of a label."""
+    return bool(way[-2:-1]) and way[-2] in _LABELS
+
+
+def usual_entries(name: str) -> Mapping[str, Json]:
+    """Return what an API server takes in a field that is a map with keys of one's own."""
+    return {"cpu": "1"} if _is_amount((name, "cpu")) else {"a": "a"}
+
+
+def _is_image(way: Way) -> bool:
+    """Return whether a way leads to the image of a container."""
+    return way[-1:] == ("image",) and bool(way[-3:-2]) and way[-3] in _CONTAINERS
+
+
+def _is_reference(text: str) -> bool:
+    try:
+        parse_image(text)
+    except ValueError:
+        return False
+    return True
+
+
+def usual(way: Way) -> tuple[str, ...]:
+    """Return a few texts that an API server takes at a way; () where nothing is known."""
+    if _is_amount(way):
+        return _QUANTITIES
+    if names_of(way) in _HOST_WAYS:
+        return _HOSTS
+    if names_of(way) == _PATH_WAY:
+        return _PATHS
+    return _IMAGES if _is_image(way) else (words(way) or ())[:3]
+
+
+def problems(obj: Json) -> Iterator[Way]:
+    """Yield the ways to what an API server would miss in an object, or would not take there."""
+    if text_field(obj, "kind") in _WITH_SPEC and not obj.get("spec"):
+        yield ("spec",)
+    yield from _problems(obj, ())
+
+
+def _problems(value: Json, way: Way) -> Iterator[Way]:
+    if way[-1:] in _SHARES and value.__class__ in {dict, list}:
+        yield way
+    elif value.__class__ is dict:
+        last = next((one for one in reversed(way) if not isinstance(one, Hole)), "")
+        depth = sum(not isinstance(one, Hole) for one in way)
+        if not (last in _ONE_OF and depth > 1):
+            lacks = (name for name in _needed_at(way, depth) if value.get(name) in _NOTHING)
+            yield from ((*way, name) for name in lacks)
+        elif len(_ONE_OF[last] & value.keys()) != 1:
+            yield way
+        yield from (way for some in _EXCLUSIVE.get(last, ()) if len(some & value.keys()) > 1)
+        if last in _LABELS:
+            yield from ((*way, name) for name in value if format_problems("qualifiedName", name))
+        for name, inner in value.items():
+            yield from _problems(inner, (*way, name))
+    elif value.__class__ is list:
+        for one in value:
+            yield from _problems(one, (*way, Hole.ELEMENT))
+    elif not _fits(value, way):
+        yield way
+
+
+def _fits(value: Json, way: Way) -> bool:
+    """Return whether a text or a truth may stand at a way."""
+    if value.__class__ is bool:
+        return way[-1:] not in _SHARES
+    return value.__class__ is not str or _is_text(way, value)
+
+
+_NOTHING: tuple[Json, ...] = (None, "", [])
+
+# What may stand where in objects of a kind, as far as the types of Kubernetes tell.
+
+_CLASSES: Mapping[str, frozenset[type]] = MappingProxyType(
+    {
+        STRING: frozenset({str}),
+        NUMERIC: frozenset({int, float}),
+        BOOLEAN: frozenset({bool}),
+        UNTYPED: frozenset({str, int, float, bool}),
+    }
+)
+_SAMPLES: Mapping[str, Json] = MappingProxyType({STRING: "a", NUMERIC: 1, BOOLEAN: True})
+
+
+def type_of(obj: Json, find: FindType) -> Type | None:
+    """Return the type of an object, None where nothing is known of its kind."""
+    key = object_key(obj)
+    try:
+        return find(key.api_version, key.kind)
+    except NoTypesError:
+        return None
+
+
+def with_spec(obj: Json, kind: Type | None) -> Json:
+    """Return an object with a specification, where its kind has one: it is no field that can lack.
+
+    Source of the rule: the types of k8s.io/api, of which none has a pointer there.
+    """
+    if kind is None or obj.get("spec") is not None or type_at(kind, ("spec",)) is None:
+        return obj
+    return {**obj, "spec": {}}
+
+
+def leads_somewhere(root: Type | None, way: Way) -> bool:
+    """Return whether an object can have something at a way; True where nothing is known."""
+    return root is None or type_at(root, way) is not None
+
+
+def of_one_shape(ways: Iterable[Way]) -> Iterator[Way]:
+    """Yield ways of which none takes for a list what another one before it took for a map.
+
+    Where nobody knows the types, the first policy to look at something says what it is.
+    """
+    is_list: dict[Way, bool] = {}
+    for way in ways:
+        steps = {way[:end]: way[end] is Hole.ELEMENT for end in range(len(way))}
+        if all(is_list.setdefault(place, found) is found for place, found in steps.items()):
+            yield way
+
+
+def keys_meant(root: Type | None, places: Mapping[Way, Sequence[Json]]) -> Iterator[Way]:
+    """Yield the ways to entries of maps of which a policy lists the keys.
+
+    Of a map with free keys those that are written; of a type's fields all that there are.
+    """
+    for way, values in places.items():
+        around = type_at(root, way[:-1]) if root and isinstance(way[-1], Hole) else None
+        if around is None or around.mapping is None:
+            continue
+        free = (one for one in samples(values) if isinstance(one, str) and is_key(one))
+        yield from ((*way[:-1], key) for key in around.mapping.fields or free)
+
+
+def type_at(root: Type, way: Way) -> Type | None:
+    """Return the type of what stands at a way, None where nothing can."""
+    here: Type | None = root
+    for step in way:
+        if here is None:
+            return None
+        if step is Hole.ELEMENT:
+            ref = here.sequence.element if here.sequence else None
+        elif here.mapping is None:
+            ref = None
+        elif step is Hole.KEY:
+            ref = here.mapping.others
+        else:
+            ref = here.mapping.fields.get(str(step), here.mapping.others)
+        here = None if ref is None else resolve(ref)
+    return here
+
+
+def suits(found: Type | None, value: Json) -> bool:
+    """Return whether a value has a type that is allowed, at its top."""
+    if found is None:
+        return True
+    if value.__class__ is dict:
+        return found.mapping is not None
+    if value.__class__ is list:
+        return found.sequence is not None
+    if value.__class__ is bool and found.scalar == UNTYPED:
+        # Scalars of no type are quantities and times, unless anything at all may be there.
+        return found.mapping is not None
+    return value.__class__ in _CLASSES.get(found.scalar, ())
+
+
+def new_element(name: str, depth: int, sequence: Type | None) -> Json:
+    """Return an element for the list in a field, with what elements must have there."""
+    ref = sequence.sequence.element if sequence and sequence.sequence else None
+    inner = resolve(ref) if ref is not None else None
+    if inner is not None and inner.scalar and inner.mapping is None:
+        return _SAMPLES.get(inner.scalar, "a")
+    keys = (sequence.sequence.keys if sequence and sequence.sequence else None) or ()
+    named = {}
+    for key in keys:
+        at = type_at(inner, (key,)) if inner else None
+        taken = words((key,)) or (_SAMPLES.get(at.scalar if at else "", "a"),)
+        named[key] = taken[0]
+    return {**named, **needed(name, depth)}
+
+
+# The types of what a registry tells of an image, as far as policies read it.
+#
+# Source of the rules: the OCI image specification, https://github.com/opencontainers/image-spec
+# (manifest.md, config.md, image-index.md).
+
+
+@cache
+def image_type() -> Type:
+    """Return the type of the data of an image; how it is written: `read_type`."""
+    texts: Json = {"a": "s"}
+    by_name: Json = {"p": {}, "e": "s"}
+    # A set of names is written as a map to empty maps.
+    names: Json = {"p": {}, "e": {"p": {}}}
+    part: Json = {"p": {"mediaType": "s", "digest": "s", "size": "n", "annotations": by_name}}
+    platform: Json = {"p": {"architecture": "s", "os": "s", "variant": "s"}}
+    config: Json = {
+        "p": {
+            "created": "s",
+            "author": "s",
+            "architecture": "s",
+            "os": "s",
+            "config": {
+                "p": {
+                    "User": "s",
+                    "WorkingDir": "s",
+                    "StopSignal": "s",
+                    "Env": texts,
+                    "Cmd": texts,
+                    "Entrypoint": texts,
+                    "Labels": by_name,
+                    "ExposedPorts": names,
+                    "Volumes": names,
+                }
+            },
+            "rootfs": {"p": {"type": "s", "diff_ids": texts}},
+            "history": {"a": {"p": {"created": "s", "created_by": "s", "empty_layer": "b"}}},
+        },
+        "e": "s",
+    }
+    manifest: Json = {
+        "p": {
+            "schemaVersion": "n",
+            "mediaType": "s",
+            "config": part,
+            "layers": {"a": part},
+            "annotations": by_name,
+        }
+    }
+    index: Json = {
+        "p": {
+            "schemaVersion": "n",
+            "mediaType": "s",
+            "manifests": {"a": {"p": {**part["p"], "platform": platform}}},
+            "annotations": by_name,
+        }
+    }
+    whole = {"config": config, "manifest": manifest, "imageIndex": index}
+    return resolve(read_type({"p": whole}))
+
+
+# Whether an API server would hand an object to policies as it is.
+
+_KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
+_API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9][a-z0-9]*")
+
+
+def is_accepted(obj: Json, find: FindType) -> bool:
+    """Return whether an API server would take an object, and would leave nothing of it out.
+
+    Of kinds whose types nobody knows all that is certain is that null is no value, and what
+    metadata look like.
+    """
+    kind = type_of(obj, find)
+    if kind is not None and (misfits(kind, obj) or not _is_named(kind, obj)):
+        return False
+    key = object_key(obj)
+    if misfits(_metadata(), metadata(obj)) or not _lies_well(key):
+        return False
+    if not key.name or as_typed(obj) != obj or _has_null(obj):
+        return False
+    group = split_api_version(key.api_version)[0]
+    if kind is not None and is_builtin(group, key.kind) and not _has_values(kind, obj, ()):
+        return False
+    return (
+        _KIND.fullmatch(key.kind) is not None
+        and _API_VERSION.fullmatch(key.api_version) is not None
+        and not any(problems(obj))
+        and not any(problems_of(obj))
+    )
+
+
+def _has_values(kind: Type, value: Json, way: Way) -> bool:
+    """Return whether numbers, quantities and times have values that an API server reads.
+
+    The types say of a quantity or a time only that it is a scalar, of an IntOrString that it may be
+    anything, and of a number nothing but that.
+    """
+    if value.__class__ is dict and kind.mapping is not None:
+        fields = kind.mapping.fields
+        return all(
+            ref is None or _has_values(resolve(ref), one, (*way, name))
+            for name, one in value.items()
+            for ref in (fields.get(name, kind.mapping.others),)
+        )
+    if value.__class__ is list and kind.sequence is not None:
+        inner = resolve(kind.sequence.element)
+        return all(_has_values(inner, one, (*way, Hole.ELEMENT)) for one in value)
+    if kind.scalar == NUMERIC:
+        return value.__class__ is int and is_possible(way, value)
+    if kind.scalar != UNTYPED or way[:1] == ("metadata",):
+        return True
+    if kind.mapping is not None:
+        return value.__class__ in {str, int} and is_possible(way, value)
+    return value.__class__ is str and (is_moment(way) or is_quantity(value))
+
+
+@cache
+def _metadata() -> Type:
+    """Return the type of metadata, which objects of all kinds share."""
+    pod = find_type("v1", "Pod")
+    found = type_at(pod, ("metadata",)) if pod else None
+    if found is None:
+        raise LookupError("the types of Kubernetes have no metadata")
+    return found
+
+
+def _lies_well(key: ObjectKey) -> bool:
+    """Return whether an object is in no namespace where its kind is for the whole cluster."""
+    if not key.namespace:
+        return True
+    group = split_api_version(key.api_version)[0]
+    return is_namespaced(group, key.kind) and is_label(key.namespace)
+
+
+def _is_named(kind: Type, value: Json) -> bool:
+    """Return whether elements have what names them in their list, at any depth."""
+    if value.__class__ is dict and kind.mapping is not None:
+        fields = (
+            (kind.mapping.fields.get(name, kind.mapping.others), one) for name, one in value.items()
+        )
+        return all(ref is None or _is_named(resolve(ref), one) for ref, one in fields)
+    if value.__class__ is list and kind.sequence is not None:
+        needed = [key for key in kind.sequence.keys or () if not kind.sequence.defaults.get(key)]
+        inner = resolve(kind.sequence.element)
+        return all(all(one.get(key) for key in needed) and _is_named(inner, one) for one in value)
+    return True
+
+
+def _has_null(value: Json) -> bool:
+    if value.__class__ is dict:
+        return any(map(_has_null, value.values()))
+    if value.__class__ is list:
+        return any(map(_has_null, value))
+    return value is None

@@ -1,0 +1,294 @@
+"""Objects that cases begin with: the smallest of each kind, Pods in controllers, role bindings."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from kyvsim.engine.context.cluster_api import bound_to, roles_given
+from kyvsim.engine.given_objects import GivenObjects
+from kyvsim.kubernetes.discovery import (
+    NO_KINDS,
+    KindTable,
+    every_kind,
+    is_builtin_group,
+    lies_in_namespace,
+    preferred_version,
+    split_api_version,
+)
+from kyvsim.kubernetes.objects import Json, metadata, object_key, replaced, text_field
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.model.policy import Policy, Target, Way
+from kyvsim.model.request import UserInfo
+
+# Objects to begin with: the smallest of each kind, and Pods inside of their controllers.
+
+NAME = "a"
+NAMESPACE = "default"
+_POD_SPEC: Mapping[str, Json] = MappingProxyType({"containers": [{"name": "a", "image": "nginx"}]})
+_LABELS: Mapping[str, str] = MappingProxyType({"app": "a"})
+_USUAL = (
+    ("", "Pod"),
+    ("", "ConfigMap"),
+    ("", "Service"),
+    ("apps", "Deployment"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+)
+"""What stands for kinds that a wildcard leaves open."""
+_SPECS: Mapping[str, Json] = MappingProxyType(
+    {
+        "Service": {"ports": [{"port": 80}]},
+        "PersistentVolumeClaim": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+        "Ingress": {"rules": [{"host": "a.example.com"}]},
+        "NetworkPolicy": {"podSelector": {}},
+    }
+)
+
+
+class KindName(NamedTuple):
+    """A kind in one version."""
+
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        """Group and version as objects have them."""
+        return f"{self.group}/{self.version}".lstrip("/")
+
+
+class Template(NamedTuple):
+    """Where a controller has its Pods: the way to `metadata` and `spec` of one."""
+
+    way: Way
+    around: Callable[[Json], Json]
+    """Makes the controller's `spec` of a template."""
+
+
+def _selecting(template: Json) -> Json:
+    found = metadata(template).get("labels")
+    own = found if found.__class__ is dict else {}  # an object given may have anything there
+    labelled = {**template, "metadata": {**metadata(template), "labels": {**own, **_LABELS}}}
+    return {"selector": {"matchLabels": dict(_LABELS)}, "template": labelled}
+
+
+def _finishing(template: Json) -> Json:
+    """Return a Job's specification: its Pods have to end."""
+    spec = template.get("spec")
+    if spec.__class__ is dict and "restartPolicy" not in spec:
+        template = {**template, "spec": {**spec, "restartPolicy": "Never"}}
+    return {"template": template}
+
+
+_TEMPLATE: Way = ("spec", "template")
+CONTROLLERS: Mapping[tuple[str, str], Template] = MappingProxyType(
+    {
+        ("apps", "Deployment"): Template(_TEMPLATE, _selecting),
+        ("apps", "DaemonSet"): Template(_TEMPLATE, _selecting),
+        ("apps", "StatefulSet"): Template(
+            _TEMPLATE, lambda one: {**_selecting(one), "serviceName": NAME}
+        ),
+        ("apps", "ReplicaSet"): Template(_TEMPLATE, _selecting),
+        ("", "ReplicationController"): Template(
+            _TEMPLATE, lambda one: {**_selecting(one), "selector": dict(_LABELS)}
+        ),
+        ("batch", "Job"): Template(_TEMPLATE, _finishing),
+        ("batch", "CronJob"): Template(
+            ("spec", "jobTemplate", "spec", "template"),
+            lambda one: {"schedule": "0 0 * * *", "jobTemplate": {"spec": _finishing(one)}},
+        ),
+    }
+)
+"""The controllers of Pods."""
+POD = ("", "Pod")
+
+
+def kinds_meant(written: str, kinds: KindTable = NO_KINDS) -> Iterator[KindName]:
+    """Yield the kinds that `group/version/Kind` means; of open ones a few, none for subresources.
+
+    Of a kind that nobody knows the text itself says all; known groups have none but known kinds.
+    """
+    group, version, kind, *part = written.split("/")
+    if part:
+        return
+    known = [one for one in every_kind(kinds) if matches(group, one[0]) and matches(kind, one[1])]
+    if "*" in kind or "?" in kind:
+        known = [one for one in known if one in _USUAL] or known[:3]
+    elif not known:
+        is_own = "*" not in group and not is_builtin_group(group)
+        if is_own or not any(kind == one for _, one in every_kind(kinds)):
+            known = [("" if group == "*" else group, kind)]
+    for one_group, one_kind in known[: len(_USUAL)]:
+        usual = preferred_version(one_group, one_kind, kinds)
+        yield KindName(one_group, usual if "*" in version else version, one_kind)
+
+
+def smallest(kind: KindName, kinds: KindTable = NO_KINDS) -> Json:
+    """Return an object of a kind with next to nothing in it."""
+    if (kind.group, kind.kind) == POD:
+        return _object(kind, dict(_POD_SPEC), kinds)
+    if (kind.group, kind.kind) in CONTROLLERS:
+        return wrapped(smallest(KindName("", "v1", "Pod")), kind)
+    return _object(kind, _SPECS.get(kind.kind), kinds)
+
+
+def _object(kind: KindName, spec: Json, kinds: KindTable) -> Json:
+    meta = {"name": NAME}
+    if lies_in_namespace(kind.group, kind.kind, kinds):
+        meta["namespace"] = NAMESPACE
+    made = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": meta}
+    return made if spec is None else {**made, "spec": spec}
+
+
+def wrapped(pod: Json, kind: KindName) -> Json:
+    """Return a controller of Pods such as this one, which keeps its name and namespace."""
+    template = CONTROLLERS[kind.group, kind.kind]
+    meta = metadata(pod)
+    own = {name: value for name, value in meta.items() if name in {"name", "namespace"}}
+    inner = {name: value for name, value in meta.items() if name not in own}
+    spec = {"spec": pod["spec"]} if "spec" in pod else {}
+    made = template.around({**({"metadata": inner} if inner else {}), **spec})
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": own, "spec": made}
+
+
+def unwrapped(obj: Json) -> Json:
+    """Return a Pod such as a controller makes, None where an object is no controller of Pods."""
+    found = _template_in(obj)
+    if found is None:
+        return None
+    inner = {
+        name: one for name, one in metadata(found).items() if name not in {"name", "namespace"}
+    }
+    meta = {**inner, **{n: v for n, v in metadata(obj).items() if n in {"name", "namespace"}}}
+    spec = {"spec": found["spec"]} if "spec" in found else {}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, **spec}
+
+
+def with_template_metadata(obj: Json) -> Json:
+    """Return a controller of Pods whose template has metadata: it is no field that can lack.
+
+    Source of the rule: PodTemplateSpec in k8s.io/api/core/v1, whose ObjectMeta is no pointer.
+    """
+    found = _template_in(obj)
+    if found is None or "metadata" in found:
+        return obj
+    return replaced(obj, _way_to_template(obj), {"metadata": {}, **found})
+
+
+def _template_in(obj: Json) -> Json:
+    """Return the template of Pods in a controller, None where there is none."""
+    way = _way_to_template(obj)
+    found: Json = obj
+    for step in way:
+        found = found.get(step) if found.__class__ is dict else None
+    return found if way and found.__class__ is dict else None
+
+
+def _way_to_template(obj: Json) -> tuple[str, ...]:
+    """Return where objects of a kind have their template, () where they have none."""
+    group, _ = split_api_version(text_field(obj, "apiVersion"))
+    controller = CONTROLLERS.get((group, text_field(obj, "kind")))
+    return tuple(map(str, controller.way)) if controller else ()
+
+
+# Objects that have to be there for rules that change existing ones.
+
+
+def missing_targets(
+    policies: Iterable[Policy], given: Iterable[Json], kinds: KindTable
+) -> Iterator[Json]:
+    """Yield an object for each target of rules for which none is given: the smallest there is."""
+    there = {object_key(one) for one in given}
+    for target in dict.fromkeys(one for policy in policies for one in _targets(policy)):
+        for obj in _meant(target, kinds):
+            key = object_key(obj)
+            if not any(_is_meant(target, key.kind, one.kind, one.name) for one in there):
+                there.add(key)
+                yield obj
+
+
+def _targets(policy: Policy) -> Iterator[Target]:
+    for rule in policy.rules:
+        yield from rule.facts.targets
+
+
+def _is_meant(target: Target, kind: str, other: str, name: str) -> bool:
+    return other == kind and (_is_open(target.name) or matches(target.name, name))
+
+
+def _meant(target: Target, kinds: KindTable) -> Iterator[Json]:
+    group, version = split_api_version(target.api_version)
+    for kind in kinds_meant(f"{group}/{version}/{target.kind}", kinds):
+        obj = smallest(kind, kinds)
+        meta = {**metadata(obj), "name": NAME if _is_open(target.name) else target.name}
+        if "namespace" in meta:
+            open_place = _is_open(target.namespace)
+            meta["namespace"] = NAMESPACE if open_place else target.namespace
+        yield {**obj, "metadata": meta}
+
+
+def _is_open(text: str) -> bool:
+    """Return whether nothing, a wildcard or a variable stands for a name."""
+    return not text or has_wildcard(text) or "{{" in text
+
+
+# Who has which roles in a case: bindings, from which both sides read it.
+#
+# Rules are told the roles of who asks, policies in CEL list the bindings.
+
+_GROUP = "rbac.authorization.k8s.io"
+_API_VERSION = f"{_GROUP}/v1"
+_KINDS = ("RoleBinding", "ClusterRoleBinding")
+_ACCOUNT = "system:serviceaccount:"
+_NOBODY: Mapping[str, Json] = MappingProxyType({"kind": "Group", "name": "nobody"})
+
+
+def bindings(user: UserInfo, places: Iterable[str]) -> list[Json]:
+    """Return what binds its roles to a user, and bindings of others, as there are anywhere.
+
+    `places` are namespaces, "" for the usual one.
+    """
+    found = [_binding("others", "others", dict(_NOBODY)), *_of(user)]
+    namespaces = dict.fromkeys(one or NAMESPACE for one in places)
+    return found + [_binding("others", "others", dict(_NOBODY), one) for one in namespaces]
+
+
+def with_roles(user: UserInfo, there: Sequence[Json], namespace: str) -> UserInfo:
+    """Return a user with the roles that bindings give for requests in a namespace."""
+    cluster = GivenObjects([one for one in there if one.get("kind") in _KINDS])
+    found = (bound_to(cluster, (kind, ""), user.username, user.groups) for kind in _KINDS)
+    roles, cluster_roles = roles_given((one for some in found for _, one in some), namespace)
+    return user._replace(roles=roles, cluster_roles=cluster_roles)
+
+
+def _of(user: UserInfo) -> Iterator[Json]:
+    subject = _subject(user.username)
+    for name in user.cluster_roles:
+        yield _binding("own", name, subject)
+    for one in user.roles:
+        namespace, sign, name = one.partition(":")
+        if sign:
+            yield _binding("own", name, subject, namespace)
+
+
+def _subject(username: str) -> Json:
+    if username.startswith(_ACCOUNT):
+        namespace, _, name = username.removeprefix(_ACCOUNT).partition(":")
+        return {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+    return {"kind": "User", "name": username, "apiGroup": _GROUP}
+
+
+def _binding(name: str, role: str, subject: Json, namespace: str = "") -> Json:
+    """Return a binding of a Role in a namespace, or of a ClusterRole in all of them."""
+    place = {"namespace": namespace} if namespace else {}
+    kind = "Role" if namespace else "ClusterRole"
+    return {
+        "apiVersion": _API_VERSION,
+        "kind": f"{kind}Binding",
+        "metadata": {"name": name, **place},
+        "roleRef": {"apiGroup": _GROUP, "kind": kind, "name": role},
+        "subjects": [subject],
+    }

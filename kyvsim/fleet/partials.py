@@ -1,0 +1,230 @@
+"""File formats of partial reports: lines of JSON, and Parquet."""
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType, ModuleType
+from typing import Any, Final, NamedTuple
+
+from kyvsim import __version__
+from kyvsim.fleet import FleetError
+from kyvsim.kubernetes.objects import Json
+from kyvsim.model.diagnostic import Diagnostic, Severity
+from kyvsim.model.partial import Count, Head, Partial, Refusal, ToldRow
+from kyvsim.model.result import Excerpt, ToldReason
+from kyvsim.model.source import Location
+from kyvsim.report.diagnostics import diagnostic_json
+
+# Rows of partial reports as lines of JSON.
+
+_USUAL = ToldRow._field_defaults
+
+
+def lines_of(rows: Iterable[ToldRow]) -> bytes:
+    """Return rows as lines of JSON; fields that say nothing are not written."""
+    return b"".join(f"{json.dumps(row_json(row))}\n".encode() for row in rows)
+
+
+def row_json(row: ToldRow) -> dict[str, Any]:
+    """Return a row as a map."""
+    told = row._asdict()
+    for name, usual in _USUAL.items():
+        if told[name] == usual or tuple(told[name]) == usual:
+            del told[name]
+    return told
+
+
+def rows_in(lines: bytes) -> Iterator[ToldRow]:
+    """Yield the rows that lines of JSON tell."""
+    for line in lines.splitlines():
+        row = ToldRow(**json.loads(line))
+        at_line, at_column = row.at
+        file, line_of_rule, column = row.place
+        yield row._replace(
+            place=(file, line_of_rule, column),
+            unchecked=tuple(row.unchecked),
+            at=(at_line, at_column),
+            reasons=tuple(reason_of(*one) for one in row.reasons),
+        )
+
+
+def reason_of(text: str, place: Json, seen_at: Json, excerpt: Json) -> ToldReason:
+    """Return the reason that some texts and lists tell."""
+    return ToldReason(
+        text,
+        Location(*place),
+        Location(*seen_at) if seen_at else None,
+        Excerpt(*excerpt) if excerpt else None,
+    )
+
+
+# Heads of partial reports, and remarks, as JSON.
+
+
+def head_json(head: Head) -> dict[str, Json]:
+    """Return a head as a map."""
+    told: dict[str, Any] = head._asdict()
+    told["counts"] = [[*one] for one in head.counts]
+    told["objects"] = [*head.objects]
+    for name in ("remarks", "problems"):
+        told[name] = [diagnostic_json(one) for one in told[name]]
+    told["refusals"] = [[*one] for one in head.refusals]
+    return told
+
+
+def head_of(data: Json) -> Head:
+    """Return the head that a map tells; raise TypeError, KeyError or ValueError for another."""
+    lists = {
+        "counts": tuple(Count(*one) for one in data["counts"]),
+        "objects": tuple(data["objects"]),
+        "remarks": tuple(map(diagnostic_of, data["remarks"])),
+        "problems": tuple(map(diagnostic_of, data["problems"])),
+        "refusals": tuple(map(_refusal_of, data["refusals"])),
+    }
+    return Head(**{**data, **lists})
+
+
+def _refusal_of(data: Json) -> Refusal:
+    kind, field, what, example, place, number = data
+    return Refusal(kind, field, what, example, Location(*place), number)
+
+
+def diagnostic_of(data: Json) -> Diagnostic:
+    """Return the remark that a map tells."""
+    place = Location(data["file"], data["line"], data["column"]) if data["file"] else None
+    excerpt = tuple(data.get("excerpt", ()))
+    return Diagnostic(data["code"], Severity(data["severity"]), data["message"], place, excerpt)
+
+
+# A partial report as lines of JSON: its head, its rows, and what they sum up to.
+#
+# The last line proves the others: a report of which anything is missing or changed is none.
+
+_FORMAT = 3
+
+
+def write_lines(partial: Partial) -> bytes:
+    """Return a report as the text of a file."""
+    told = {"kyvsim": __version__, "format": _FORMAT, "head": head_json(partial.head)}
+    body = f"{json.dumps(told)}\n".encode() + partial.rows
+    end = {"rows": partial.rows.count(b"\n"), "sha256": hashlib.sha256(body).hexdigest()}
+    return body + f"{json.dumps(end)}\n".encode()
+
+
+def read_lines(data: bytes) -> Partial | None:
+    """Return the report that a file holds; None where it is damaged, or of another format."""
+    cut = data.rfind(b"\n", 0, len(data) - 1) + 1
+    body, last = data[:cut], data[cut:]
+    try:
+        end = json.loads(last)
+        if end["sha256"] != hashlib.sha256(body).hexdigest():
+            return None
+        first, _, rows = body.partition(b"\n")
+        told = json.loads(first)
+        return Partial(head_of(told["head"]), rows) if told["format"] == _FORMAT else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+# A partial report as a Parquet file: rows as columns, the head among the file's metadata.
+
+_NUMBERS = ("line", "column", "number")
+
+
+def write_parquet(partial: Partial) -> bytes:
+    """Return a report as the content of a file; raises FleetError where pyarrow is missing."""
+    arrow, parquet = _libraries()
+    told = {
+        "kyvsim": __version__,
+        "format": _FORMAT,
+        "head": head_json(partial.head),
+        "sha256": hashlib.sha256(partial.rows).hexdigest(),
+    }
+    schema = arrow.schema([_field(arrow, name) for name in ToldRow._fields])
+    rows = [_columns(row) for row in rows_in(partial.rows)]
+    table = arrow.Table.from_pylist(rows, schema=schema)
+    table = table.replace_schema_metadata({"kyvsim": json.dumps(told)})
+    out = io.BytesIO()
+    parquet.write_table(table, out, compression="zstd")
+    return out.getvalue()
+
+
+def read_parquet(data: bytes) -> Partial | None:
+    """Return the report that a file holds; None where it is damaged, or of another format."""
+    arrow, parquet = _libraries()
+    try:
+        table = parquet.read_table(io.BytesIO(data))
+        told = json.loads(table.schema.metadata[b"kyvsim"])
+        rows = lines_of(map(_row, table.to_pylist()))
+        if told["format"] != _FORMAT or told["sha256"] != hashlib.sha256(rows).hexdigest():
+            return None
+        return Partial(head_of(told["head"]), rows)
+    except (arrow.ArrowException, OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _field(arrow: ModuleType, name: str) -> Any:
+    texts, number = arrow.string(), arrow.int64()
+    place = arrow.struct([("file", texts), ("line", number), ("column", number)])
+    reason = [("text", texts), ("place", place), ("seen_at", place)]
+    odd = {
+        "unchecked": arrow.list_(texts),
+        "at": arrow.list_(number),
+        "place": place,
+        "reasons": arrow.list_(arrow.struct([*reason, ("excerpt", arrow.list_(texts))])),
+    }
+    return arrow.field(name, odd.get(name, number if name in _NUMBERS else texts))
+
+
+def _columns(row: ToldRow) -> dict[str, Any]:
+    place = dict(zip(("file", "line", "column"), row.place, strict=True))
+    reasons = [
+        {
+            **one._asdict(),
+            "place": one.place._asdict(),
+            "seen_at": one.seen_at._asdict() if one.seen_at else None,
+        }
+        for one in row.reasons
+    ]
+    return {**row._asdict(), "place": place, "reasons": reasons}
+
+
+def _row(columns: dict[str, Any]) -> ToldRow:
+    file, line, column = columns["place"].values()
+    reasons = tuple(reason_of(**_reason(one)) for one in columns["reasons"])
+    return ToldRow(**{**columns, "place": (file, line, column), "reasons": reasons})
+
+
+def _reason(columns: dict[str, Any]) -> dict[str, Any]:
+    places = {name: columns[name] and columns[name].values() for name in ("place", "seen_at")}
+    return {**columns, **places}
+
+
+def _libraries() -> tuple[ModuleType, ModuleType]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        text = "reports in Parquet need the package pyarrow: pip install 'kyvsim[parquet]'"
+        raise FleetError(text) from None
+    return pa, parquet
+
+
+class PartialFormat(NamedTuple):
+    """A file format of partial reports."""
+
+    suffix: str
+    write: Callable[[Partial], bytes]
+    """Returns the content of a file; raises FleetError where a package is missing."""
+    read: Callable[[bytes], Partial | None]
+    """Returns the report in a file, None where it is damaged or of another format version."""
+
+
+FORMATS: Final[Mapping[str, PartialFormat]] = MappingProxyType(
+    {
+        "jsonl": PartialFormat(".jsonl", write_lines, read_lines),
+        "parquet": PartialFormat(".parquet", write_parquet, read_parquet),
+    }
+)
+"""File formats of partial reports, by the name of the option."""

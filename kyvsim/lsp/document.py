@@ -1,0 +1,279 @@
+"""An open document: keys and positions of its YAML lines, and what is at a cursor."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from kyvsim.model.source import Path
+
+# The keys of a YAML text by its lines alone, so that a half-typed document has them, too.
+#
+# Nothing is parsed: a line's key stands in what is indented less above it. Texts of several lines
+# are skipped. What stands in braces or brackets belongs to the value of its key.
+
+_LINE: Final = re.compile(
+    r"""(?P<indent>\ *)(?P<dashes>(?:-\ +)*)
+    (?:(?P<key>"[^"]*"|'[^']*'|[^\s\#"'{\[&*!|>%@`-][^:\#]*?|-[^\s:][^:\#]*?)\ *:
+    (?:\s+(?P<value>.*))?$
+    |(?P<rest>.*))""",
+    re.VERBOSE,
+)
+_BLOCK: Final = re.compile(r"[|>][-+0-9]*\s*(#.*)?$")
+_TAIL: Final = re.compile(r"\s+#.*$")
+
+
+class Entry(NamedTuple):
+    """A key, or an item of a list that is a scalar; lines and columns count from 0."""
+
+    document: int
+    path: Path
+    """The way to it, its own name or index last."""
+    line: int
+    column: int
+    value: str
+    """What follows on the line, without quotes and comments."""
+    value_column: int
+
+    @property
+    def name(self) -> str:
+        """The key; "" for an item of a list."""
+        last = self.path[-1]
+        return last if isinstance(last, str) else ""
+
+    @property
+    def names_rule(self) -> bool:
+        """Whether it is the name of a policy's rule."""
+        return len(self.path) == 4 and self.path[:2] == ("spec", "rules") and self.name == "name"
+
+
+class _Level(NamedTuple):
+    """What later lines may stand in."""
+
+    column: int
+    part: str | int
+
+
+class Place(NamedTuple):
+    """Where something stands in the structure: what is typed there belongs to `path`."""
+
+    document: int
+    path: Path
+
+
+def entries(text: str) -> tuple[Entry, ...]:
+    """Return the entries of all documents of a text, in order."""
+    return tuple(_entries(text.split("\n")))
+
+
+def place_at(text: str, line: int, column: int) -> Place:
+    """Return in what something stands that begins at a line, at a column of its own.
+
+    Dashes before it on its line are items of lists.
+    """
+    lines = text.split("\n")[: line + 1]
+    last = lines[-1][:column] if len(lines) > line else ""
+    dashes = re.match(r"( *)((?:- +)*)", last)
+    found = _Walk()
+    for _ in found.read(lines[:-1]):
+        pass
+    indent = len(dashes[1]) if dashes else 0
+    for dash in re.finditer("-", dashes[2] if dashes else ""):
+        found.item(indent + dash.start())
+    found.close(column if not last.strip() else (dashes.end() if dashes else column))
+    return Place(found.document, found.path)
+
+
+def _entries(lines: Sequence[str]) -> Iterator[Entry]:
+    yield from _Walk().read(lines)
+
+
+class _Walk:
+    """Goes through lines, and knows in what the next one stands."""
+
+    __slots__ = ("_block", "_levels", "document")
+
+    def __init__(self) -> None:
+        self.document = 0
+        self._levels: list[_Level] = []
+        self._block = -1  # lines that are indented more than this are text
+
+    @property
+    def path(self) -> Path:
+        """The way to what is open."""
+        return tuple(level.part for level in self._levels)
+
+    def read(self, lines: Sequence[str]) -> Iterator[Entry]:
+        """Yield the entries of lines."""
+        for number, line in enumerate(lines):
+            line = line.removesuffix("\r")  # noqa: PLW2901 — the same line
+            stripped = line.strip()
+            if line.startswith("---") and not line[3:4].strip():
+                self.document += 1
+                self._levels, self._block = [], -1
+                continue
+            if not stripped or stripped.startswith("#"):
+                continue
+            if self._block >= 0 and len(line) - len(line.lstrip(" ")) > self._block:
+                continue
+            self._block = -1
+            yield from self._line(number, line)
+
+    def _line(self, number: int, line: str) -> Iterator[Entry]:
+        found = _LINE.match(line)
+        if found is None:
+            return
+        indent = len(found["indent"])
+        for dash in re.finditer("-", found["dashes"]):
+            self.item(indent + dash.start())
+        if found["rest"] == "-":
+            self.item(found.start("rest"))
+            return
+        column = found.end("dashes")
+        if found["key"] is None:
+            if found["dashes"]:
+                value, start = found["rest"], found.start("rest")
+                yield self._entry(number, column, value, start)
+            return
+        self.close(column)
+        self._levels.append(_Level(column, found["key"].strip("\"'")))
+        value = found["value"] or ""
+        if _BLOCK.match(value):
+            self._block = column
+        start = found.start("value") if found["value"] is not None else len(line)
+        yield self._entry(number, column, value, start)
+
+    def _entry(self, number: int, column: int, value: str, start: int) -> Entry:
+        plain = _TAIL.sub("", value).strip()
+        quoted = plain[:1] in {'"', "'"} and plain[-1:] == plain[:1] and len(plain) > 1
+        return Entry(
+            document=self.document,
+            path=self.path,
+            line=number,
+            column=column,
+            value=plain[1:-1] if quoted else plain,
+            value_column=start + quoted,
+        )
+
+    def close(self, column: int) -> None:
+        """Leave what does not hold a key at a column."""
+        while self._levels and self._levels[-1].column >= column:
+            self._levels.pop()
+
+    def item(self, column: int) -> None:
+        """Go into the next item of a list whose dashes stand at a column."""
+        index = 0
+        while self._levels and self._levels[-1].column >= column:
+            last = self._levels[-1]
+            if last.column == column and isinstance(last.part, str):
+                break  # a list may stand at the column of its key
+            if last.column == column and isinstance(last.part, int):
+                index = last.part + 1
+            self._levels.pop()
+        self._levels.append(_Level(column, index))
+
+
+# A text with what its lines tell: its documents, and what stands at a position.
+
+_WORD: Final = re.compile(r"[A-Za-z_][\w.-]*")
+_TYPED: Final = re.compile(r"[\w.$-]*")
+_KEY: Final = re.compile(r'[ ]*(?:- +)*(?P<key>[^\s:#{\["\'][^:#]*?) *:\s(?P<value>.*)$')
+_CEL_KEYS: Final = frozenset({"expression", "messageExpression", "valueExpression"})
+
+
+class Cursor(NamedTuple):
+    """Where somebody types; lines and columns count from 0."""
+
+    document: int
+    path: Path
+    """In what: of a value, its key is last."""
+    in_value: bool
+    typed: str
+    """The word before the position."""
+    before: str
+    """All of the line before it."""
+    line: int
+    column: int
+
+
+class Text(NamedTuple):
+    """A text, and its entries."""
+
+    text: str
+    entries: tuple[Entry, ...]
+
+    def of(self, document: int) -> Iterator[Entry]:
+        """Yield the entries of one of its documents."""
+        return (one for one in self.entries if one.document == document)
+
+    def kind(self, document: int) -> str:
+        """Return the apiVersion/kind of a document, with empty parts where they are missing."""
+        return f"{self.value(document, 'apiVersion')}/{self.value(document, 'kind')}"
+
+    def value(self, document: int, *path: str | int) -> str:
+        """Return the scalar at a path, "" where there is none."""
+        return next((one.value for one in self.of(document) if one.path == path), "")
+
+    def entry_at(self, line: int, column: int) -> Entry | None:
+        """Return the entry whose line that is, where the position is in its key or value."""
+        found = [one for one in self.entries if one.line == line and one.column <= column]
+        return found[-1] if found else None
+
+    def cursor(self, line: int, column: int) -> Cursor:
+        """Return where a position is, before which somebody has typed."""
+        lines = self.text.split("\n")
+        before = lines[line][:column] if line < len(lines) else ""
+        place = place_at(self.text, line, len(before))
+        own = _KEY.match(before)
+        path = (*place.path, own["key"].strip("\"'")) if own else place.path
+        above = self._text_above(line, len(before) - len(before.lstrip()))
+        if above is not None:
+            path, own = above.path, _KEY.match("key: x")
+        return Cursor(
+            document=place.document,
+            path=path,
+            in_value=own is not None,
+            typed=_last_word(before),
+            before=before,
+            line=line,
+            column=len(before),
+        )
+
+    def _text_above(self, line: int, indent: int) -> Entry | None:
+        """Return the entry whose text of several lines a line is part of."""
+        last = [one for one in self.entries if one.line < line]
+        if last and last[-1].value[:1] in {"|", ">"} and last[-1].column < indent:
+            return last[-1]
+        return None
+
+
+def _last_word(before: str) -> str:
+    """Return the word with which a text ends; looked for from there, since a line may be long."""
+    found = _TYPED.match(before[::-1])
+    return found[0][::-1] if found else ""
+
+
+def read_text(text: str) -> Text:
+    """Return a text with its entries."""
+    return Text(text, entries(text))
+
+
+def word_at(text: str, line: int, column: int) -> tuple[str, int]:
+    """Return the word at a position and where it begins, "" for none."""
+    lines = text.split("\n")
+    for found in _WORD.finditer(lines[line] if line < len(lines) else ""):
+        if found.start() <= column <= found.end():
+            return found[0], found.start()
+    return "", column
+
+
+def in_template(cursor: Cursor) -> bool:
+    """Return whether a position is between `{{` and `}}` of its line."""
+    return cursor.before.rfind("{{") > cursor.before.rfind("}}")
+
+
+def in_cel(cursor: Cursor, kind: str) -> bool:
+    """Return whether a position is in an expression in CEL, in a document of a kind."""
+    if not (cursor.in_value and cursor.path and cursor.path[-1] in _CEL_KEYS):
+        return False
+    others = ("policies.kyverno.io/", "admissionregistration.k8s.io/")
+    return kind.startswith(others) or "cel" in cursor.path

@@ -1,0 +1,343 @@
+"""Completions and hover texts: fields of schemas, JMESPath, and CEL."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from lsprotocol import types as lsp
+
+from kyvsim.api import Source
+from kyvsim.api.cel import EXPRESSION_KINDS, signatures, variables
+from kyvsim.api.schemas import known_schemas
+from kyvsim.api.workspace import ToldRule, concerns, rules_in
+from kyvsim.engine.conditions.operators import OPERATORS
+from kyvsim.jmespath.functions.table import functions
+from kyvsim.lsp.document import Cursor, Entry, Text, in_cel, in_template, word_at
+from kyvsim.model.source import Path
+from kyvsim.schema.node import Node
+
+# What may be written at a place, after the schemas of Kyverno and of kyvsim's own files.
+
+_CONDITIONS = frozenset({"any", "all", "preconditions", "conditions"})
+
+
+class Offer(NamedTuple):
+    """A word that may be written."""
+
+    label: str
+    detail: str
+    note: str = ""
+    insert: str = ""
+    """What is written in its place; "" for the word itself."""
+    is_key: bool = False
+
+
+@lru_cache(maxsize=1)
+def _schemas() -> Mapping[str, Node]:
+    return known_schemas()
+
+
+def schema_at(kind: str, path: Path) -> tuple[Node, ...]:
+    """Return the schemas of what stands at a path in a file of an apiVersion/kind.
+
+    Several where its form is open; () where nothing is known of it.
+    """
+    found: tuple[Node, ...] = (_schemas()[kind],) if kind in _schemas() else ()
+    for part in path:
+        whole = _choices(found)
+        inner = (one.child(part) if isinstance(part, str) else one.items for one in whole)
+        found = tuple(one for one in inner if one is not None)
+    return _choices(found)
+
+
+def _choices(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    return tuple(choice for one in nodes for choice in (one.choices or (one,)))
+
+
+def type_text(node: Node) -> str:
+    """Return what a value may be, in a few words."""
+    types = " or ".join(node.types) or "any"
+    if node.items is not None and "array" in node.types:
+        types = f"list of {type_text(node.items)}"
+    return types
+
+
+def about(kind: str, path: Path) -> str:
+    """Return what is known of a field, as Markdown; "" for one that no schema has."""
+    nodes = schema_at(kind, path)
+    if not nodes:
+        return ""
+    names = ".".join(str(one) for one in path if isinstance(one, str))
+    lines = [f"**{names}**: {' or '.join(dict.fromkeys(map(type_text, nodes)))}"]
+    for node in nodes:
+        if node.words.get("description"):
+            lines.append(str(node.words["description"]))
+        if node.words.get("enum"):
+            lines.append("one of " + ", ".join(f"`{one}`" for one in node.words["enum"]))
+        if node.default is not None:
+            lines.append(f"default: `{node.default}`")
+        if node.properties:
+            lines.append("fields: " + ", ".join(f"`{one}`" for one in sorted(node.properties)))
+    if path and any(path[-1] in _required(one) for one in schema_at(kind, path[:-1])):
+        lines.append("It has to be there.")
+    return "\n\n".join(lines)
+
+
+def _required(node: Node) -> tuple[str, ...]:
+    return tuple(node.words.get("required") or ())
+
+
+def offers_at(text: Text, cursor: Cursor) -> Iterator[Offer]:
+    """Yield what may be written where somebody types: fields, or values of one."""
+    kind = text.kind(cursor.document)
+    if cursor.in_value:
+        yield from _values(text, cursor, kind)
+        return
+    nodes = schema_at(kind, cursor.path)
+    there = {
+        one.name for one in text.of(cursor.document)
+        if one.path[:-1] == cursor.path and one.line != cursor.line
+    }  # fmt: skip
+    if not cursor.path and kind not in _schemas():
+        nodes = ()
+        yield from (Offer(one, "string", insert=f"{one}: ", is_key=True)
+                    for one in ("apiVersion", "kind") if one not in there)  # fmt: skip
+    for node in nodes:
+        required = _required(node)
+        for name in node.properties:
+            if name not in there:
+                inner = node.child(name)
+                detail = type_text(inner) if inner else "any"
+                must = ", required" if name in required else ""
+                yield Offer(name, f"{detail}{must}", insert=_written(name, inner), is_key=True)
+        yield from _choices_of(node)
+
+
+def _written(name: str, node: Node | None) -> str:
+    """Return a key with what surely follows on its line."""
+    is_nested = node is not None and bool({"object", "array"} & {*node.types})
+    return f"{name}:" if is_nested else f"{name}: "
+
+
+def _values(text: Text, cursor: Cursor, kind: str) -> Iterator[Offer]:
+    name = cursor.path[-1] if cursor.path else ""
+    if cursor.path in {("kind",), ("apiVersion",)}:
+        yield from _types(text, cursor)
+        return
+    nodes = schema_at(kind, cursor.path)
+    if re.search(r":\s+\[[^\]]*$", cursor.before):
+        nodes = tuple(one.items for one in nodes if one.items is not None)
+    offered = [offer for node in nodes for offer in _choices_of(node)]
+    yield from offered
+    if name == "operator" and not offered and _CONDITIONS & {*cursor.path}:
+        yield from (Offer(one.name, "operator", operator_note(one.name)) for one in OPERATORS)
+
+
+def _choices_of(node: Node) -> Iterator[Offer]:
+    for one in node.words.get("enum") or ():
+        if isinstance(one, str) and one:
+            yield Offer(one, "value", operator_note(one))
+    if "boolean" in node.types:
+        yield from (Offer(one, "boolean") for one in ("true", "false"))
+
+
+def _types(text: Text, cursor: Cursor) -> Iterator[Offer]:
+    """Yield kinds, or apiVersions, that go with what is written already."""
+    version, kind = text.value(cursor.document, "apiVersion"), text.value(cursor.document, "kind")
+    wants_kind = cursor.path == ("kind",)
+    found: dict[str, str] = {}
+    for name in _schemas():
+        group, _, own = name.rpartition("/")
+        if wants_kind and (not version or group == version):
+            found[own] = group
+        elif not wants_kind and (not kind or own == kind):
+            found[group] = own
+    yield from (Offer(name, detail) for name, detail in found.items())
+
+
+_NOTES: Mapping[str, str] = MappingProxyType(
+    {
+        one.name: " ".join((one.holds.__doc__ or "").split("\n\n")[0].split())
+        for one in OPERATORS
+    }
+)  # fmt: skip
+
+
+def operator_note(name: str) -> str:
+    """Return when a condition with an operator holds, "" for other words."""
+    told = _NOTES.get(name, "").removeprefix("Return whether ").rstrip(".")
+    return f"holds where {told}" if told else ""
+
+
+# What expressions may use: JMESPath between braces, and CEL.
+
+VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "request.object": "the object as the request would make it",
+        "request.oldObject": "the object as it is, where it changes or goes",
+        "request.operation": "CREATE, UPDATE, DELETE or CONNECT",
+        "request.userInfo": "who asks: username, groups",
+        "request.namespace": "the namespace of the object",
+        "request.name": "its name",
+        "request.roles": "roles of who asks",
+        "request.clusterRoles": "cluster roles of who asks",
+        "serviceAccountName": "the service account that asks",
+        "serviceAccountNamespace": "its namespace",
+        "images": "the images of the object, by field and container",
+        "element": "the element of the innermost loop",
+        "elementIndex": "its index",
+        "target": "the object that a mutate rule changes",
+        "@": "the value that the pattern is about",
+    }
+)
+"""What is there in `{{ }}` without an entry of a context."""
+_MOST: Final = 16
+"""How many kinds have expressions, with some to spare."""
+
+
+def jmespath_offers(text: Text, document: int) -> Iterator[Offer]:
+    """Yield names and functions that a template may use."""
+    for name in context_names(text, document):
+        yield Offer(name, "entry of the context")
+    for name, note in VARIABLES.items():
+        yield Offer(name, "variable", note)
+    for one in functions().values():
+        yield Offer(one.name, one.signature, one.note, f"{one.name}(")
+
+
+def context_names(text: Text, document: int) -> tuple[str, ...]:
+    """Return the names of the entries of contexts of a document."""
+    found = (
+        one.value
+        for one in text.of(document)
+        if one.name == "name" and len(one.path) > 2 and one.path[-3] == "context"
+    )
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def cel_kind(kind: str) -> str:
+    """Return the kind of policy whose names an expression in a document may use."""
+    own = kind.rpartition("/")[2]
+    return own if own in EXPRESSION_KINDS else "ValidatingAdmissionPolicy"
+
+
+@lru_cache(maxsize=_MOST)
+def _cel_names(kind: str) -> Mapping[str, Offer]:
+    """Return variables and functions of a kind of policy by name."""
+    found = {name: Offer(name, kind_) for name, kind_ in variables(kind).items()}
+    for name, ways in signatures(kind):
+        found.setdefault(name, Offer(name, ways[0], "\n\n".join(f"`{one}`" for one in ways)))
+    return MappingProxyType(found)
+
+
+def cel_offers(text: Text, document: int) -> Iterator[Offer]:
+    """Yield what an expression in CEL of a document may use."""
+    names = (
+        one.value
+        for one in text.of(document)
+        if one.name == "name" and len(one.path) > 2 and one.path[-3] == "variables"
+    )
+    for name in filter(None, names):
+        yield Offer(f"variables.{name}", "variable of the policy")
+    yield from _cel_names(cel_kind(text.kind(document))).values()
+
+
+def jmespath_note(word: str) -> str:
+    """Return what is known of a word of a template, as Markdown; "" for one that is unknown."""
+    function = functions().get(word)
+    if function is not None:
+        examples = (f"- `{one.expression}`" for one in function.examples[:3])
+        lines = [f"```text\n{function.signature}\n```", function.note, "\n".join(examples)]
+        return "\n\n".join(filter(None, lines))
+    known = VARIABLES.get(word)
+    return f"`{word}`: {known}" if known else ""
+
+
+def cel_note(word: str, kind: str) -> str:
+    """Return the same of a word in CEL, with all ways to call a function."""
+    names = _cel_names(cel_kind(kind))
+    offer = names.get(word) or names.get(word.rpartition(".")[2])
+    if offer is None:
+        return ""
+    return offer.note or f"`{offer.label}`: {offer.detail}"
+
+
+# Words that may be written where somebody types.
+
+
+def completions_at(text: Text, line: int, column: int) -> Iterator[lsp.CompletionItem]:
+    """Yield what may follow at a position, which counts characters."""
+    cursor = text.cursor(line, column)
+    for one in dict.fromkeys(_offers(text, cursor)):
+        kind = lsp.CompletionItemKind.Property if one.is_key else _kind(one)
+        yield lsp.CompletionItem(
+            label=one.label,
+            kind=kind,
+            detail=one.detail,
+            documentation=lsp.MarkupContent(lsp.MarkupKind.Markdown, one.note)
+            if one.note
+            else None,
+            text_edit=lsp.TextEdit(_typed(cursor), one.insert or one.label),
+        )
+
+
+def _offers(text: Text, cursor: Cursor) -> Iterator[Offer]:
+    if in_template(cursor):
+        yield from jmespath_offers(text, cursor.document)
+    elif in_cel(cursor, text.kind(cursor.document)):
+        yield from cel_offers(text, cursor.document)
+    elif concerns(text.text) or len(text.text.split("\n")) <= 2:
+        yield from offers_at(text, cursor)
+
+
+def _kind(offer: Offer) -> lsp.CompletionItemKind:
+    is_function = offer.insert.endswith("(") or "->" in offer.detail
+    return lsp.CompletionItemKind.Function if is_function else lsp.CompletionItemKind.Value
+
+
+def _typed(cursor: Cursor) -> lsp.Range:
+    """Return the word that is replaced."""
+    start = lsp.Position(cursor.line, cursor.column - len(cursor.typed))
+    return lsp.Range(start, lsp.Position(cursor.line, cursor.column))
+
+
+# What is told of what a pointer rests on, as Markdown.
+
+
+def hover_at(text: Text, source: Source, line: int, column: int) -> str:
+    """Return what is told of a position of a text, "" for nothing."""
+    word, start = word_at(text.text, line, column)
+    cursor = text.cursor(line, start)
+    kind = text.kind(cursor.document)
+    if word and in_template(cursor):
+        return jmespath_note(word)
+    if word and in_cel(cursor, kind):
+        return cel_note(word, kind)
+    entry = text.entry_at(line, column)
+    if entry is None:
+        return ""
+    if entry.names_rule:
+        return _rule(rules_in(source), entry) or about(kind, entry.path)
+    if entry.name == "operator" and column >= entry.value_column:
+        note = operator_note(entry.value)
+        return f"`{entry.value}` {note}" if note else ""
+    return about(kind, entry.path)
+
+
+def _rule(rules: Iterable[ToldRule], entry: Entry) -> str:
+    """Return what a rule does, of the one that begins at an entry's line."""
+    for one in rules:
+        if one.line == entry.line + 1 or one.name == entry.value:
+            does = f"**{one.section or 'rule'}** of {one.policy}"
+            lines = [f"{does}, on {_listed(one.kinds)}"]
+            if one.action:
+                lines.append(f"failures: {one.action}")
+            lines += [f"derived: `{name}`, on {_listed(kinds)}" for name, kinds in one.derived]
+            return "\n\n".join(lines)
+    return ""
+
+
+def _listed(kinds: Iterable[str]) -> str:
+    return ", ".join(f"`{one}`" for one in kinds) or "any kind"

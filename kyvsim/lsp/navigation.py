@@ -1,0 +1,179 @@
+"""Document symbols and definitions."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from lsprotocol import types as lsp
+
+from kyvsim.api import Source
+from kyvsim.lsp.document import Entry, Text, read_text
+
+# What a file has, as an outline: its documents, with the rules of policies in them.
+
+
+def symbols_of(text: Text) -> Iterator[lsp.DocumentSymbol]:
+    """Yield a symbol for each document that has a kind."""
+    lines = text.text.split("\n")
+    for document in sorted({one.document for one in text.entries}):
+        own = [*text.of(document)]
+        kind, name = text.value(document, "kind"), text.value(document, "metadata", "name")
+        if not kind:
+            continue
+        last = max(one.line for one in own)
+        whole = lsp.Range(lsp.Position(own[0].line, 0), lsp.Position(last, len(lines[last])))
+        yield lsp.DocumentSymbol(
+            name=name or kind,
+            detail=kind,
+            kind=lsp.SymbolKind.Class,
+            range=whole,
+            selection_range=_at(own[0]),
+            children=[*_named(own)],
+        )
+
+
+def _named(entries: list[Entry]) -> Iterator[lsp.DocumentSymbol]:
+    """Yield the rules of a policy, or the results of a test."""
+    for one in entries:
+        is_result = one.path[:1] == ("results",) and one.name == "rule" and len(one.path) == 3
+        if (one.names_rule or is_result) and one.value:
+            yield lsp.DocumentSymbol(
+                name=one.value,
+                kind=lsp.SymbolKind.Method,
+                range=_at(one),
+                selection_range=_at(one),
+            )
+
+
+def _at(entry: Entry) -> lsp.Range:
+    end = entry.value_column + len(entry.value)
+    return lsp.Range(lsp.Position(entry.line, entry.column), lsp.Position(entry.line, end))
+
+
+# Where what is named stands: policies and rules of tests and exceptions, files of manifests.
+
+_OF_FILES: Final = ("cli.kyverno.io/", "kyvsim/", "chainsaw.kyverno.io/")
+_OF_BINDINGS: Final = "AdmissionPolicyBinding"
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+
+class Spot(NamedTuple):
+    """A place in a file; line and columns count from 0."""
+
+    file: str
+    line: int
+    column: int
+    length: int
+
+
+class Named(NamedTuple):
+    """What an entry names: a policy, perhaps one of its rules, or an object."""
+
+    policy: str = ""
+    rule: str = ""
+    object: str = ""
+    file: str = ""
+
+
+def named_by(text: Text, entry: Entry) -> Named:
+    """Return what an entry of a text names; nothing in all fields where that is nothing."""
+    kind = text.kind(entry.document)
+    where = [part for part in entry.path if isinstance(part, str)]
+    value = entry.value.strip("[] ")
+    if not where:
+        return Named()  # an element of a list at the top, as of a text that is half typed
+    if kind.startswith("cli.kyverno.io/"):
+        return _of_test(text, entry, where, value)
+    if kind.endswith("/PolicyException"):
+        return _of_exception(text, entry, where, value)
+    if kind.endswith(_OF_BINDINGS) and where[-1] == "policyName":
+        return Named(policy=value)
+    return Named(file=value) if kind.startswith(_OF_FILES) else Named()
+
+
+def _of_test(text: Text, entry: Entry, where: list[str], value: str) -> Named:
+    beside = entry.path[:-1]
+    if where[-1] == "policy":
+        return Named(policy=value.rpartition("/")[2])
+    if where[-1] == "rule":
+        policy = text.value(entry.document, *beside, "policy").rpartition("/")[2]
+        return Named(policy=policy, rule=value)
+    if where[:1] == ["results"] and where[-1] in {"resource", "resources"}:
+        return Named(object=value.rpartition("/")[2])
+    if where[:1] == ["policies"] and where[-1] == "name":
+        above = text.value(entry.document, *entry.path[:2], "name")
+        return Named(policy=above, rule=value) if "rules" in where else Named(policy=value)
+    return Named(file=value)
+
+
+def _of_exception(text: Text, entry: Entry, where: list[str], value: str) -> Named:
+    if where[-1] == "policyName" or (where[-1] == "name" and "policyRefs" in where):
+        return Named(policy=value)
+    if "ruleNames" in where:
+        at = entry.path.index("ruleNames")
+        policy = text.value(entry.document, *entry.path[:at], "policyName")
+        return Named(policy=policy, rule=value)
+    return Named()
+
+
+class Around(NamedTuple):
+    """What may be looked at for a name."""
+
+    file: str
+    """The file that has the name: paths are relative to it."""
+    files: Mapping[str, Source]
+    """Files with policies, by their real paths."""
+    read: Callable[[str], Source | None]
+    """Returns another file by its real path, None where it may not be read."""
+
+
+def spots_of(named: Named, text: Text, around: Around) -> Iterator[Spot]:
+    """Yield where what a text names stands."""
+    if named.file:
+        place = _beside(around.file, named.file)
+        if named.file.endswith(_SUFFIXES) and around.read(place):
+            yield Spot(place, 0, 0, 0)
+        return
+    wanted = named.policy or named.object
+    files = around.files if named.policy else _resources(text, around)
+    for file, source in files.items() if wanted else ():
+        if wanted in source.text:
+            yield from _in(read_text(source.text), file, named)
+
+
+def _resources(text: Text, around: Around) -> Mapping[str, Source]:
+    """Return the files with resources that a test manifest names."""
+    paths = (one.value for one in text.entries if one.path[:1] == ("resources",))
+    places = [_beside(around.file, one) for one in paths if one]
+    found = {place: around.read(place) for place in places}
+    return {place: one for place, one in found.items() if one is not None}
+
+
+def _beside(file: str, path: str) -> str:
+    return os.path.realpath(os.path.join(os.path.dirname(file), path))
+
+
+def _in(text: Text, file: str, named: Named) -> Iterator[Spot]:
+    """Yield where a text has what is named."""
+    for document in sorted({one.document for one in text.entries}):
+        name = _entry(text.of(document), ("metadata", "name"))
+        if name is None or name.value != (named.policy or named.object):
+            continue
+        kind = text.value(document, "kind")
+        if named.policy and not kind.endswith("Policy"):
+            continue
+        rule = _rule(text.of(document), named.rule) if named.rule else None
+        found = rule or name
+        yield Spot(file, found.line, found.value_column, len(found.value))
+
+
+def _rule(entries: Iterable[Entry], name: str) -> Entry | None:
+    """Return where a rule has its name: that of which it is derived, if it is."""
+    written = name.removeprefix("autogen-").removeprefix("cronjob-")
+    rules = [one for one in entries if one.names_rule]
+    exact = (one for one in rules if one.value == name)
+    return next(exact, next((one for one in rules if one.value == written), None))
+
+
+def _entry(entries: Iterable[Entry], path: tuple[str, ...]) -> Entry | None:
+    return next((one for one in entries if one.path == path), None)

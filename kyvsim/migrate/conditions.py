@@ -1,0 +1,630 @@
+"""Conditions of preconditions and deny rules → CEL."""
+
+import json
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from kyvsim.kubernetes.go_text import sprint
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
+from kyvsim.kubernetes.semver import read_version
+from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
+from kyvsim.migrate.context import Desk, NotConvertible, name_for_element
+from kyvsim.migrate.expressions import (
+    FALSE,
+    RELATION,
+    TRUE,
+    Choice,
+    Each,
+    Plain,
+    Relation,
+    Test,
+    chosen,
+    every,
+    literal,
+    opposite,
+    quoted,
+    some,
+)
+from kyvsim.migrate.queries.read import text_value
+from kyvsim.migrate.queries.scope import Scope, constant, no_twin
+from kyvsim.migrate.scalars import amount_test, is_amount, is_number_text, like, like_one
+from kyvsim.migrate.values import (
+    Value,
+    element_of,
+    is_bool,
+    is_list,
+    is_map,
+    is_number,
+    is_scalar,
+    is_text,
+    list_of,
+)
+from kyvsim.model.migration import Condition
+
+# Operators of conditions → tests: equality, order, membership.
+
+# Equals and NotEquals.
+
+READ_TEXTS = Condition(
+    "texts read at run time", "they hold no wildcards, which a ClusterPolicy would take as such"
+)
+
+
+def equals(key: Value, value: Value) -> Test:
+    """Return the test that a key equals a value; a fixed text is a wildcard pattern."""
+    if value.constant:
+        return _equals_constant(key, value.constant[0])
+    return equals_read(key, value)
+
+
+def equals_read(key: Value, value: Value) -> Test:
+    """Return the test that a key equals what is read; data of the cluster may hold wildcards."""
+    if not value.is_looked_up:
+        return Relation(key.tight(RELATION + 1), "==", value.tight(RELATION + 1))
+    return fits_read(key.tight(), value.tight())
+
+
+def fits_read(text: str, pattern: str) -> Test:
+    """Return the test that a text fits a wildcard text that is read; both bind tightly."""
+    # Between \Q and \E nothing has a meaning but the two wildcards.
+    sign = rf"{pattern}.replace('*', '\\E.*\\Q').replace('?', '\\E.\\Q')"
+    return Plain(rf"{text}.matches('^\\Q' + {sign} + '\\E$')")
+
+
+def not_equals(key: Value, value: Value) -> Test:
+    """Return the test that a key differs from a value."""
+    return opposite(equals(key, value))
+
+
+def _equals_constant(key: Value, wanted: Json) -> Test:
+    text = key.tight(RELATION + 1)
+    if isinstance(wanted, bool):
+        if key.test is not None:
+            return key.test if wanted else opposite(key.test)
+        return Relation(text, "==", literal(wanted))
+    if is_list(key.types) and (wanted,) == key.fallback and not wanted:
+        return Relation(f"size({key.text})", "==", "0")
+    if is_map(key.types) and (wanted,) == key.fallback and not wanted and key.asked:
+        return Relation(f"size({key.asked}.orValue({{}}))", "==", "0")
+    if not isinstance(wanted, str):
+        number = float(wanted) if key.is_double and isinstance(wanted, int) else wanted
+        return Relation(text, "==", literal(number))
+    if is_number(key.types) or is_bool(key.types):
+        return _scalar_equals(key, text, wanted)
+    if is_amount(wanted):
+        return amount_test(key, "==", wanted)
+    if has_wildcard(wanted) and not is_text(key.types):
+        return like(f"string({key.text})", wanted)
+    return like(key.tight(), wanted) if has_wildcard(wanted) else like(text, wanted)
+
+
+def _scalar_equals(key: Value, text: str, wanted: str) -> Test:
+    """Return the test of a number or truth value against a text: truth values equal none."""
+    if is_number(key.types) and wanted.isdecimal():
+        return Relation(text, "==", wanted)
+    return Relation(f"string({key.text})", "==", literal(wanted))
+
+
+# GreaterThan, GreaterThanOrEquals, LessThan, LessThanOrEquals.
+
+_ORDERING_LONG: Final = 60
+"""So many characters of an expression are written more than once."""
+_PLAIN: Final = "[0-9]+([.][0-9]+)?"
+_NUMBER: Final = f"^[-+]?{_PLAIN}([eE][-+]?[0-9]+)?$"
+_DURATION: Final = f"^[-+]?({_PLAIN}(ns|us|ms|s|m|h))+$"
+_SECONDS: Final = f"^[-+]?({_PLAIN}|({_PLAIN}(ns|us|ms|s|m|h))+)$"
+"""What texts of numbers and durations look like, and those of either."""
+_HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
+    {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+)
+
+
+def compared(sign: str, key: Value, value: Value) -> Test:
+    """Return the test that a key is larger or smaller than a value."""
+    if value.constant:
+        return _compared_constant(sign, key, value.constant[0])
+    if is_text(key.types) and is_text(value.types):
+        left, right = (f"quantity({one.text})" for one in (key, value))
+        return Relation(f"{left}.compareTo({right})", sign, "0")
+    if is_number(key.types) or is_number(value.types):
+        return Relation(_number(key), sign, _number(value))
+    left, right = (f"quantity(string({one.text}))" for one in (key, value))
+    return Relation(f"{left}.compareTo({right})", sign, "0")
+
+
+def _number(value: Value) -> str:
+    return value.tight(RELATION + 1) if is_number(value.types) else f"double({value.text})"
+
+
+def _compared_constant(sign: str, key: Value, wanted: Json) -> Test:
+    """Return the comparison with a fixed value, as upstream tries one type after the other.
+
+    upstream: pkg/engine/variables/operator/numeric.go
+    """
+    if isinstance(wanted, bool) or wanted is None or isinstance(wanted, list | dict):
+        return FALSE
+    text = str(wanted)
+    if key.asked and not is_number_text(str(key.fallback[0])):
+        key = _with_number(sign, key, text)
+    if key.duration and parse_duration(text) is not None:
+        return amount_test(key, sign, text)
+    if is_number(key.types):
+        return _of_number(sign, key, text)
+    if is_scalar(key.types) and not isinstance(wanted, str):
+        raise NotConvertible(
+            f"the number {text} as the bound of a quantity has no twin in CEL: the rule takes"
+            " `100m` for minutes, and refuses other units",
+            f'write it as a text: "{text}"',
+        )
+    if is_scalar(key.types):
+        return amount_test(key, sign, text) if parse_quantity(text) is not None else FALSE
+    if not is_text(key.types) and not isinstance(wanted, str):
+        return Relation(key.tight(RELATION + 1), sign, text)
+    return _bound(key, lambda one: _of_text(sign, one, wanted))
+
+
+def _of_number(sign: str, key: Value, text: str) -> Test:
+    """Return the comparison of a number: with a duration it counts seconds."""
+    if is_number_text(text):
+        return Relation(key.tight(RELATION + 1), sign, text)
+    duration = parse_duration(text)
+    if duration is None:
+        return FALSE
+    whole, part = divmod(duration, SECOND)
+    return Relation(key.tight(RELATION + 1), sign, repr(duration / SECOND) if part else str(whole))
+
+
+def _bound(key: Value, test: Callable[[str], Test]) -> Test:
+    """Return a test of the text of a key, which is evaluated once where it is long."""
+    text = key.tight() if is_text(key.types) else f"string({key.text})"
+    if len(text) <= _ORDERING_LONG:
+        return test(text)
+    return Each(f"[{key.as_text}]", "text", test("text"), "exists")
+
+
+def _of_text(sign: str, text: str, wanted: Json) -> Test:
+    """Return the comparison of a text: a duration, a quantity or number, or a version."""
+    if not isinstance(wanted, str):
+        number = every(
+            [
+                Plain(f"{text}.matches({quoted(_NUMBER)})"),
+                Relation(f"double({text})", sign, str(wanted)),
+            ]
+        )
+        return some([number, _of_duration(sign, text, f"{wanted}s", _DURATION)])
+    duration, quantity = parse_duration(wanted), parse_quantity(wanted)
+    if quantity is not None:
+        compared_text = f"quantity({text}).compareTo(quantity({quoted(wanted)}))"
+        found = every([Plain(f"isQuantity({text})"), Relation(compared_text, sign, "0")])
+        if duration is None or wanted == "0":
+            return found
+        is_duration = Plain(f"{text}.matches({quoted(_DURATION)})")
+        return Choice(is_duration, _of_duration(sign, text, wanted), found)
+    if duration is not None:
+        seconds = f"{text} + ({text}.matches('[0-9.]$') ? 's' : '')"
+        return _of_duration(sign, seconds, wanted, _SECONDS, text)
+    if _is_version(wanted):
+        compared_text = f"semver({text}).compareTo(semver({quoted(wanted)}))"
+        return every([Plain(f"isSemver({text})"), Relation(compared_text, sign, "0")])
+    return FALSE
+
+
+def _is_version(text: str) -> bool:
+    try:
+        read_version(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _of_duration(sign: str, text: str, wanted: str, form: str = "", read: str = "") -> Test:
+    """Return the comparison of durations; `form` is what the text `read` has to look like."""
+    found = Relation(f"duration({text})", sign, f"duration({quoted(wanted)})")
+    return every([Plain(f"{read or text}.matches({quoted(form)})"), found]) if form else found
+
+
+def _with_number(sign: str, key: Value, bound: str) -> Value:
+    """Return a key for whose lack a number stands for which the comparison does not hold."""
+    if not is_number_text(bound):
+        return key
+    number = float(bound)
+    beside = {">": number, "<": number, ">=": number - 1, "<=": number + 1}[sign]
+    default = 0 if not _HOLDS[sign](0.0, number) else int(beside) if beside.is_integer() else beside
+    return key._replace(text=f"{key.asked}.orValue({default})")
+
+
+# AnyIn, AllIn, AnyNotIn, AllNotIn, and the older In and NotIn.
+
+_WILD_FIELDS: Final = frozenset(
+    {"verbs", "resources", "apiGroups", "resourceNames", "nonResourceURLs"}
+    | {"host", "hosts", "path", "paths", "args", "command"}
+)
+"""Fields whose texts may hold wildcards: rules take what they hold for patterns, too.
+
+upstream: pkg/engine/variables/operator/anyin.go, which matches in both directions
+"""
+
+_TAME_FIELDS: Final = (
+    frozenset({"accessModes", "concurrencyPolicy", "dnsPolicy", "effect", "hostname", "image"})
+    | {"imagePullPolicy", "ingressClassName", "kind", "namespace", "nodeName", "policyTypes"}
+    | {"priorityClassName", "protocol", "restartPolicy", "runtimeClassName", "serviceAccountName"}
+    | {"storageClassName", "type"}
+)
+"""Fields in which an API server takes no wildcards."""
+_MEMBERSHIP_LONG: Final = 60
+"""So many characters of an expression are written twice at most, and evaluated for each text."""
+
+_Holds = Callable[[Value], Test]
+
+
+def any_in(key: Value, value: Value) -> Test:
+    """Return the test that a key, or an element of it, is among the value's elements."""
+    return _one("exists", key, value, wanted=True)
+
+
+def all_in(key: Value, value: Value) -> Test:
+    """Return the test that a key, or every element of it, is among the value's elements."""
+    return _one("all", key, value, wanted=True)
+
+
+def any_not_in(key: Value, value: Value) -> Test:
+    """Return the test that a key, or an element of it, is not among the value's elements."""
+    return _one("exists", key, value, wanted=False)
+
+
+def not_in(key: Value, value: Value) -> Test:
+    """Return the test of the older NotIn: no key is outside of a text that is no list in JSON."""
+    if value.constant or not value.is_looked_up or not is_text(value.types) or is_list(key.types):
+        return any_not_in(key, value)
+    # The key stands where it is always looked at: one that is missing ends in an error.
+    held, one = value.tight(), key.tight(RELATION + 1)
+    listed = f"({held}.startsWith('[') ? json.unmarshal({held}) : [{one}])"
+    return opposite(Relation(one, "in", listed))
+
+
+def all_not_in(key: Value, value: Value) -> Test:
+    """Return the test that neither a key nor an element of it is among the value's elements."""
+    return _one("all", key, value, wanted=False)
+
+
+def may_be_wild(key: Value) -> bool:
+    """Return whether an object may hold wildcards in a key, which the test takes as they are."""
+    types = element_of(key.types) if is_list(key.types) else key.types
+    if key.constant or is_number(types) or is_bool(types):
+        return False
+    if key.noun in _WILD_FIELDS and is_text(types):
+        return False
+    is_tame = key.noun in _TAME_FIELDS or key.text.startswith("request.")
+    return not (is_tame or "labels" in key.text or key.text.endswith("metadata.name"))
+
+
+def takes_wildcards(value: Value) -> bool:
+    """Return whether the texts of a list that is read count as wildcards in the test, too."""
+    return value.noun in _WILD_FIELDS and is_text(element_of(value.types))
+
+
+def _one(macro: str, key: Value, value: Value, *, wanted: bool) -> Test:
+    if key.constant and isinstance(key.constant[0], str) and has_wildcard(key.constant[0]):
+        return _pattern_in(key.constant[0], value, wanted=wanted)
+    holds = _among(value)
+
+    def ends(one: Value) -> Test:
+        return holds(one) if wanted else opposite(holds(one))
+
+    if not is_list(key.types) and (key.types or _is_singular(key)):
+        return ends(key)
+    source = key.or_else([]) if is_list(key.types) else _listed(key)
+    taken = frozenset({key.text.split(".")[0]})
+    name = name_for_element(key.noun, taken)
+    element = Value(name, element_of(key.types), noun=key.noun)
+    test = Each(source, name, ends(element), macro)
+    if is_list(key.types) and key.fallback == ("",) and not _takes_empty(value):
+        size = f"size({source})"
+        if macro == "exists" and not wanted:
+            return some([Relation(size, "==", "0"), test])
+        if macro == "all" and wanted:
+            return every([Relation(size, ">", "0"), test])
+    return test
+
+
+def _is_singular(key: Value) -> bool:
+    """Return whether a value of which nothing is known is one thing, as its name says."""
+    return bool(key.noun) and not key.noun.endswith("s")
+
+
+def _takes_empty(value: Value) -> bool:
+    """Return whether the text that stands for an empty list is among a value's elements."""
+    listed = value.constant[0] if value.constant else None
+    return isinstance(listed, list) and any(one in ("", "*") for one in listed)
+
+
+def _pattern_in(pattern: str, value: Value, *, wanted: bool) -> Test:
+    """Return the test that some text of a value fits a key with wildcards."""
+    if value.constant:
+        raise NotConvertible("two fixed sides of a condition", "leave the condition out")
+    source = value.or_else([]) if is_list(value.types) else _listed(value)
+    found = Each(source, "text", like("text", pattern), "exists")
+    return found if wanted else opposite(found)
+
+
+def _listed(key: Value) -> str:
+    return f"[{key.text}].flatten()"
+
+
+def _among(value: Value) -> _Holds:
+    """Return what makes the test of being among a value's elements."""
+    if not value.constant:
+        return lambda one: _among_read(one, value)
+    constant = value.constant[0]
+    if isinstance(constant, str):
+        if range_ends(constant) is not None:
+            return lambda one: _in_range(one, constant)
+        return lambda one: _among_texts(one, _elements(constant))
+    if isinstance(constant, list):
+        return lambda one: _among_texts(one, [_shown(item) for item in constant])
+    raise NotConvertible(
+        f"`{json.dumps(constant)}` as the value of a membership test has no twin in CEL",
+        "write a list of texts",
+    )
+
+
+def _shown(item: Json) -> str:
+    return item if isinstance(item, str) else sprint(item)
+
+
+def _elements(text: str) -> list[str]:
+    """Return the texts that a value's text stands for: a JSON list's, or itself."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return [text]
+    return data if isinstance(data, list) and all(isinstance(one, str) for one in data) else [text]
+
+
+def _in_range(one: Value, text: str) -> Test:
+    least, most, inside = range_ends(text) or ("", "", True)
+    within = [amount_test(one, ">=", least), amount_test(one, "<=", most)]
+    return every(within) if inside else some(map(opposite, within))
+
+
+def _among_texts(one: Value, texts: list[str]) -> Test:
+    if is_number(one.types) and all(map(str.isdecimal, texts)):
+        return Relation(one.text, "in", f"[{', '.join(texts)}]")
+    found = like_one(_as_text(one), texts)
+    plain = [text for text in texts if not has_wildcard(text)]
+    if one.noun in _WILD_FIELDS and plain and is_text(one.types):
+        listed = ", ".join(map(quoted, plain))
+        found = [test for test in found if not isinstance(test, Relation)]
+        found.insert(0, Each(f"[{listed}]", "text", fits_read("text", one.tight()), "exists"))
+    return some(found)
+
+
+def _as_text(one: Value) -> str:
+    if is_number(one.types) or is_bool(one.types):
+        return f"string({one.text})"
+    return one.tight(RELATION + 1) if is_text(one.types) else one.tight()
+
+
+def _in_text(one: Value, value: Value) -> Test:
+    """Return the test of being what a text of the cluster says, which may be a list in JSON."""
+    held = value.tight()
+    listed = Relation(one.tight(RELATION + 1), "in", f"json.unmarshal({held})")
+    return Choice(Plain(f"{held}.startsWith('[')"), listed, equals_read(one, value))
+
+
+def _among_read(one: Value, value: Value) -> Test:
+    text = one.tight(RELATION + 1)
+    if is_text(value.types):
+        return _in_text(one, value) if value.is_looked_up else equals_read(one, value)
+    listed = value.or_else([]) if is_list(value.types) else _listed(value)
+    if takes_wildcards(value):
+        # The order makes no difference here, and a sorted list may lose the type of its elements.
+        listed = listed.removesuffix(".sort()")
+        if one.noun and one.noun not in _WILD_FIELDS:
+            return Each(listed, "pattern", fits_read(one.tight(), "pattern"), "exists")
+        # A text that is composed of others has no noun of its own: nobody knows what it holds.
+        key = one.tight() if len(one.text) <= _MEMBERSHIP_LONG else "text"
+        fits = some([fits_read(key, "pattern"), fits_read("pattern", key)])
+        among = Each(listed, "pattern", fits, "exists")
+        return among if key != "text" else Each(f"[{one.text}]", key, among, "exists")
+    return Relation(text, "in", listed)
+
+
+# Blocks of conditions: `any`, `all`, and the older plain list.
+
+_Operator = Callable[[Value, Value], Test]
+
+OPERATORS: Final[Mapping[str, _Operator]] = MappingProxyType(
+    {
+        "Equal": equals,
+        "Equals": equals,
+        "NotEqual": not_equals,
+        "NotEquals": not_equals,
+        "In": all_in,
+        "AnyIn": any_in,
+        "AllIn": all_in,
+        "NotIn": not_in,
+        "AnyNotIn": any_not_in,
+        "AllNotIn": all_not_in,
+        "GreaterThan": partial(compared, ">"),
+        "GreaterThanOrEquals": partial(compared, ">="),
+        "LessThan": partial(compared, "<"),
+        "LessThanOrEquals": partial(compared, "<="),
+        "DurationGreaterThan": partial(compared, ">"),
+        "DurationGreaterThanOrEquals": partial(compared, ">="),
+        "DurationLessThan": partial(compared, "<"),
+        "DurationLessThanOrEquals": partial(compared, "<="),
+    }
+)
+
+_ORDERING: Final = frozenset(name for name in OPERATORS if "Than" in name)
+_AMOUNTS: Final = Condition(
+    "amounts read at run time",
+    "both are numbers or quantities: durations and versions end in an error, which denies",
+)
+_MEMBERSHIP: Final = frozenset(name for name in OPERATORS if name.endswith("In"))
+_OF_ALL: Final = frozenset({"In", "AllIn", "AllNotIn"})
+"""Operators that hold of an empty list, but not of null."""
+
+
+class Asked(NamedTuple):
+    """What a block asks, or a part of it."""
+
+    test: Test
+    fails: bool
+    """Whether it may end in an error, with which the block ends."""
+
+
+class _Reading(NamedTuple):
+    """How the conditions of a block are read."""
+
+    scope: Scope
+    lenient: bool
+    """Whether conditions do not hold where something is missing, rather than end in an error."""
+    denies: bool
+    """Whether what holds and what ends in an error come to the same: a denial."""
+
+
+def conditions_test(
+    block: Json, scope: Scope, *, lenient: bool = False, denies: bool = False
+) -> Test:
+    """Return the test that a block's conditions hold.
+
+    A missing key is an error; where that is `lenient`, the conditions do not hold then. `denies`
+    says that an error counts as if they held. Raises NotConvertible with the path from the block.
+    """
+    return _asked(block, _Reading(scope, lenient, denies)).test
+
+
+def conditions_asked(block: Json, scope: Scope) -> Asked:
+    """Return the same as `conditions_test`, with whether it may end in an error."""
+    return _asked(block, _Reading(scope, lenient=False, denies=False))
+
+
+def _asked(block: Json, reading: _Reading) -> Asked:
+    if isinstance(block, list):
+        return _in_turn([_any_or_all(one, index, reading) for index, one in enumerate(block)])
+    return _of_block(block or {}, reading)
+
+
+def _any_or_all(one: Json, index: int, reading: _Reading) -> Asked:
+    if "key" in one:
+        return _condition(one, reading, index)
+    try:
+        return _of_block(one, reading)
+    except NotConvertible as refusal:
+        raise refusal.below(index) from None
+
+
+def _of_block(block: Json, reading: _Reading) -> Asked:
+    parts = []
+    if block.get("any"):
+        found = [_condition(c, reading, "any", n) for n, c in enumerate(block["any"])]
+        parts.append(_first_of(found, reading))
+    if block.get("all"):
+        found = [_condition(c, reading, "all", n) for n, c in enumerate(block["all"])]
+        parts.append(_in_turn(found))
+    return _in_turn(parts)
+
+
+def _in_turn(parts: Sequence[Asked]) -> Asked:
+    """Return that all parts hold, asked one after the other.
+
+    `&&` is false where any side is, even if another one ends in an error: behind one that may, the
+    rest has to wait.
+    """
+    found = every(one.test for one in parts[-1:])
+    side_by_side: list[Test] = []
+    for one in reversed(parts[:-1]):
+        if one.fails:
+            found = chosen(one.test, every([*reversed(side_by_side), found]), FALSE)
+            side_by_side = []
+        else:  # joined together, not one by one: each time all would be looked at again
+            side_by_side.append(one.test)
+    found = every([*reversed(side_by_side), found])
+    return Asked(found, any(one.fails for one in parts))
+
+
+def _first_of(parts: Sequence[Asked], reading: _Reading) -> Asked:
+    """Return that one of some parts holds; what denies holds with an error, too."""
+    found = some(one.test for one in parts[-1:])
+    side_by_side: list[Test] = []
+    for one in reversed(parts[:-1]):
+        if one.fails and not reading.denies:
+            found = chosen(one.test, TRUE, some([*reversed(side_by_side), found]))
+            side_by_side = []
+        else:
+            side_by_side.append(one.test)
+    found = some([*reversed(side_by_side), found])
+    return Asked(found, any(one.fails for one in parts))
+
+
+def _condition(one: Json, reading: _Reading, *steps: str | int) -> Asked:
+    scope = reading.scope
+    try:
+        key = value_of(one.get("key"), scope)
+        value = value_of(one.get("value"), scope)
+        name = one.get("operator") or ""
+        operator = OPERATORS.get(name)
+        if operator is None:
+            what = f"the operator `{name}`" if name else "a condition without an operator"
+            raise no_twin(what, "use one of the usual operators")
+        if reading.lenient:
+            needs = (*key.needed(), *value.needed())
+            return Asked(every([*needs, operator(key.given(), value.given())]), fails=False)
+        sides = [side for side in (key, value) if not _may_be_empty(side)]
+        fails = any(side.needed() and not side.nullable for side in sides)
+        nullable = [side.is_there() for side in sides if side.nullable]
+        if not key.constant and not value.constant:
+            _note_read(name, key, value, scope.desk)
+        is_exact = takes_wildcards(value) and not key.noun
+        if name in _MEMBERSHIP and not is_exact and (may_be_wild(key) or may_be_wild(value)):
+            scope.desk.note(READ_TEXTS)
+        held = operator(_insisted(key), _insisted(value))
+        return Asked(every([*nullable, *_present(name, key, value), held]), fails)
+    except NotConvertible as refusal:
+        raise refusal.below(*steps) from None
+
+
+def _note_read(operator: str, key: Value, value: Value, desk: Desk) -> None:
+    """Write down what has to hold of two sides that are both read at run time."""
+    if operator in _ORDERING and not (is_number(key.types) and is_number(value.types)):
+        desk.note(_AMOUNTS)
+    elif operator in _ORDERING or takes_wildcards(value):
+        return
+    elif value.is_looked_up and is_list(value.types):
+        desk.note(READ_TEXTS)
+
+
+def _may_be_empty(value: Value) -> bool:
+    """Return whether a value is a list that is empty where what it is made of is missing."""
+    return bool(value.soft) or (value.nullable and is_list(value.types))
+
+
+def _insisted(value: Value) -> Value:
+    """Return a value that ends in an error where it is missing, as it does in a rule."""
+    return value if _may_be_empty(value) else value.given()
+
+
+def _present(operator: str, key: Value, value: Value) -> tuple[Test, ...]:
+    """Return what has to be there for an operator to hold: what is made of nothing is null."""
+    found = value.needs if value.soft else ()
+    return (*key.needs, *found) if key.soft and operator in _OF_ALL else found
+
+
+def value_of(data: Json, scope: Scope) -> Value:
+    """Return the key or value of a condition, with its variables."""
+    if isinstance(data, str):
+        return text_value(data, scope)
+    if isinstance(data, list) and any(isinstance(one, str) and "{{" in one for one in data):
+        parts = [value_of(one, scope) for one in data]
+        first = parts[0]
+        texts = ", ".join(one.text for one in parts)
+        return Value(f"[{texts}]", list_of(first.types))
+    if isinstance(data, dict) and "{{" in str(data):
+        raise no_twin("a map with variables as a value")
+    return constant(data)

@@ -1,0 +1,170 @@
+"""Variables, conditions and refusals that a conversion collects."""
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, ParamSpec, TypeVar
+
+from kyvsim.kubernetes.objects import Json, text_field
+from kyvsim.model.migration import Condition, Note, Outcome, RuleOutcome
+from kyvsim.model.source import Document, Path
+
+# What comes together while a rule is converted: variables of the new policy, and conditions.
+
+_NOT_NAMES: Final = frozenset(
+    (  # noqa: SIM905 — a list of words
+        "as break const continue else for function if import let loop package namespace return var"
+        " void while in true false null object oldObject request variables resource"
+        " namespaceObject images image exceptions http json yaml time random map string int double"
+        " bool bytes type list duration timestamp size has all exists filter quantity"
+    ).split()
+)
+"""Words that CEL keeps for itself, and names that a policy's expressions have already."""
+
+
+class Desk(NamedTuple):
+    """Where emitters put what a policy needs beside the expression that they return."""
+
+    variables: dict[str, str]
+    """The texts of variables by name, in order."""
+    notes: list[Note]
+    offered: set[str]
+    """Names of variables that are left out where nothing reads them."""
+    path: Path = ()
+    """Where in the policy's document the part at hand stands."""
+
+    def at(self, *steps: str | int) -> "Desk":
+        """Return the same desk for a part further down."""
+        return self._replace(path=(*self.path, *steps))
+
+    def note(self, condition: Condition) -> None:
+        """Write down that something holds under a condition only."""
+        one = Note(condition, self.path)
+        if one not in self.notes:
+            self.notes.append(one)
+
+    def offer(self, name: str, text: str) -> str:
+        """Return the same as `variable`, for one that is left out where nothing reads it."""
+        found = self.variable(name, text)
+        self.offered.add(found.removeprefix("variables."))
+        return found
+
+    def keep(self, name: str, text: str) -> None:
+        """Take over a variable of a policy as it is."""
+        self.variables[name] = text
+        self.offered.discard(name)
+
+    def variable(self, name: str, text: str) -> str:
+        """Return the expression of a variable with this text; one that is there serves again."""
+        for known, other in self.variables.items():
+            if other == text:
+                return f"variables.{known}"
+        free = name
+        number = 2
+        while free in self.variables:
+            free, number = f"{name}{number}", number + 1
+        self.variables[free] = text
+        return f"variables.{free}"
+
+
+def name_for_element(noun: str, taken: frozenset[str]) -> str:
+    """Return a name for the elements of what is called `noun`, and none that is taken."""
+    name = _singular(noun[:1].lower() + noun[1:])
+    name = "item" if name in _NOT_NAMES else name
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}{number}", number + 1
+    return free
+
+
+def _singular(noun: str) -> str:
+    word = "".join(one for one in noun if one.isascii() and one.isalnum())
+    if not word or not word[0].isalpha():
+        return "item"
+    if word.lower().endswith("containers"):
+        return "container"
+    if word == "env":
+        return "variable"
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if word.endswith(("sses", "xes", "ches")):
+        return word[:-2]
+    plural = word.endswith("s") and not word.endswith("ss")
+    return word[:-1] if plural and len(word) > 2 else "item"
+
+
+# What cannot be expressed in CEL, and what became of a part of a policy.
+
+# What cannot be said in CEL.
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
+
+
+class NotConvertible(Exception):  # noqa: N818 — it is no fault: it says what a policy asks for
+    """Something has no twin: what it is, what to do about it, and where it stands below."""
+
+    def __init__(self, what: str, advice: str, path: Path = ()) -> None:
+        """Take what has no twin, what to do, and the way to it from where it was met."""
+        super().__init__(what)
+        self.what = what
+        self.advice = advice
+        self.path = path
+
+    def below(self, *steps: str | int) -> "NotConvertible":
+        """Return the same as it is seen from further up."""
+        return NotConvertible(self.what, self.advice, (*steps, *self.path))
+
+
+def within(
+    steps: Path, convert: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs
+) -> _Found:
+    """Return what a conversion gives; what it refuses stands below some steps."""
+    try:
+        return convert(*given, **named)
+    except NotConvertible as refusal:
+        raise refusal.below(*steps) from None
+
+
+def list_of(block: Json) -> str:
+    """Return the list of a loop; raises NotConvertible where there is none."""
+    text = text_field(block, "list")
+    if not text:
+        raise NotConvertible("a loop without a list", "name the list in `list`")
+    return text
+
+
+# What became of a part of a policy, with its place.
+
+
+def told(document: Document, name: str, desk: Desk) -> RuleOutcome:
+    """Return that something was converted, and what that hangs on."""
+    verdict = Outcome.CONDITIONAL if desk.notes else Outcome.CONVERTED
+    location = document.locate(desk.path)
+    return RuleOutcome(name, verdict, location, written_path(desk.path), notes=_once(desk.notes))
+
+
+def refused(document: Document, name: str, refusal: NotConvertible) -> RuleOutcome:
+    """Return that something was not converted; its place is seen from the document."""
+    return RuleOutcome(
+        name,
+        Outcome.REFUSED,
+        document.locate(refusal.path),
+        written_path(refusal.path),
+        reason=refusal.what,
+        advice=refusal.advice,
+    )
+
+
+def _once(notes: Iterable[Note]) -> tuple[Note, ...]:
+    """Return each condition once, at its first place."""
+    found: dict[str, Note] = {}
+    for one in notes:
+        found.setdefault(one.condition.name, one)
+    return tuple(found.values())
+
+
+def written_path(path: Path) -> str:
+    """Return a path as people write it."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text

@@ -1,0 +1,263 @@
+"""Context entries of rules → variables of the new policy."""
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import unquote
+
+from kyvsim.kubernetes.discovery import kind_of_plural
+from kyvsim.kubernetes.objects import Json
+from kyvsim.migrate.conditions import value_of
+from kyvsim.migrate.context import NotConvertible, within
+from kyvsim.migrate.expressions import CHOICE, SUM, TIGHT, every, one_line, quoted
+from kyvsim.migrate.queries.read import query_value, query_within, text_value, variable_name
+from kyvsim.migrate.queries.scope import Scope, constant, no_twin
+from kyvsim.migrate.values import TEXT, Value, is_list, list_of, types_of
+from kyvsim.model.migration import Condition
+
+# Context entries of rules → variables of the new policy, for each source of data.
+
+# Where policies look for objects: those of a namespace look there only.
+
+
+def within_place(namespace: str, scope: Scope) -> list[str]:
+    """Return the arguments of a look-up that say where: a namespace, "" for none or all.
+
+    `namespace` is a text with variables. Raises NotConvertible for a place outside of the policy's.
+    """
+    if not scope.namespace:
+        return [text_value(namespace, scope).text if namespace else quoted("")]
+    if namespace not in {scope.namespace, "{{ request.namespace }}", "{{request.namespace}}"}:
+        raise no_twin("a look-up outside of the policy's namespace", "write a ClusterPolicy")
+    return []
+
+
+# `variable`: a value that is written, or a query on one.
+
+
+def variable(entry: Json, scope: Scope) -> Value:
+    """Return the value of an entry."""
+    if entry.get("value") is not None:
+        value = value_of(entry["value"], scope)
+        query = entry.get("jmesPath")
+        if query:
+            value = query_within(query, scope, value)
+    elif entry.get("jmesPath"):
+        value = query_value(entry["jmesPath"].strip(), scope)
+    else:
+        value = constant(entry.get("default"))
+    if entry.get("default") is None or not (value.may_miss or value.needs or value.soft):
+        return value
+    # Whatever the query fails at, it is the default that counts.
+    default = value_of(entry["default"], scope)
+    if not default.constant:
+        raise no_twin("a default with variables", "use `||` in the query")
+    if value.needs and not (value.soft and default.constant == ([],)):
+        value = value.if_needed_is_there()
+    text = value.or_else(default.constant[0])
+    return Value(text, value.types or default.types, noun=value.noun)
+
+
+# `configMap`: data of a ConfigMap of the cluster.
+
+LOOK_UP: Final = Condition(
+    "cluster look-up",
+    "Kyverno may read the objects, and they are what the ClusterPolicy would read",
+)
+
+
+def config_map(entry: Json, scope: Scope) -> Value:
+    """Return the ConfigMap."""
+    scope.desk.note(LOOK_UP)
+    name = text_value(entry["name"], scope)
+    place = within(("namespace",), within_place, entry.get("namespace") or "default", scope)
+    asked = ", ".join(["'v1'", "'configmaps'", *place, name.text])
+    text = f"dyn(resource.Get({asked}))"
+    return Value(text, types_of([("v1", "ConfigMap")]), noun="configMap", is_looked_up=True)
+
+
+# `apiCall`: objects of the cluster, read by the path of a request.
+
+_VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
+
+
+def api_call(entry: Json, scope: Scope) -> Value:
+    """Return what the API server or a service answers, or what a query finds in it."""
+    if entry.get("service"):
+        raise no_twin("the call of a service", "write it with `http.Get` or `http.Post`")
+    if entry.get("method", "GET") != "GET":
+        raise no_twin("a call that sends data", "write it with `resource.Post`")
+    scope.desk.note(LOOK_UP)
+    value = _answer(entry.get("urlPath") or "", scope)
+    query = entry.get("jmesPath")
+    if not query:
+        return value
+    found = query_within(query, scope, value)
+    return found._replace(is_looked_up=True) if is_list(found.types) else found
+
+
+def _answer(path: str, scope: Scope) -> Value:
+    path, _, asked_for = path.partition("?")
+    labels = _labels(asked_for, scope) if asked_for else []
+    parts = [_restored(one, path) for one in _hidden(path).strip("/").split("/")]
+    if parts[:1] == ["api"] and len(parts) > 2:
+        version, rest = parts[1], parts[2:]
+    elif parts[:1] == ["apis"] and len(parts) > 3:
+        version, rest = f"{parts[1]}/{parts[2]}", parts[3:]
+    else:
+        raise no_twin(f"a call of `{path}`", "read objects by their resource names")
+    namespace = ""
+    if len(rest) > 2 and rest[0] == "namespaces":
+        namespace, rest = rest[1], rest[2:]
+    if len(rest) not in {1, 2} or "{{" in version or "{{" in rest[0]:
+        raise no_twin(f"a call of `{path}`", "read objects by their resource names")
+    group = version.rpartition("/")[0]
+    types = types_of([(version, kind_of_plural(group, rest[0]))])
+    asked = [f"'{version}'", f"'{rest[0]}'", *within_place(namespace, scope)]
+    if labels and len(rest) != 1:
+        raise no_twin("a call of one object with a selector", "leave the selector out")
+    asked += labels
+    if len(rest) == 2:
+        asked.append(text_value(rest[1], scope).text)
+        return Value(f"dyn(resource.Get({', '.join(asked)}))", types, is_looked_up=True)
+    text = f"dyn(resource.List({', '.join(asked)}))"
+    items = Value(f"{text}.items", list_of(types), noun=rest[0])
+    return Value(text, noun=rest[0], fields=MappingProxyType({"items": items}))
+
+
+def _labels(query: str, scope: Scope) -> list[str]:
+    """Return the argument for the labels that a list is asked for."""
+    name, _, selector = query.partition("=")
+    pairs = [one.partition("=") for one in unquote(selector).split(",")]
+    if name != "labelSelector" or not all(key and sign for key, sign, _ in pairs):
+        raise no_twin("a call with such a query", "filter the list of objects instead")
+    if any(key.endswith("!") or value.startswith("=") for key, _, value in pairs):
+        raise no_twin("a selector that is more than labels", "filter the list of objects instead")
+    entries = (f"{quoted(key)}: {text_value(value, scope).text}" for key, _, value in pairs)
+    return [f"{{{', '.join(entries)}}}"]
+
+
+def _hidden(path: str) -> str:
+    return _VARIABLE.sub(lambda found: found[0].replace("/", "\0"), path)
+
+
+def _restored(part: str, _: str) -> str:
+    return part.replace("\0", "/")
+
+
+# `globalReference`: data that a GlobalContextEntry keeps.
+
+
+def global_reference(entry: Json, scope: Scope) -> Value:
+    """Return the data, or what a query finds in them."""
+    scope.desk.note(LOOK_UP)
+    value = Value(f"globalContext.Get({quoted(entry['name'])})", noun="items", is_looked_up=True)
+    query = entry.get("jmesPath")
+    return query_within(query, scope, value) if query else value
+
+
+# `imageRegistry`: what a registry says of an image.
+
+_METADATA: Final = Condition("image metadata", "the registry answers both in the same way")
+
+
+def image_registry(entry: Json, scope: Scope) -> Value:
+    """Return the metadata of an image, or what a query finds in them."""
+    scope.desk.note(_METADATA)
+    reference = text_value(entry["reference"], scope)
+    text = f"image.GetMetadata({reference.text})"
+    config = Value(f"{text}.config", optional=f"{text}.?config", noun="config")
+    # What is called so in CEL has the tag, too.
+    resolved = " + ".join(
+        (f"{text}.registry", "'/'", f"{text}.repository", "'@'", f"{text}.digest")
+    )
+    fields = {
+        "configData": config,
+        "manifestList": Value(
+            f"{text}.imageIndex", optional=f"{text}.?imageIndex", noun="manifestList"
+        ),
+        "resolvedImage": Value(resolved, TEXT, SUM),
+    }
+    value = Value(text, fields=MappingProxyType(fields))
+    query = entry.get("jmesPath")
+    return query_within(query, scope, value) if query else value
+
+
+_SOURCES: Final[Mapping[str, Callable[[Json, Scope], Value]]] = MappingProxyType(
+    {
+        "variable": variable,
+        "configMap": config_map,
+        "apiCall": api_call,
+        "globalReference": global_reference,
+        "imageRegistry": image_registry,
+    }
+)
+
+
+def with_entries(entries: Json, scope: Scope, *, inline: bool = False) -> Scope:
+    """Return a scope that knows context entries; they become variables unless `inline`.
+
+    Raises NotConvertible with the path from the list of entries.
+    """
+    for index, entry in enumerate(entries or ()):
+        try:
+            scope = _with_entry(entry, scope, inline)
+        except NotConvertible as refusal:
+            raise refusal.below(index) from None
+    return scope
+
+
+def _with_entry(entry: Json, scope: Scope, inline: bool) -> Scope:
+    source = next((one for one in _SOURCES if entry.get(one) is not None), None)
+    if source is None:
+        raise no_twin(f"the context entry `{entry.get('name')}`")
+    try:
+        value = _SOURCES[source](entry[source], scope)
+    except NotConvertible as refusal:
+        raise refusal.below(source) from None
+    name = entry["name"]
+    if not inline and not value.constant:
+        if scope.patching and value.soft:
+            value = _complete(value)
+        text = f"{value.optional}.orValue(null)" if value.optional else value.text
+        value = _held(value, scope.desk.variable(variable_name(name), text))
+    return scope._replace(names={**scope.names, name: value})
+
+
+def _complete(value: Value) -> Value:
+    """Return a list that is null where what it is made of is missing.
+
+    Once patches are made nobody can ask for that any more.
+    """
+    there = one_line(every(value.needs))
+    text = f"{there} ? {value.text} : dyn(null)"
+    return value._replace(
+        text=text,
+        level=CHOICE,
+        optional=f"optional.of({text})",
+        soft="",
+        needs=(),
+        nullable=True,
+    )
+
+
+def _held_entry(value: Value, held: str) -> Value:
+    """Return an entry of a map that a variable holds: null where it may be missing."""
+    found = Value(held, value.types, noun=value.noun)
+    if not value.may_miss:
+        return found
+    optional = f"optional.ofNonZeroValue({held})"
+    return found._replace(optional=optional, has=f"{held} != null", nullable=True)
+
+
+def _held(value: Value, held: str) -> Value:
+    """Return a value that a variable holds: null where it may be missing.
+
+    No optional: what Kyverno keeps of one in a variable is empty.
+    """
+    fields = {key: _held_entry(one, f"{held}[{quoted(key)}]") for key, one in value.fields.items()}
+    value = value._replace(text=held, level=TIGHT, test=None, fields=MappingProxyType(fields))
+    if not value.optional:
+        return value
+    return value._replace(optional=f"optional.ofNonZeroValue({held})", has=f"{held} != null")

@@ -1,0 +1,534 @@
+"""Match and exclude blocks → match constraints and conditions."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.discovery import every_kind, is_namespaced, parse_kind_selector
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard, matches
+from kyvsim.migrate.context import Desk, NotConvertible, within
+from kyvsim.migrate.expressions import (
+    TRUE,
+    Each,
+    Not,
+    Plain,
+    Relation,
+    Test,
+    every,
+    opposite,
+    quoted,
+    some,
+)
+from kyvsim.migrate.queries.scope import USER_KNOWN
+from kyvsim.migrate.resource_rules import (
+    Named,
+    Operations,
+    guessed_kinds,
+    known_merges,
+    known_types,
+    named_kinds,
+    resource_rules,
+)
+from kyvsim.migrate.scalars import like, like_one
+from kyvsim.migrate.values import Types
+from kyvsim.model.diagnostic import likely, listed
+from kyvsim.model.migration import Condition
+from kyvsim.patch.keyed_lists import Field
+
+# Criteria of one filter of a match or exclude block → tests.
+
+# `roles` and `clusterRoles` of a filter → a look at the bindings that name who asks.
+#
+# Requests do not tell roles: Kyverno finds those of a ClusterPolicy in the bindings of the
+# cluster.
+# Source of the rule: upstream pkg/userinfo/roleRef.go
+
+_RBAC: Final = "rbac.authorization.k8s.io/v1"
+_BOUND: Final = Condition(
+    "bound roles",
+    "Kyverno may list RoleBindings and ClusterRoleBindings; offline these are given, and roles that"
+    " a file tells of a user do not count",
+)
+_USER: Final = "request.?userInfo.?username.orValue('')"
+_GROUPS: Final = "request.?userInfo.?groups.orValue([])"
+_NOWHERE: Final = "''"
+_HERE: Final = "request.?namespace.orValue('')"
+_PLACE: Final = "binding.metadata.?namespace.orValue('')"
+
+
+def roles_test(field: str, wanted: Sequence[str], desk: Desk) -> Test:
+    """Return the test that one of some roles is bound to who asks, for one of `ROLE_FIELDS`."""
+    desk.note(_BOUND)
+    return ROLE_FIELDS[field](wanted)
+
+
+def _roles(wanted: Sequence[str]) -> Test:
+    """Return the test of Roles, which are written as `namespace:name`."""
+    names: dict[str, list[str]] = {}
+    for one in wanted:
+        namespace, sign, name = one.partition(":")
+        if sign:
+            names.setdefault(namespace, []).append(name)
+    return some(
+        _bound(_listed("rolebindings", quoted(namespace)), "Role", some_names)
+        for namespace, some_names in names.items()
+    )
+
+
+def _cluster_roles(wanted: Sequence[str]) -> Test:
+    """Return the test of ClusterRoles; what a RoleBinding gives counts in its namespace only."""
+    listed = f"{_listed('clusterrolebindings', _NOWHERE)} + {_listed('rolebindings', _HERE)}"
+    here = some(Relation(_PLACE, "==", one) for one in (_NOWHERE, _HERE))
+    return _bound(f"({listed})", "ClusterRole", wanted, here)
+
+
+ROLE_FIELDS: Final[Mapping[str, Callable[[Sequence[str]], Test]]] = MappingProxyType(
+    {"roles": _roles, "clusterRoles": _cluster_roles}
+)
+"""The fields of a filter that name roles."""
+
+
+def _listed(resource: str, namespace: str) -> str:
+    return f"dyn(resource.List('{_RBAC}', '{resource}', {namespace})).items"
+
+
+def _bound(bindings: str, kind: str, names: Sequence[str], *more: Test) -> Test:
+    is_kind = Relation("binding.roleRef.kind", "==", quoted(kind))
+    is_one = Relation("binding.roleRef.name", "in", f"[{', '.join(map(quoted, names))}]")
+    return Each(bindings, "binding", every([is_kind, is_one, *more, _names_user()]), "exists")
+
+
+def _names_user() -> Test:
+    """Return the test that a subject of a binding is who asks, or one of their groups."""
+    account = (
+        f"'system:serviceaccount:' + subject.?namespace.orValue({_PLACE}) + ':' + subject.name"
+    )
+    ways = (
+        ("User", Relation("subject.name", "==", _USER)),
+        ("Group", Relation("subject.name", "in", _GROUPS)),
+        ("ServiceAccount", Relation(account, "==", _USER)),
+    )
+    body = some(every([Relation("subject.kind", "==", quoted(kind)), one]) for kind, one in ways)
+    return Each("binding.?subjects.orValue([])", "subject", body, "exists")
+
+
+class Names(NamedTuple):
+    """The expressions of what filters ask for."""
+
+    kind: str = "request.kind.kind"
+    name: str = "object.metadata.?name.orValue('')"
+    namespace: str = "request.?namespace.orValue('')"
+    object: str = "object"
+
+
+ADMITTED: Final = Names()
+"""Of an object that is created or changed."""
+DELETED: Final = Names(name="request.name")
+"""Of one that may be deleted, of which only the request tells then."""
+EITHER: Final = Names(
+    name="request.?name.orValue('')", object="(request.operation == 'DELETE' ? oldObject : object)"
+)
+"""Of one of which labels are asked, too, whatever happens to it."""
+AT_REST: Final = Names(kind="object.kind", namespace="object.metadata.?namespace.orValue('')")
+"""Of one that is there, without any request."""
+
+
+def _kinds(selectors: Json, names: Names) -> Test:
+    kinds = [parse_kind_selector(one).kind for one in selectors]
+    return some(like_one(names.kind, kinds))
+
+
+def _names(patterns: Json, names: Names) -> Test:
+    return some(like_one(names.name, list(patterns)))
+
+
+def _name(pattern: Json, names: Names) -> Test:
+    return _names([pattern], names)
+
+
+def _namespaces(patterns: Json, names: Names) -> Test:
+    return some(like_one(names.namespace, list(patterns)))
+
+
+def _filters_operations(operations: Json, _: Names) -> Test:
+    return some(like_one("request.operation", list(operations)))
+
+
+def _annotations(wanted: Json, names: Names) -> Test:
+    return every(
+        _entry("annotations", key, str(value), names.object) for key, value in wanted.items()
+    )
+
+
+def _selector(selector: Json, names: Names) -> Test:
+    return selector_test(selector, names.object)
+
+
+def selector_test(selector: Json, of: str = "object") -> Test:
+    """Return the test that an object carries the labels of a selector."""
+    labels = selector.get("matchLabels") or {}
+    tests = [_entry("labels", key, str(value), of) for key, value in labels.items()]
+    tests += [_expression(one, of) for one in selector.get("matchExpressions") or ()]
+    return every(tests)
+
+
+def _entry(field: str, key: str, value: str, of: str = "object") -> Test:
+    start = f"{of}.metadata.?{field}"
+    if has_wildcard(key):
+        entries = f"{start}.orValue({{}})"
+        body = every([like("key", key), like(f"{of}.metadata.{field}[key]", value)])
+        return Each(entries, "key", body, "exists")
+    held = f"{start}[?{quoted(key)}]"
+    if value and not value.strip("*"):
+        return Plain(f"{held}.hasValue()")
+    return like(f"{held}.orValue('')", value)
+
+
+def _expression(one: Json, of: str) -> Test:
+    held = f"{of}.metadata.?labels[?{quoted(one['key'])}]"
+    values = ", ".join(map(quoted, one.get("values") or ()))
+    member = Relation(f"{held}.orValue('')", "in", f"[{values}]")
+    there = Plain(f"{held}.hasValue()")
+    tests: Mapping[str, Test] = {
+        "In": member,
+        "NotIn": Not(member),
+        "Exists": there,
+        "DoesNotExist": Not(there),
+    }
+    operator = str(one["operator"])
+    if operator not in tests:
+        text = f"`{operator}` is no operator of a label selector{likely(operator, tests)}"
+        raise NotConvertible(text, f"write one of {listed(tests)}")
+    return tests[operator]
+
+
+def _namespace_labels(selector: Json, names: Names) -> Test:
+    lies_in_one = Relation(names.namespace, "!=", "''")
+    return every([lies_in_one, selector_test(selector, "namespaceObject")])
+
+
+def namespaces_test(patterns: Iterable[str], selector: Json) -> Test:
+    """Return the test that a request is for a namespace of some names, or of some labels."""
+    tests = [_namespaces(list(patterns), ADMITTED)] if patterns else []
+    if selector is not None:
+        tests.append(_namespace_labels(selector, ADMITTED))
+    return some(tests)
+
+
+_RESOURCES: Final[Mapping[str, Callable[[Json, Names], Test]]] = MappingProxyType(
+    {
+        "kinds": _kinds,
+        "name": _name,
+        "names": _names,
+        "namespaces": _namespaces,
+        "operations": _filters_operations,
+        "annotations": _annotations,
+        "selector": _selector,
+        "namespaceSelector": _namespace_labels,
+    }
+)
+_HAS_SELECTOR: Final = frozenset({"selector", "namespaceSelector"})
+
+
+def filter_tests(
+    one: Json, desk: Desk, names: Names, *, left_out: frozenset[str] = frozenset()
+) -> list[Test]:
+    """Return the tests of a filter, all of which have to hold; fields of `left_out` are not asked.
+
+    Raises NotConvertible with the path from the filter.
+    """
+    tests: list[Test] = []
+    resources = one.get("resources") or {}
+    for field, convert in _RESOURCES.items():
+        given = resources.get(field) or (
+            field in _HAS_SELECTOR and resources.get(field) is not None
+        )
+        if given and field not in left_out:
+            if field == "namespaceSelector" and _may_be_namespaces(resources):
+                if _names_wildcards(resources) and names is not AT_REST:
+                    # A rule with a namespaceSelector is about no Namespace.
+                    tests.append(Relation(names.kind, "!=", "'Namespace'"))
+                    tests.append(convert(resources[field], names))
+                    continue
+                raise NotConvertible(
+                    "a namespaceSelector for Namespaces themselves has no twin in CEL",
+                    "split the rule: one for Namespaces",
+                    ("resources", field),
+                )
+            try:
+                tests.append(convert(resources[field], names))
+            except NotConvertible as refusal:
+                raise refusal.below("resources", field) from None
+    return tests + _user_tests(one, desk)
+
+
+def _may_be_namespaces(resources: Json) -> bool:
+    """Return whether a filter may be about Namespaces, whose labels a namespaceSelector leaves."""
+    kinds = [parse_kind_selector(one).kind for one in resources.get("kinds") or ("*",)]
+    return any(matches(kind, "Namespace") for kind in kinds)
+
+
+def _names_wildcards(resources: Json) -> bool:
+    kinds = [parse_kind_selector(one).kind for one in resources.get("kinds") or ("*",)]
+    return "Namespace" not in kinds
+
+
+def _user_tests(one: Json, desk: Desk) -> list[Test]:
+    found = [roles_test(field, one[field], desk) for field in ROLE_FIELDS if one.get(field)]
+    if one.get("subjects"):
+        found.append(some(_subject(subject) for subject in one["subjects"]))
+    if found:
+        desk.note(USER_KNOWN)
+    return found
+
+
+def _subject(subject: Json) -> Test:
+    kind, name = subject.get("kind"), str(subject.get("name", ""))
+    if kind == "Group":
+        held = "request.?userInfo.?groups.orValue([])"
+        if has_wildcard(name):
+            return Each(held, "group", like("group", name), "exists")
+        return Relation(quoted(name), "in", held)
+    if kind == "ServiceAccount":
+        name = f"system:serviceaccount:{subject.get('namespace', '')}:{name}"
+    return like("request.?userInfo.?username.orValue('')", name)
+
+
+# Whole match and exclude blocks → constraints and match conditions of a policy.
+
+_CONSTRAINED: Final = frozenset({"kinds", "operations", "namespaceSelector"})
+"""What constraints say of a filter that is the only one. An objectSelector would also take updates
+of objects that had the labels before."""
+_BY_KIND: Final = frozenset({"kinds", "operations"})
+
+
+Steps: TypeAlias = tuple[str | int, ...]
+
+
+class Block(NamedTuple):
+    """What the filters of a block share."""
+
+    field: str
+    desk: Desk
+    names: Names
+
+
+class Matching(NamedTuple):
+    """What a policy is about."""
+
+    constraints: dict[str, Json]
+    conditions: tuple[tuple[str, Test], ...]
+    """Names and tests."""
+    types: Types
+    """What is known of the objects."""
+    merges: tuple[Field, ...]
+    """How lists of the objects merge, by kind; () where nothing is known of one."""
+    kinds: tuple[str, ...]
+    operations: tuple[str, ...]
+
+    @property
+    def deletes(self) -> bool:
+        """Whether objects that are deleted are asked, too."""
+        return "DELETE" in self.operations
+
+
+def matching_of(rule: Json, operations: Operations, desk: Desk) -> Matching:
+    """Return what a rule is about.
+
+    Raises NotConvertible with the path from the rule.
+    """
+    chosen = operations.chosen(_blocks_operations(list(_filters(rule.get("match") or {}))))
+    return _matching(rule, chosen, DELETED if "DELETE" in chosen else ADMITTED, desk)
+
+
+def names_operations(rule: Json) -> bool:
+    """Return whether a rule says itself for which operations it is asked."""
+    return bool(_blocks_operations(list(_filters(rule.get("match") or {}))))
+
+
+def matching_at_rest(spec: Json, desk: Desk) -> Matching:
+    """Return what a policy is about that looks at objects as they are: operations do not count.
+
+    Raises NotConvertible with the path from `spec`.
+    """
+    return _matching(spec, [], AT_REST, desk)
+
+
+def block_test(block: Json, kinds: frozenset[str], desk: Desk) -> Test:
+    """Return the test that an object is what a block is about, of objects of some kinds.
+
+    Raises NotConvertible with the path from the block.
+    """
+    tests = []
+    for steps, one in _filters(block):
+        named = _kinds_of(one)
+        left_out = frozenset({"kinds"}) if kinds <= named or "*" in named else frozenset()
+        found = within(steps, filter_tests, one, desk.at(*steps), EITHER, left_out=left_out)
+        tests.append(every(found))
+    return every(tests) if block.get("all") else some(tests)
+
+
+def block_kinds(block: Json) -> frozenset[str]:
+    """Return the kinds that a block is about, with `*` where one of its filters names none."""
+    return frozenset().union(*(_kinds_of(one) or {"*"} for _, one in _filters(block)))
+
+
+def _kinds_of(one: Json) -> frozenset[str]:
+    named = (one.get("resources") or {}).get("kinds") or ()
+    return frozenset(parse_kind_selector(text).kind for text in named)
+
+
+def _matching(rule: Json, operations: list[str], names: Names, desk: Desk) -> Matching:
+    match = rule.get("match") or {}
+    filters = list(_filters(match))
+    named = _named(match, filters, desk.at("match"))
+    constraints: dict[str, Json] = {"resourceRules": resource_rules(named, operations)}
+    block = Block("match", desk, names)
+    if len(filters) == 1:
+        selectors, matched = _only(block, *filters[0])
+        constraints |= selectors
+    else:
+        matched = _several(match, filters, block)
+    guessed = guessed_kinds(named)
+    conditions = {
+        "kind": some(like_one(names.kind, guessed)) if guessed else TRUE,
+        "matched": matched,
+        "not-excluded": TRUE,
+    }
+    if rule.get("exclude"):
+        conditions["not-excluded"] = opposite(_excluded(rule, Block("exclude", desk, names)))
+    kinds = tuple(dict.fromkeys(one.kind for one in named))
+    asked = tuple((name, test) for name, test in conditions.items() if test != TRUE)
+    return Matching(
+        constraints=constraints,
+        conditions=asked,
+        types=known_types(named),
+        merges=known_merges(named),
+        kinds=kinds,
+        operations=tuple(operations),
+    )
+
+
+def _only(block: Block, steps: Steps, one: Json) -> tuple[dict[str, Json], Test]:
+    """Return the selectors and the test of a filter that is the only one of a match block."""
+    resources = one.get("resources") or {}
+    selectors: dict[str, Json] = {}
+    left_out = _CONSTRAINED
+    if resources.get("namespaceSelector") is not None:
+        if _lie_in_namespaces(resources.get("kinds") or ("*",)):
+            selectors["namespaceSelector"] = resources["namespaceSelector"]
+        else:
+            # A constraint also takes what is in no namespace, which a rule leaves out.
+            left_out -= {"namespaceSelector"}
+    wild = _is_wild(resources.get("selector"))
+    if block.names is DELETED and wild:
+        raise _wild_labels(steps)
+    if block.names is DELETED and resources.get("annotations"):
+        block = block._replace(names=EITHER)
+    if block.names is not ADMITTED and resources.get("selector") is not None and not wild:
+        selectors["objectSelector"] = resources["selector"]
+        left_out |= {"selector"}
+    return selectors, every(_tests(block, steps, one, left_out))
+
+
+def _lie_in_namespaces(kinds: Iterable[str]) -> bool:
+    """Return whether all objects of kinds lie in namespaces, as far as the kinds are known."""
+    named = map(parse_kind_selector, kinds)
+    return not any(
+        has_wildcard(one.kind) or not is_namespaced(group, one.kind)
+        for one in named
+        for group in (_groups(one.kind) or (one.group,))
+    )
+
+
+def _groups(kind: str) -> list[str]:
+    return [group for group, known in every_kind() if known == kind]
+
+
+def _filters(block: Json) -> list[tuple[Steps, Json]]:
+    """Return the filters of a block with the ways to them."""
+    for quantifier in ("any", "all"):
+        if block.get(quantifier):
+            return [((quantifier, n), one) for n, one in enumerate(block[quantifier])]
+    return [((), block)]
+
+
+def _blocks_operations(filters: list[tuple[Steps, Json]]) -> list[str]:
+    """Return the operations that every filter names, () where one names none."""
+    named = [(one.get("resources") or {}).get("operations") for _, one in filters]
+    found = (operation for one in named for operation in one or ())
+    return list(dict.fromkeys(found)) if all(named) else []
+
+
+def _named(match: Json, filters: list[tuple[Steps, Json]], desk: Desk) -> list[Named]:
+    lists = []
+    for steps, one in filters:
+        kinds = (one.get("resources") or {}).get("kinds")
+        if kinds:
+            lists.append(named_kinds(kinds, desk.at(*steps)))
+        elif not match.get("all"):
+            raise NotConvertible(
+                "a filter without kinds cannot be said as constraints",
+                "name the kinds that are meant",
+                ("match", *steps),
+            )
+    if match.get("all") and lists:
+        return [one for one in lists[0] if all(one in other for other in lists)]
+    return list(dict.fromkeys(one for listed in lists for one in listed))
+
+
+def _wild_labels(steps: Steps) -> NotConvertible:
+    return NotConvertible(
+        "labels with wildcards of objects that are deleted have no twin in CEL",
+        "name the operations CREATE and UPDATE",
+        ("match", *steps, "resources", "selector"),
+    )
+
+
+def _is_wild(selector: Json) -> bool:
+    return any(sign in str(selector) for sign in "*?") if selector else False
+
+
+def _tests(block: Block, steps: Steps, one: Json, left_out: frozenset[str]) -> list[Test]:
+    steps = (block.field, *steps)
+    desk = block.desk.at(*steps)
+    if block.names is AT_REST:
+        left_out |= {"operations"}
+    try:
+        return filter_tests(one, desk, block.names, left_out=left_out)
+    except NotConvertible as refusal:
+        raise refusal.below(*steps) from None
+
+
+def _several(match: Json, filters: list[tuple[Steps, Json]], block: Block) -> Test:
+    if match.get("all"):
+        found = [_tests(block, steps, one, _BY_KIND) for steps, one in filters]
+        return every(test for tests in found for test in tests)
+    if not any(_asks_more(one) for _, one in filters):
+        return TRUE
+    found = [_tests(block, steps, one, frozenset()) for steps, one in filters]
+    return some(every(tests) for tests in found)
+
+
+def _asks_more(one: Json) -> bool:
+    """Return whether a filter looks at more than kinds."""
+    resources = one.get("resources") or {}
+    asked = {field for field, value in resources.items() if value is not None}
+    return not asked <= {"kinds"} or bool(set(one) - {"resources"})
+
+
+def _excluded(rule: Json, block: Block) -> Test:
+    exclude = rule["exclude"]
+    matched = {
+        kind
+        for _, one in _filters(rule.get("match") or {})
+        for kind in (one.get("resources") or {}).get("kinds") or ()
+    }
+    tests = []
+    for steps, one in _filters(exclude):
+        kinds = set((one.get("resources") or {}).get("kinds") or ())
+        left_out = frozenset({"kinds"}) if matched <= kinds else frozenset()
+        found = _tests(block, steps, one, left_out)
+        tests.append(every(found))
+    return every(tests) if exclude.get("all") else some(tests)

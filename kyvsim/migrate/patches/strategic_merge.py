@@ -1,0 +1,689 @@
+"""Strategic merge patches → apply configurations and JSON patches in CEL."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from kyvsim.engine.pattern.anchors import ADDITION, CONDITION, GLOBAL, parse_anchor
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import has_wildcard, split_operator
+from kyvsim.migrate.conditions import READ_TEXTS
+from kyvsim.migrate.context import NotConvertible
+from kyvsim.migrate.expressions import (
+    FALSE,
+    OR,
+    TRUE,
+    Each,
+    Plain,
+    Relation,
+    Test,
+    enclosed,
+    every,
+    is_name,
+    one_line,
+    opposite,
+    quoted,
+)
+from kyvsim.migrate.patches.json_patch import (
+    END,
+    FIRST,
+    ORDER,
+    WIDTH,
+    Around,
+    Atomic,
+    Loop,
+    Operation,
+    Patched,
+    Place,
+    any_kept,
+    below,
+    counter,
+    indented,
+    listed,
+    looped,
+    no_twin,
+    operation,
+    optional_text,
+    reads,
+    struct,
+    value_text,
+)
+from kyvsim.migrate.patterns import Surroundings, pattern_tests
+from kyvsim.migrate.queries.read import text_value
+from kyvsim.migrate.scalars import scalar_test
+from kyvsim.migrate.values import Types, Value, element_of, is_list, is_map
+from kyvsim.patch.keyed_lists import NOTHING_MERGES, Field
+from kyvsim.patch.strategic_merge import DIRECTIVE
+
+# Strategic merges → JSON patches, with the conditions of the merge and elements of lists.
+
+# What the conditions of a merge ask: `(key)` and `<(key)`.
+
+CONDITIONS: Final = frozenset({CONDITION, GLOBAL})
+
+
+class Key(NamedTuple):
+    """A key of a merge."""
+
+    sign: str | None
+    """The anchor's sign, None where it is no anchor."""
+    name: str
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a condition."""
+        return self.sign in CONDITIONS
+
+
+def key_of(text: str) -> Key:
+    """Return what a key of a merge is; raises NotConvertible for anchors that do nothing there."""
+    anchor = parse_anchor(text)
+    if anchor is None:
+        return Key(None, text)
+    if anchor.sign not in CONDITIONS | {ADDITION}:
+        raise no_twin(f"the anchor `{text}`", "ask in a precondition")
+    return Key(anchor.sign, anchor.key)
+
+
+def adds(patch: Json) -> bool:
+    """Return whether a map adds something where it is missing."""
+    return isinstance(patch, dict) and any(
+        (anchor := parse_anchor(key)) is not None and anchor.sign == ADDITION for key in patch
+    )
+
+
+def asked_of(data: Json, value: Value, around: Around) -> Test:
+    """Return the test that a value is there and fits what a condition asks for.
+
+    Raises NotConvertible for what has no twin.
+    """
+    if isinstance(data, str) and "{{" in data:
+        around.scope.desk.note(READ_TEXTS)
+        wanted = text_value(data, around.scope)
+        return every([value.is_there(), Relation(value.text, "==", wanted.tight(5))])
+    if isinstance(data, list):
+        raise no_twin("a condition on a list", "ask in a precondition")
+    if not isinstance(data, dict):
+        return scalar_test(data, value, if_missing=False)
+    if adds(data) or not data:
+        return value.is_there()
+    if any(parse_anchor(key) for key in data) or not all(map(_is_fixed, data.values())):
+        # What stands below the condition is merged, too, with its wildcards.
+        raise no_twin("a condition on a map with anchors or wildcards", "ask in a precondition")
+    surroundings = Surroundings(around.scope.desk, lambda *_: None, around.scope.taken)
+    return every(pattern_tests(data, value, surroundings))
+
+
+def _is_fixed(value: Json) -> bool:
+    if not isinstance(value, str):
+        return not isinstance(value, dict | list)
+    return split_operator(value)[0] == "" and not has_wildcard(value) and "{{" not in value
+
+
+# Elements of lists in merges: those that are named, and templates for all that fit.
+
+_NAME: Final = "name"
+_OF_LOOP: Final = "{{element.name}}"
+
+
+class Element(NamedTuple):
+    """An element of a list in a merge."""
+
+    data: Mapping[str, Json]
+    names: Mapping[str, Json]
+    """What tells it from others, by key."""
+    rest: Mapping[str, Json]
+    """What is merged, with conditions on elements."""
+    everywhere: Mapping[str, Json]
+    """What one element has to fit for anything to be merged at all, by key."""
+    is_template: bool
+    """Whether it is for each element of the object that has a name and meets its conditions."""
+    is_loops: bool
+    """Whether it is for the element that a loop is at."""
+    must_be: bool
+    """Whether it changes what is there only: its name is a condition."""
+    is_deleted: bool
+
+    @property
+    def adds(self) -> bool:
+        """Whether something is added where it is missing, and not for one element alone."""
+        return _adds(self.rest, alone=self.is_loops and self.must_be)
+
+
+def _adds(patch: Json, *, alone: bool) -> bool:
+    if not isinstance(patch, dict):
+        return False
+    found = (key_of(text).sign == ADDITION for text in patch)
+    return any(found) or (not alone and any(_adds(one, alone=False) for one in patch.values()))
+
+
+def _is_of_loop(name: Json) -> bool:
+    return isinstance(name, str) and name.replace(" ", "") == _OF_LOOP
+
+
+def element_patch(patch: Json, keys: tuple[str, ...]) -> Element:
+    """Return an element of a list that merges by keys.
+
+    Raises NotConvertible for what has no twin.
+    """
+    if not isinstance(patch, dict):
+        raise no_twin("an element without a name in a list that merges by names")
+    signs = {text: key_of(text) for text in patch}
+    names = {one.name: patch[text] for text, one in signs.items() if one.name in keys}
+    is_loops = keys == (_NAME,) and _is_of_loop(names.get(_NAME))
+    asks = any(one.sign is not None for one in signs.values())
+    if asks and not is_loops and keys != (_NAME,):
+        raise no_twin("anchors in an element that has no name", "name what is meant")
+    everywhere = {one.name: patch[text] for text, one in signs.items() if one.sign == GLOBAL}
+    if everywhere and len(everywhere) < len(patch):
+        # Kyverno merges nothing into such elements.
+        raise no_twin("an element with a global condition and more", "ask in a precondition")
+    rest = {
+        text: data
+        for text, data in patch.items()
+        if text not in keys
+        and text != DIRECTIVE
+        and signs[text].sign != GLOBAL
+        and not (is_loops and signs[text].name == _NAME)
+        and not (signs[text].asks and data == "*" and signs[text].name == _NAME)
+    }
+    if not asks and not is_loops and not names:
+        raise no_twin("an element without a name in a list that merges by names")
+    return Element(
+        patch,
+        names,
+        rest,
+        everywhere,
+        is_template=asks and not is_loops,
+        is_loops=is_loops,
+        must_be=_NAME not in patch,
+        is_deleted=patch.get(DIRECTIVE) == "delete",
+    )
+
+
+# Strategic merges → JSON patches.
+#
+# For fields that are replaced as a whole, for what is taken away, and for unknown kinds.
+
+_MERGE: Final = "merge"
+
+
+class _Part(NamedTuple):
+    """A part of a patch, and where it goes."""
+
+    place: Place
+    merges: tuple[Field, ...]
+    around: Around
+    guards: list[Test]
+    """What conditions ask, gathered on the way."""
+
+    def below(self, key: str) -> "_Part":
+        place = self.place.below(key)
+        if "{{" in key:
+            place = self.place.below_key(text_value(key, self.around.scope))
+        merges = tuple(one.fields.get(key, NOTHING_MERGES) for one in self.merges)
+        return self._replace(place=place, merges=merges)
+
+
+def merged_fields(patch: Mapping[str, Json], root: Value, around: Around) -> Patched:
+    """Return a patch as a list of JSON patches.
+
+    Raises NotConvertible for what has no twin.
+    """
+    guards: list[Test] = []
+    found = _merged_fields_fields(patch, _Part(Place(root), around.merges, around, guards))
+    if around.loop is not None:
+        found = looped(around.loop, found)
+    return Patched(listed(found), tuple(guards))
+
+
+def _merged_fields_fields(patch: Mapping[str, Json], part: _Part) -> list[Operation]:
+    found: list[Operation] = []
+    for text, data in patch.items():
+        if text == DIRECTIVE:
+            continue
+        try:
+            key = key_of(text)
+            below = part.below(key.name)
+            if key.asks:
+                part.guards.append(asked_of(data, below.place.value, part.around))
+            if not key.asks or adds(data):
+                found += _change(data, below, only_new=key.sign == ADDITION)
+        except NotConvertible as refusal:
+            raise refusal.below(text) from None
+    return found
+
+
+def _change(data: Json, part: _Part, *, only_new: bool) -> list[Operation]:
+    place = part.place
+    missing = opposite(place.value.is_there())
+    directive = data.get(DIRECTIVE, _MERGE) if isinstance(data, dict) else _MERGE
+    if data is None or directive == "delete":
+        return [] if only_new else _operations("remove", part, "", place.value.is_there())
+    if isinstance(data, list):
+        return _merged_fields_list(data, part, missing, only_new=only_new)
+    if isinstance(data, dict) and not only_new and directive == _MERGE:
+        return _map(data, part, missing)
+    text = value_text(_bare(data), part.around)
+    return _operations("add", part, text, missing if only_new else TRUE)
+
+
+def _map(data: Mapping[str, Json], part: _Part, missing: Test) -> list[Operation]:
+    value = part.place.value
+    given = part.place._replace(value=value.given())
+    guards: list[Test] = []
+    found = _merged_fields_fields(data, part._replace(place=given, guards=guards))
+    if guards:  # they are asked of what may be missing
+        _merged_fields_fields(data, part)
+    if not value.may_miss or guards:
+        return found
+    whole = _bare(data)
+    added = []
+    if whole:
+        added = _operations("add", part, value_text(whole, part.around), missing)
+    there = value.is_there()
+    return added + [one._replace(test=every([there, one.test])) for one in found]
+
+
+def _operations(name: str, part: _Part, value: str, test: Test) -> list[Operation]:
+    """Return an operation at a place, once for all elements where it is the same for them."""
+    if test == FALSE:
+        return []
+    place, loop = part.place, part.around.loop
+    once = loop is not None and place.is_fixed
+    if loop is not None and once and reads(loop, f"{value} {one_line(test)}"):
+        if place.way[-1] != END:
+            raise no_twin("a field that each element of a loop sets anew")
+        once = False
+    return [Operation(operation(name, place, value), test, once=once)]
+
+
+def _bare(data: Json) -> Json:
+    """Return what is added where there was nothing: all of it, without anchors."""
+    if isinstance(data, list):
+        return [_bare(one) for one in data if not _is_for_others(one)]
+    if not isinstance(data, dict):
+        return data
+    found = {}
+    for text, one in data.items():
+        key = key_of(text)
+        if key.asks:
+            raise no_twin(f"the anchor `{text}` below what may be missing")
+        if one is not None and text != DIRECTIVE:
+            found[key.name] = _bare(one)
+            if one and not found[key.name]:
+                del found[key.name]
+    return found
+
+
+def _is_for_others(element: Json) -> bool:
+    """Return whether an element of a list is about elements that are there."""
+    return isinstance(element, dict) and (
+        DIRECTIVE in element or any(key_of(text).asks for text in element)
+    )
+
+
+# ---------------------------------------------------------------------------- lists
+
+
+def _merged_fields_list(
+    data: list[Json], part: _Part, missing: Test, *, only_new: bool
+) -> list[Operation]:
+    keys = {one.keys for one in part.merges}
+    if len(keys) > 1:
+        raise no_twin("a list that merges in several ways", "write a rule for each kind")
+    (named,) = keys or {None}
+    if only_new or named is None or data[:1] == [{DIRECTIVE: "replace"}]:
+        if any(isinstance(one, dict) and _asks(one) for one in data):
+            raise no_twin("conditions on the elements of a list that is replaced")
+        text = value_text(_bare(data), part.around)
+        return _operations("add", part, text, missing if only_new else TRUE)
+    if data[:1] == [{DIRECTIVE: "delete"}]:
+        return _operations("remove", part, "", opposite(missing))
+    if named == ():
+        return _set(data, part, missing)
+    return _keyed(data, part, missing, named)
+
+
+def _asks(element: Mapping[str, Json]) -> bool:
+    return any(key_of(text).sign is not None for text in element)
+
+
+def _set(data: list[Json], part: _Part, missing: Test) -> list[Operation]:
+    listed_texts = value_text(data, part.around)
+    others = f"{part.place.value.text}.filter(item, !(item in {listed_texts}))"
+    there = opposite(missing)
+    added = _operations("add", part, listed_texts, missing)
+    return added + _operations("replace", part, f"{listed_texts} + {others}", there)
+
+
+def _keyed(data: list[Json], part: _Part, missing: Test, named: tuple[str, ...]) -> list[Operation]:
+    elements = [element_patch(one, named) for one in data]
+    gone = [one for one in elements if one.is_deleted]
+    if gone and len(gone) < len(elements):
+        raise no_twin("elements that go beside others that come", "write two rules")
+    there = opposite(missing)
+    given = part._replace(place=part.place._replace(value=part.place.value.given()))
+    if gone:
+        return _without(gone, given, there)
+    found: list[Operation] = []
+    for index, one in enumerate(elements):
+        try:
+            found += _merged_fields_element(one, given)
+        except NotConvertible as refusal:
+            raise refusal.below(index) from None
+    found = [one._replace(test=every([there, one.test])) for one in found]
+    whole = _bare([one.data for one in elements])
+    if missing == FALSE or not whole:
+        return found
+    return _operations("add", part, value_text(whole, part.around), missing) + found
+
+
+def _without(gone: list[Element], part: _Part, there: Test) -> list[Operation]:
+    name = part.around.scope.element(part.place.value.noun)
+    element = Value(name, element_of(part.place.value.types))
+    kept = every(opposite(_is_named(one, element, part.around)) for one in gone)
+    rest = f"{part.place.value.tight()}.filter({name}, {one_line(kept)})"
+    return _operations("replace", part, rest, there)
+
+
+def _is_named(patch: Element, element: Value, around: Around) -> Test:
+    tests = []
+    for key, wanted in patch.names.items():
+        found = element.child(key)
+        tests.append(Relation(found.or_else(""), "==", value_text(wanted, around)))
+    return every(tests)
+
+
+def _merged_fields_element(patch: Element, part: _Part) -> list[Operation]:
+    """Return what becomes of the elements of a list that a part of a patch is for."""
+    value, outer = part.place.value, part.around.loop
+    if patch.is_loops and outer is not None and outer.goes_over(value):
+        mine = _inner(part, outer.counter, outer.element)._replace(guards=[])
+        found = _merged_fields_fields(patch.rest, mine)
+        return [one._replace(test=every([*mine.guards, one.test])) for one in found]
+    name = part.around.scope.element(value.noun)
+    index = counter("index" if not part.around.loops else "place")
+    element = Value(name, element_of(value.types), noun=value.noun)
+    scope = part.around.scope._replace(taken=part.around.scope.taken | {name})
+    inner = _inner(part, index, element)
+    inner = inner._replace(around=part.around._replace(scope=scope), guards=[])
+    operations = _merged_fields_fields(patch.rest, inner)
+    if patch.is_template:
+        if patch.adds:
+            part.around.scope.desk.note(FIRST)
+        part.guards.extend(
+            Each(value.text, name, asked_of(data, element.child(key), part.around), "exists")
+            for key, data in patch.everywhere.items()
+        )
+        kept = every(inner.guards)
+        return _over(Loop(value, element, index, kept), operations)
+    kept = _is_named(patch, element, part.around)
+    changed = _over(Loop(value, element, index, kept), operations)
+    part.around.scope.desk.note(ORDER)
+    new = part._replace(place=part.place.below(END))
+    none = opposite(Each(value.text, name, kept, "exists"))
+    return changed + _operations("add", new, value_text(_bare(patch.data), part.around), none)
+
+
+def _inner(part: _Part, index: Value, element: Value) -> _Part:
+    merges = tuple(one.element or NOTHING_MERGES for one in part.merges)
+    return part._replace(place=part.place.element(index, element), merges=merges)
+
+
+def _over(loop: Loop, operations: list[Operation]) -> list[Operation]:
+    return looped(loop, operations) if operations else []
+
+
+# Strategic merges → `Object{...}`, which is merged by the types of the fields.
+
+
+class _Place(NamedTuple):
+    """The object that a part of a patch is for."""
+
+    value: Value
+    name: str
+    """The name of its type: `Object.spec.containers`."""
+    around: Around
+    guards: list[Test]
+    """What conditions ask, gathered on the way."""
+    loose: list[str]
+    """What is set whatever the elements of a loop are."""
+    merges: tuple[Field, ...] = ()
+    """How a ClusterPolicy merges it, by kind."""
+
+    def below(self, key: str) -> "_Place":
+        step = text_value(key, self.around.scope) if "{{" in key else key
+        merges = tuple(one.fields.get(key, NOTHING_MERGES) for one in self.merges)
+        return self._replace(
+            value=below(self.value, step), name=f"{self.name}.{key}", merges=merges
+        )
+
+
+def merged_object(patch: Mapping[str, Json], root: Value, around: Around) -> Patched:
+    """Return a patch as an object to be applied.
+
+    Raises Atomic where the types of the fields do not merge so, NotConvertible for what has no
+    twin.
+    """
+    if not root.types:
+        raise Atomic
+    place = _Place(
+        value=root, name="Object", around=around, guards=[], loose=[], merges=around.merges
+    )
+    text = struct("Object", _merged_object_fields(patch, place))
+    loop = around.loop
+    if loop is not None and place.loose:
+        if any(reads(loop, one) for one in place.loose):
+            raise no_twin("a field that each element of a loop sets anew")
+        kept = any_kept(loop)
+        text = text if kept == TRUE else f"{enclosed(kept, OR)} ? {text} : Object{{}}"
+    return Patched(text, tuple(place.guards))
+
+
+def _merged_object_fields(patch: Mapping[str, Json], place: _Place) -> list[str]:
+    found: list[str] = []
+    for text, data in patch.items():
+        try:
+            found += _field(text, data, place)
+        except NotConvertible as refusal:
+            raise refusal.below(text) from None
+    return found
+
+
+def _field(text: str, data: Json, place: _Place) -> list[str]:
+    if text == DIRECTIVE or data is None:
+        raise Atomic
+    key = key_of(text)
+    inner = place.below(key.name)
+    if key.asks:
+        place.guards.append(asked_of(data, inner.value, place.around))
+        if not adds(data):
+            return []
+    shown = _shown(key.name, place)
+    optional = optional_text(data, place.around)
+    if key.sign == ADDITION:
+        given = optional or f"optional.of({_whole(data, inner)})"
+        there = one_line(inner.value.is_there())
+        return [f"?{shown}: {there} ? optional.none() : {given}"]
+    if isinstance(data, list):
+        return _merged_object_list(shown, data, inner)
+    return [f"?{shown}: {optional}" if optional else f"{shown}: {_whole(data, inner)}"]
+
+
+def _shown(key: str, place: _Place) -> str:
+    if "{{" in key:
+        if not _is_open(place.value.types):
+            raise no_twin("a variable as the name of a field", "write a JSON patch")
+        return text_value(key, place.around.scope).text
+    return key if is_name(key) and not _is_open(place.value.types) else quoted(key)
+
+
+def _is_open(types: Types) -> bool:
+    """Return whether a map has no fields of its own, as labels."""
+    return is_map(types) and not any(one.mapping and one.mapping.fields for one in types)
+
+
+def _whole(data: Json, place: _Place) -> str:
+    """Return a value of a patch; lists with all that is in them."""
+    types = place.value.types
+    if isinstance(data, list):
+        return _whole_list(data, place)
+    if not isinstance(data, dict):
+        text = value_text(data, place.around)
+        place.loose.append(text)
+        return text
+    if not is_map(types) or any(one.mapping and one.mapping.atomic for one in types):
+        raise Atomic
+    if not _is_open(types):
+        return struct(place.name, _merged_object_fields(data, place))
+    if place.around.loop is not None and any("{{" in key for key in data):
+        return _entries(data, place, place.around.loop)
+    if any(_is_special(key, one, place.around) for key, one in data.items()):
+        return struct("", _merged_object_fields(data, place))
+    text = value_text(data, place.around)
+    place.loose.append(text)
+    return text
+
+
+def _is_special(key: str, data: Json, around: Around) -> bool:
+    """Return whether an entry of a map is more than a key and a scalar that is there."""
+    if key == DIRECTIVE or data is None or isinstance(data, dict | list):
+        return True
+    return key_of(key).sign is not None or bool(optional_text(data, around))
+
+
+def _entries(data: Mapping[str, Json], place: _Place, loop: Loop) -> str:
+    """Return a map with entries for each element of a loop."""
+    found = place._replace(loose=[])
+    body = struct("", _merged_object_fields(data, found))
+    if not all(reads(loop, one.split(": ")[0]) for one in _merged_object_fields(data, found)):
+        raise no_twin("keys of which some change in a loop", "write two rules")
+    kept = "" if loop.condition == TRUE else f" {one_line(loop.condition)},"
+    names = f"{loop.counter.text}, {loop.element.text}"
+    return f"{loop.source}.transformMapEntry({names},{kept}\n{indented(body)}\n)"
+
+
+# ---------------------------------------------------------------------------- lists
+
+
+def _keys_of(place: _Place) -> tuple[str, ...]:
+    """Return what names the elements of a list; raises Atomic where it is replaced as a whole."""
+    types = place.value.types
+    keys = {one.sequence.keys for one in types if one.sequence}
+    if not is_list(types) or len(keys) != 1 or None in keys:
+        raise Atomic
+    if any(one.keys is None for one in place.merges):
+        raise Atomic
+    (found,) = keys
+    return found or ()
+
+
+def _whole_list(patch: list[Json], place: _Place) -> str:
+    """Return a list that is added as it is."""
+    keys = _keys_of(place)
+    if not keys:
+        return _scalars(patch, place)
+    texts = [_literal_element(element_patch(one, keys), place) for one in patch]
+    return struct("", texts, opening="[", closing="]")
+
+
+def _scalars(patch: list[Json], place: _Place) -> str:
+    text = value_text(patch, place.around)
+    place.loose.append(text)
+    return text
+
+
+def _merged_object_list(shown: str, patch: list[Json], place: _Place) -> list[str]:
+    keys = _keys_of(place)
+    if not keys:
+        return [f"{shown}: {_scalars(patch, place)}"]
+    if any(isinstance(one, dict) and DIRECTIVE in one for one in patch):
+        raise Atomic
+    parts: list[str] = []
+    present: Test = TRUE
+    for index, one in enumerate(patch):
+        try:
+            text, needs = _merged_object_element(element_patch(one, keys), place)
+        except NotConvertible as refusal:
+            raise refusal.below(index) from None
+        if text:
+            parts.append(text)
+        present = every([present, needs])
+    joined = " + ".join(parts)
+    if not parts:
+        return []
+    if present == TRUE:
+        return [f"{shown}: {joined}"]
+    return [f"?{shown}: {one_line(present)} ? optional.of({joined}) : optional.none()"]
+
+
+def _merged_object_element(patch: Element, place: _Place) -> tuple[str, Test]:
+    """Return a list with what becomes of elements, and what has to be there for it."""
+    loop = place.around.loop
+    if patch.is_loops and loop is not None:
+        if patch.must_be and not loop.goes_over(place.value):
+            kept = every([_has_namesake(loop.element, place.value), loop.condition])
+            return _mapped(patch, place, loop._replace(condition=kept)), TRUE
+        return _mapped(patch, place, loop), TRUE
+    if not patch.is_template:
+        place.around.scope.desk.note(ORDER)
+        return f"[{_literal_element(patch, place)}]", TRUE
+    name = place.around.scope.element(place.value.noun)
+    element = Value(name, element_of(place.value.types), noun=place.value.noun)
+    if patch.everywhere:
+        place.guards.extend(
+            _one_fits(place.value, element, asked_of(data, element.child(key), place.around))
+            for key, data in patch.everywhere.items()
+        )
+        return "", TRUE
+    text = _mapped(patch, place, Loop(place.value.given(), element, counter("index")))
+    return text, place.value.is_there()
+
+
+def _has_namesake(element: Value, listed: Value) -> Test:
+    """Return the test that a list has an element of the same name as another one."""
+    item = f"{listed.or_else([])}.exists(item, item.name == {element.text}.name)"
+    return Plain(item)
+
+
+def _one_fits(listed: Value, element: Value, test: Test) -> Test:
+    """Return the test that an element fits; a list that is there and empty is not asked."""
+    found = Each(listed.text, element.text, test, "exists")
+    return every([listed.is_there(), found])
+
+
+def _of_elements(place: _Place) -> tuple[Field, ...]:
+    return tuple(one.element or NOTHING_MERGES for one in place.merges)
+
+
+def _literal_element(patch: Element, place: _Place) -> str:
+    element = place._replace(
+        value=Value("", element_of(place.value.types)), merges=_of_elements(place)
+    )
+    if any(one.mapping is not None and one.mapping.atomic for one in element.value.types):
+        raise Atomic
+    if any(key_of(key).sign is not None for key in patch.data):
+        raise no_twin("an anchor in an element that is named", "name the element in a condition")
+    return struct(place.name, _merged_object_fields(patch.data, element))
+
+
+def _mapped(patch: Element, place: _Place, loop: Loop) -> str:
+    """Return the elements that conditions choose, or that a loop goes over, each patched."""
+    source, name = loop.source, loop.element.text
+    taken = place.around.scope.taken | {name}
+    around = place.around._replace(scope=place.around.scope._replace(taken=taken))
+    inner = place._replace(
+        value=loop.element, around=around, guards=[], loose=[], merges=_of_elements(place)
+    )
+    if patch.adds:
+        place.around.scope.desk.note(FIRST)
+    fields = _merged_object_fields(patch.rest, inner)
+    kept = every([*inner.guards, loop.condition])
+    if kept != TRUE:
+        around.scope.desk.note(ORDER)
+        source = f"{source}.filter({name}, {one_line(kept)})"
+    patched = struct(place.name, [f"name: {name}.name", *fields])
+    text = f"{source}.map({name}, {patched})"
+    if len(text) > WIDTH:
+        text = f"{source}.map({name},\n{indented(patched)}\n)"
+    return text

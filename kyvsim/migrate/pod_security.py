@@ -1,0 +1,432 @@
+"""Controls of the Pod Security Standards → CEL."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from kyvsim.kubernetes.wildcard import matches
+from kyvsim.languages.classic.pod_security.controls import (
+    ALL_CAPABILITIES,
+    APP_ARMOR_ANNOTATION,
+    APP_ARMOR_LOCAL,
+    APP_ARMOR_NAMED,
+    APP_ARMOR_PROFILES,
+    DEFAULT_CAPABILITIES,
+    DEFAULT_PROC_MOUNT,
+    HOST_HANDLERS,
+    HOST_NAMESPACES,
+    LIFECYCLE,
+    OTHER_VOLUMES,
+    PROBES,
+    RESTRICTED_CAPABILITIES,
+    RESTRICTED_VOLUMES,
+    SECCOMP_PROFILES,
+    SELINUX_FIELDS,
+    ActiveCheck,
+)
+from kyvsim.migrate.context import NotConvertible
+from kyvsim.migrate.expressions import (
+    FALSE,
+    TRUE,
+    Each,
+    Not,
+    Plain,
+    Relation,
+    Test,
+    every,
+    literal,
+    opposite,
+    quoted,
+    some,
+)
+from kyvsim.migrate.pods import Container, Pod, each, fixed, nothing, read
+from kyvsim.migrate.scalars import like_one
+from kyvsim.migrate.values import Value, element_of
+
+# What a node shares with a Pod: namespaces, ports, paths, kernel parameters, volumes.
+
+# What the node shares: namespaces, ports, paths, and hosts that probes call.
+
+
+def host_namespaces(pod: Pod) -> Test:
+    """No namespaces of the node."""
+    return every(
+        pod.unless_excused(Not(is_set(pod.spec.child(field))), f"spec.{field}", fixed("true"))
+        for field in HOST_NAMESPACES
+    )
+
+
+def host_path_volumes(pod: Pod) -> Test:
+    """No paths of the node as volumes."""
+    volumes = pod.spec.child("volumes")
+    path = Value("volume", element_of(volumes.types)).child("hostPath")
+    test = pod.unless_excused(
+        path.is_missing(), "spec.volumes[*].hostPath", read(f"{path.text}.path")
+    )
+    return each(volumes.or_else([]), "volume", test)
+
+
+def host_ports(pod: Pod) -> Test:
+    """No ports of the node."""
+
+    def of_container(one: Container) -> Test:
+        listed = one.value.child("ports")
+        port = Value("port", element_of(listed.types)).child("hostPort")
+        unused = Relation(port.or_else(0), "==", "0")
+        test = one.unless_excused(unused, "ports[*].hostPort", read(f"string({port.text})"))
+        return each(listed.or_else([]), "port", test)
+
+    return pod.containers(of_container)
+
+
+def host_probes(pod: Pod) -> Test:
+    """Probes and lifecycle handlers name no host; no exclusion is about this."""
+
+    def of_container(one: Container) -> Test:
+        lifecycle = one.value.child("lifecycle")
+        handlers = [one.value.child(name) for name in PROBES]
+        handlers += [lifecycle.child(name) for name in LIFECYCLE]
+        listed = f"[{', '.join(handler.optional for handler in handlers)}]"
+        hosts = (f"handler.?{way}.?host.orValue('')" for way in HOST_HANDLERS)
+        return each(listed, "handler", every(Relation(host, "==", "''") for host in hosts))
+
+    return pod.containers(of_container)
+
+
+# Kernel parameters: only those that a Pod has for itself.
+
+
+def sysctls(pod: Pod) -> Test:
+    """No parameters but the safe ones."""
+    listed = pod.setting("sysctls")
+    safe = Relation("sysctl.name", "in", pod.words("safeSysctls", pod.variant.allowed))
+    field = "spec.securityContext.sysctls[*].name"
+    return each(listed.or_else([]), "sysctl", pod.unless_excused(safe, field, read("sysctl.name")))
+
+
+# Volumes of the kinds that a restricted Pod may have.
+
+
+def restricted_volumes(pod: Pod) -> Test:
+    """No volumes of other kinds, nor of no kind."""
+    listed = pod.spec.child("volumes")
+    volume = Value("volume", element_of(listed.types))
+    kinds = pod.words("volumeTypes", RESTRICTED_VOLUMES)
+    allowed = Each(kinds, "kind", Relation("kind", "in", volume.text), "exists")
+    test = pod.unless_excused(allowed, "", nothing)
+    excused = (
+        volume.child(kind).is_there()
+        for kind in OTHER_VOLUMES
+        if any(one.field == f"spec.volumes[*].{kind}" for one in pod.own)
+    )
+    return each(listed.or_else([]), volume.text, some([test, *excused]))
+
+
+# Privileges of containers: capabilities, users, privileged mode, escalation.
+
+# Linux capabilities that containers add and drop.
+
+_NAME = "capability"
+
+
+def capabilities_baseline(pod: Pod) -> Test:
+    """No more than the default set may be added."""
+    listed = pod.words("defaultCapabilities", DEFAULT_CAPABILITIES)
+    return pod.containers(lambda one: _added(one, Relation(_NAME, "in", listed)))
+
+
+def capabilities_restricted(pod: Pod) -> Test:
+    """All must be dropped, and only a few may be added."""
+    may_add = some(like_one(_NAME, sorted(RESTRICTED_CAPABILITIES)))
+    return pod.containers(lambda one: every([_dropped(one), _added(one, may_add)]))
+
+
+def _added(one: Container, allowed: Test) -> Test:
+    added = one.setting("capabilities", "add")
+    return one.unless_excused(
+        _each(added, [allowed]),
+        "securityContext.capabilities.add",
+        lambda patterns: _each(added, [allowed, *like_one(_NAME, list(patterns))]),
+    )
+
+
+def _dropped(one: Container) -> Test:
+    dropped = one.setting("capabilities", "drop")
+    return one.unless_excused(
+        Relation(quoted(ALL_CAPABILITIES), "in", dropped.or_else([])),
+        "securityContext.capabilities.drop",
+        lambda patterns: _each(dropped, like_one(_NAME, list(patterns))),
+    )
+
+
+def _each(listed: Value, allowed: Iterable[Test]) -> Test:
+    return Each(listed.or_else([]), _NAME, some(allowed))
+
+
+# Privileges of containers: privileged mode, escalation, masks of /proc, Windows host processes.
+
+
+def is_set(value: Value) -> Test:
+    """Return the test that a switch is there and on."""
+    return Plain(value.or_else(False))
+
+
+def privileged(pod: Pod) -> Test:
+    """No privileged containers."""
+
+    def of_container(one: Container) -> Test:
+        off = Not(is_set(one.setting("privileged")))
+        return one.unless_excused(off, "securityContext.privileged", fixed("true"))
+
+    return pod.containers(of_container)
+
+
+def proc_mount(pod: Pod) -> Test:
+    """The default masks of /proc."""
+
+    def of_container(one: Container) -> Test:
+        masks = one.setting("procMount")
+        usual = Relation(masks.or_else(DEFAULT_PROC_MOUNT), "==", quoted(DEFAULT_PROC_MOUNT))
+        return one.unless_excused(usual, "securityContext.procMount", read(masks.text))
+
+    return pod.containers(of_container)
+
+
+def windows_host_process(pod: Pod) -> Test:
+    """No processes of the Windows host."""
+    steps = ("windowsOptions", "hostProcess")
+    field = f"securityContext.{'.'.join(steps)}"
+
+    def of_container(one: Container) -> Test:
+        return one.unless_excused(Not(is_set(one.setting(*steps))), field, fixed("true"))
+
+    off = Not(is_set(pod.setting(*steps)))
+    own = pod.unless_excused(off, f"spec.{field}", fixed("true"))
+    return every([own, pod.containers(of_container)])
+
+
+def escalation(pod: Pod) -> Test:
+    """Escalation must be ruled out in every container."""
+
+    def of_container(one: Container) -> Test:
+        allowed = one.setting("allowPrivilegeEscalation")
+
+        def fits(patterns: Sequence[str]) -> Test:
+            # What is missing beside other settings has a name of its own: `nil`.
+            true, nil = (any(matches(p, word) for p in patterns) for word in ("true", "nil"))
+            if true and nil:
+                return TRUE
+            if nil:
+                return Not(is_set(allowed))
+            bare = one.setting().is_missing()
+            return some([bare, is_set(allowed)]) if true else bare
+
+        ruled_out = Not(Plain(allowed.or_else(True)))
+        return one.unless_excused(ruled_out, "securityContext.allowPrivilegeEscalation", fits)
+
+    return pod.containers(of_container)
+
+
+# Users that containers run as: not root.
+
+_NON_ROOT = "securityContext.runAsNonRoot"
+_USER = "securityContext.runAsUser"
+
+
+def non_root(pod: Pod) -> Test:
+    """The Pod or all of its containers must rule out root, and none may allow it."""
+    own = pod.setting("runAsNonRoot")
+    inherited = pod.desk.offer("runAsNonRoot", own.or_else(False))
+
+    def of_container(one: Container) -> Test:
+        setting = one.setting("runAsNonRoot")
+
+        def fits(patterns: Sequence[str]) -> Test:
+            # What says nothing has no value that could be another one.
+            return TRUE if fixed("false")(patterns) == TRUE else setting.is_missing()
+
+        ruled_out = Plain(f"{setting.optional}.orValue({inherited})")
+        return one.unless_excused(ruled_out, _NON_ROOT, fits)
+
+    of_pod = pod.unless_excused(
+        Relation(own.or_else(True), "!=", "false"), f"spec.{_NON_ROOT}", fixed("false")
+    )
+    return every([of_pod, pod.containers(of_container, (_NON_ROOT, Not(Plain(inherited))))])
+
+
+def root_user(pod: Pod) -> Test:
+    """The user 0 may not be set."""
+    of_pod = pod.unless_excused(_is_no_root(pod.setting("runAsUser")), f"spec.{_USER}", fixed("0"))
+    of_containers = pod.containers(
+        lambda one: one.unless_excused(_is_no_root(one.setting("runAsUser")), _USER, fixed("0"))
+    )
+    return every([of_pod, of_containers])
+
+
+def _is_no_root(user: Value) -> Test:
+    return Relation(user.or_else(1), "!=", "0")
+
+
+# Security profiles and options: AppArmor, seccomp, SELinux.
+
+# Profiles that a Pod and its containers may set, of AppArmor and of seccomp, by their types.
+
+
+def type_field(option: str) -> str:
+    """Return the field of a profile's type, below a Pod's specification or a container."""
+    return f"securityContext.{option}.type"
+
+
+def allowed_types(
+    pod: Pod, option: str, types: Iterable[str], spared: tuple[str, Test] = ("", FALSE)
+) -> Test:
+    """Return the test that no profile is of another type; `spared` is as in `Pod.containers`."""
+    listed = sorted(types, reverse=True)
+    field = type_field(option)
+
+    def of_container(one: Container) -> Test:
+        kind = one.setting(option, "type")
+        return one.unless_excused(is_allowed(kind, pod, listed), field, read(kind.text))
+
+    kind = pod.setting(option, "type")
+    own = pod.unless_excused(is_allowed(kind, pod, listed), f"spec.{field}", read(kind.text))
+    return every([own, pod.containers(of_container, spared)])
+
+
+def is_allowed(kind: Value, pod: Pod, types: Iterable[str]) -> Test:
+    """Return the test that a type is one of some, or that there is no profile."""
+    listed = sorted(types, reverse=True)
+    return Relation(kind.or_else(listed[0]), "in", pod.words("profileTypes", listed))
+
+
+# AppArmor profiles: not unconfined, in fields and in annotations.
+
+_ANNOTATIONS = "metadata.annotations["
+
+
+def app_armor(pod: Pod) -> Test:
+    """Only the runtime's default profile and local ones."""
+    return every([allowed_types(pod, "appArmorProfile", APP_ARMOR_PROFILES), _annotations(pod)])
+
+
+def _annotations(pod: Pod) -> Test:
+    for one in pod.own:
+        if one.field.startswith(_ANNOTATIONS):
+            raise NotConvertible(
+                f"an exclusion of `{one.field}` has no twin in CEL",
+                "exclude the control as a whole, or test the annotation in an expression by hand",
+                ("exclude", one.place, "restrictedField"),
+            )
+    profile = f"{pod.annotations}[key]"
+    allowed: list[Test] = [
+        Not(Plain(f"key.startsWith({quoted(APP_ARMOR_ANNOTATION)})")),
+        Relation(profile, "in", literal(sorted(APP_ARMOR_NAMED))),
+        Plain(f"{profile}.startsWith({quoted(APP_ARMOR_LOCAL)})"),
+    ]
+    return each(pod.annotations, "key", pod.unless_excused(some(allowed), "", read(profile)))
+
+
+# Seccomp profiles: not unconfined.
+
+_PROFILE = "seccompProfile"
+
+
+def seccomp_baseline(pod: Pod) -> Test:
+    """No other profile is set; rules name no version before Kubernetes had fields for it."""
+    return allowed_types(pod, _PROFILE, SECCOMP_PROFILES)
+
+
+def seccomp_restricted(pod: Pod) -> Test:
+    """The Pod or all of its containers set a profile.
+
+    Containers without one are found only where there are no other profiles, not even excluded
+    ones: so these let pass what is found later.
+    """
+    of_pod = pod.setting(_PROFILE)
+    field = type_field(_PROFILE)
+    found = (field, of_pod.is_missing())
+
+    def is_given(one: Container) -> Test:
+        return one.unless_excused(one.setting(_PROFILE).is_there(), field, nothing)
+
+    def is_other(one: Container) -> Test:
+        return opposite(is_allowed(one.setting(_PROFILE, "type"), pod, SECCOMP_PROFILES))
+
+    given = [of_pod.is_there(), pod.containers(is_given, found)]
+    if pod.own or pod.by_image:
+        given.append(pod.some_container(is_other))
+    return every([allowed_types(pod, _PROFILE, SECCOMP_PROFILES, found), some(given)])
+
+
+# SELinux options: types for containers only, no user and no role.
+
+_OPTIONS = "seLinuxOptions"
+
+
+def se_linux_options(pod: Pod) -> Test:
+    """No types but those that are allowed, no user and no role."""
+    types = pod.words("seLinuxTypes", {"", *pod.variant.allowed})
+
+    def is_allowed(part: str, value: Value) -> Test:
+        given = value.or_else("")
+        return Relation(given, "in", types) if part == "type" else Relation(given, "==", "''")
+
+    def of_pod(part: str) -> Test:
+        value = pod.setting(_OPTIONS, part)
+        return pod.unless_excused(is_allowed(part, value), f"spec.{_field(part)}", read(value.text))
+
+    def of_container(one: Container) -> Test:
+        values = ((part, one.setting(_OPTIONS, part)) for part in SELINUX_FIELDS)
+        return every(
+            one.unless_excused(is_allowed(part, value), _field(part), read(value.text))
+            for part, value in values
+        )
+
+    return every([*map(of_pod, SELINUX_FIELDS), pod.containers(of_container)])
+
+
+def _field(part: str) -> str:
+    return f"securityContext.{_OPTIONS}.{part}"
+
+
+# Controls of the Pod Security Standards → tests.
+#
+# The controls, and the values that they allow, are those of
+# `kyvsim.languages.classic.pod_security`.
+
+_Emit: TypeAlias = Callable[[Pod], Test]
+
+CONTROLS: Final[Mapping[str, _Emit]] = MappingProxyType(
+    {
+        "allowPrivilegeEscalation": escalation,
+        "appArmorProfile": app_armor,
+        "capabilities_baseline": capabilities_baseline,
+        "capabilities_restricted": capabilities_restricted,
+        "hostNamespaces": host_namespaces,
+        "hostPathVolumes": host_path_volumes,
+        "hostPorts": host_ports,
+        "hostProbesAndHostLifecycle": host_probes,
+        "privileged": privileged,
+        "procMount": proc_mount,
+        "restrictedVolumes": restricted_volumes,
+        "runAsNonRoot": non_root,
+        "runAsUser": root_user,
+        "seLinuxOptions": se_linux_options,
+        "seccompProfile_baseline": seccomp_baseline,
+        "seccompProfile_restricted": seccomp_restricted,
+        "sysctls": sysctls,
+        "windowsHostProcess": windows_host_process,
+    }
+)
+"""By the ids of the checks."""
+
+
+def control_test(check: ActiveCheck, pod: Pod) -> Test:
+    """Return the test that a Pod keeps a control; it is true where all of it is let pass.
+
+    Raises NotConvertible for an exclusion that has no twin.
+    """
+    test = CONTROLS[check.id](pod)
+    if not check.variant.spares_windows:
+        return test
+    return some([Plain(pod.is_windows()), test])

@@ -1,0 +1,187 @@
+"""The Pod of a resource, for the controls of the Pod Security Standards."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.wildcard import matches
+from kyvsim.languages.classic.pod_security.controls import CONTAINER_FIELDS, Variant
+from kyvsim.migrate.context import Desk
+from kyvsim.migrate.expressions import (
+    FALSE,
+    TRUE,
+    Each,
+    Relation,
+    Test,
+    every,
+    literal,
+    one_line,
+    opposite,
+    some,
+)
+from kyvsim.migrate.patterns import CONTAINER, joined_loops
+from kyvsim.migrate.scalars import like_one
+from kyvsim.migrate.values import Value, element_of
+from kyvsim.model.migration import Condition
+
+# The Pod that controls look at, and what a rule excludes from them.
+#
+# An exclusion with images is about containers, one without about the Pod itself. What controls
+# find
+# is known by the field, and what they forbid there by values: both may limit an exclusion.
+#
+# Source of the rules: upstream pkg/pss/evaluate.go.
+
+_WHICH_ONE = Condition(
+    "containers let pass",
+    "an exclusion without images lets one of the containers pass, which one depends on the order"
+    " of exclusions: the new policy takes one of those whose images are not excluded",
+)
+
+Fits: TypeAlias = Callable[[Sequence[str]], Test]
+"""Makes the test that everything forbidden which stands at a field fits one of some patterns."""
+
+
+def fixed(word: str) -> Fits:
+    """Return what decides for a value that is always the same where it is forbidden."""
+    return lambda patterns: TRUE if any(matches(one, word) for one in patterns) else FALSE
+
+
+def read(text: str) -> Fits:
+    """Return what makes tests of an expression."""
+    return lambda patterns: some(like_one(text, list(patterns)))
+
+
+def nothing(_: Sequence[str]) -> Test:
+    """Return that a missing value fits whatever is wanted, as upstream has it."""
+    return TRUE
+
+
+def each(source: str, name: str, body: Test) -> Test:
+    """Return the test that all elements of a list hold something."""
+    return TRUE if body == TRUE else Each(source, name, body)
+
+
+class Excuse(NamedTuple):
+    """An exclusion: what it lets pass of a control."""
+
+    images: tuple[str, ...]
+    field: str
+    values: tuple[str, ...]
+    place: int
+    """Where it stands in `exclude`."""
+
+    def is_of(self, field: str) -> bool:
+        """Return whether a field is meant."""
+        return not self.field or self.field == field
+
+    def has(self, fits: Fits) -> Test:
+        """Return the test that forbidden values are meant."""
+        return fits(self.values) if self.values else TRUE
+
+
+class Container(NamedTuple):
+    """Each container of one list."""
+
+    value: Value
+    group: str
+    excuses: tuple[Excuse, ...]
+
+    def setting(self, *steps: str) -> Value:
+        """Return something in the security context."""
+        return _below(self.value, ("securityContext", *steps))
+
+    def unless_excused(self, test: Test, field: str, fits: Fits) -> Test:
+        """Return a test of a field, or that what is found there is let pass with the image."""
+        image = self.value.child("image").text
+        found = (
+            every([some(like_one(image, list(one.images))), one.has(fits)])
+            for one in self.excuses
+            if one.is_of(f"spec.{self.group}[*].{field}")
+        )
+        return some([test, *found])
+
+
+class Pod(NamedTuple):
+    """The Pod of an object."""
+
+    desk: Desk
+    spec: Value
+    annotations: str
+    """The expression of its annotations, a map."""
+    variant: Variant
+    """The check as it is in the version of the rule."""
+    own: tuple[Excuse, ...]
+    """What is excluded without images."""
+    by_image: tuple[Excuse, ...]
+
+    def setting(self, *steps: str) -> Value:
+        """Return something in the Pod's own security context."""
+        return _below(self.spec, ("securityContext", *steps))
+
+    def is_windows(self) -> str:
+        """Return the variable that tells whether the Pod is for Windows."""
+        name = _below(self.spec, ("os", "name")).or_else("")
+        return self.desk.offer("isWindows", f"{name} == 'windows'")
+
+    def words(self, name: str, values: Iterable[str]) -> str:
+        """Return the variable of words that are allowed."""
+        return self.desk.offer(name, literal(sorted(values)))
+
+    def unless_excused(self, test: Test, field: str, fits: Fits) -> Test:
+        """Return a test of a field of the Pod, or that what is found there is let pass."""
+        return some([test, *(one.has(fits) for one in self.own if one.is_of(field))])
+
+    def containers(
+        self, body: Callable[[Container], Test], spared: tuple[str, Test] = ("", FALSE)
+    ) -> Test:
+        """Return the test that all containers hold what `body` makes of those of one list.
+
+        `spared` has a field that may be missing in a container, and the test that this is found
+        in one that has nothing: an exclusion without images then lets one container pass.
+        """
+        loops, apart = [], []
+        for group, source in self._lists():
+            loop = Each(source.or_else([]), CONTAINER, body(self._container(group, source)))
+            if loop.body == TRUE:
+                continue
+            if group == CONTAINER_FIELDS[1] and self._spares(spared[0]):
+                apart.append(_but_one(loop, spared[1]))
+            else:
+                loops.append(loop)
+        return every([*apart, *joined_loops(loops, self.desk)])
+
+    def some_container(self, body: Callable[[Container], Test]) -> Test:
+        """Return the test that what `body` makes holds in a container of some list."""
+        loops = (
+            Each(source.or_else([]), CONTAINER, body(self._container(group, source)), "exists")
+            for group, source in self._lists()
+        )
+        return some(joined_loops(loops, self.desk))
+
+    def _container(self, group: str, source: Value) -> Container:
+        element = Value(CONTAINER, element_of(source.types), noun=group)
+        return Container(element, group, self.by_image)
+
+    def _lists(self) -> Iterator[tuple[str, Value]]:
+        return ((group, self.spec.child(group)) for group in CONTAINER_FIELDS)
+
+    def _spares(self, field: str) -> bool:
+        """Return whether an exclusion without images is about a field of containers."""
+        spares = bool(field) and any(
+            one.is_of(f"spec.{CONTAINER_FIELDS[1]}[*].{field}") for one in self.own
+        )
+        if spares and self.by_image:
+            self.desk.note(_WHICH_ONE)
+        return spares
+
+
+def _below(value: Value, steps: Iterable[str]) -> Value:
+    for step in steps:
+        value = value.child(step)
+    return value
+
+
+def _but_one(loop: Each, found: Test) -> Test:
+    """Return the test that all elements pass, or all but one where something is found."""
+    others = f"{loop.source}.filter({loop.name}, {one_line(opposite(loop.body))})"
+    return some([loop, every([found, Relation(f"size({others})", "<=", "1")])])

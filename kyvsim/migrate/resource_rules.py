@@ -1,0 +1,218 @@
+"""Kinds and operations of match blocks → resource rules."""
+
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from kyvsim.kubernetes.discovery import (
+    KindSelector,
+    every_kind,
+    parse_kind_selector,
+    plural,
+    preferred_version,
+)
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
+from kyvsim.migrate.context import Desk, NotConvertible
+from kyvsim.migrate.values import Types, types_of
+from kyvsim.model.migration import Condition
+from kyvsim.patch.keyed_lists import Field, find_type
+
+# `kinds` and `operations` → resource rules, and what is known of the objects that they match.
+
+# Conditions on the operation → the operations of resource rules.
+
+EVERY: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+WRITES: Final = ("CREATE", "UPDATE", "DELETE")
+_KEY: Final = re.compile(r"\{\{-?\s*request\.operation\s*(\|\|\s*'[A-Z]*'\s*)?\}\}")
+_IN: Final = frozenset({"Equals", "Equal", "In", "AnyIn", "AllIn"})
+_NOT_IN: Final = frozenset({"NotEquals", "NotEqual", "NotIn", "AnyNotIn", "AllNotIn"})
+
+
+class Operations(NamedTuple):
+    """What a rule is asked for."""
+
+    usual: tuple[str, ...]
+    """The operations of its type, where neither it nor its preconditions say so."""
+    allowed: frozenset[str]
+    """Those that its preconditions allow."""
+    takes_all: bool = False
+    """Whether it is asked for any operation that a match block names."""
+
+    def chosen(self, named: Iterable[str]) -> list[str]:
+        """Return the operations of resource rules, where a match block names some or none.
+
+        Raises NotConvertible where none is left.
+        """
+        listed = tuple(named)
+        usual = self.usual
+        if self.takes_all and listed:
+            usual = EVERY
+        elif listed or self.allowed == {"CONNECT"}:
+            usual = (*self.usual, "CONNECT")
+        found = [one for one in listed or usual if one in self.allowed and one in usual]
+        if not found:
+            raise NotConvertible("no operation is left for the rule", "leave the rule out")
+        return found
+
+
+def without_operations(block: Json) -> tuple[Json, frozenset[str]]:
+    """Return preconditions without those on the operation, and the operations that these allow."""
+    allowed = frozenset(EVERY)
+    if isinstance(block, list):
+        kept = []
+        for one in block:
+            found = _allowed(one) if "key" in one else None
+            if found is None:
+                kept.append(one)
+            else:
+                allowed &= found
+        return kept, allowed
+    if not isinstance(block, dict):
+        return block, allowed
+    rest = dict(block)
+    if block.get("all"):
+        rest["all"], found = without_operations(list(block["all"]))
+        allowed &= found
+    some = block.get("any") or ()
+    each = [_allowed(one) for one in some]
+    if some and all(one is not None for one in each):
+        del rest["any"]
+        allowed &= frozenset().union(*(one for one in each if one is not None))
+    return {key: value for key, value in rest.items() if value}, allowed
+
+
+def _allowed(condition: Json) -> frozenset[str] | None:
+    """Return the operations that a condition allows; None where it asks for something else."""
+    key, value = condition.get("key"), condition.get("value")
+    if not isinstance(key, str) or _KEY.fullmatch(key) is None:
+        return None
+    values = [value] if isinstance(value, str) else value or ()
+    if not isinstance(values, list | tuple) or not all(isinstance(one, str) for one in values):
+        return None
+    named = frozenset(values)
+    if not named <= frozenset(EVERY) | {"BACKGROUND"}:
+        return None
+    if condition["operator"] in _IN:
+        return named & frozenset(EVERY)
+    return frozenset(EVERY) - named if condition["operator"] in _NOT_IN else None
+
+
+# `kinds` → resource rules, and what is known of the objects that they match.
+
+_GUESSED: Final = Condition(
+    "guessed resource names",
+    "the cluster calls the custom resources as their kinds suggest, in whatever group",
+)
+_NO_TYPES: Final = Condition(
+    "custom resources",
+    "their fields have the types that the rule takes them to have: nothing is known of them here",
+)
+_ALL_KINDS: Final = Condition(
+    "all kinds", "subresources that a wildcard would match too are left out or let in differently"
+)
+_PARTS: Final = Condition("subresources", "only a cluster sends requests for subresources")
+
+
+class Named(NamedTuple):
+    """One kind as a rule names it."""
+
+    group: str
+    version: str
+    resource: str
+    kind: str
+
+
+def named_kinds(selectors: Iterable[str], desk: Desk) -> list[Named]:
+    """Return what `kinds` entries name, in their order."""
+    found: list[Named] = []
+    for text in selectors:
+        selector = parse_kind_selector(text)
+        if selector.subresource:
+            desk.note(_PARTS)
+        found += _named(selector, desk)
+    return list(dict.fromkeys(found))
+
+
+def _named(selector: KindSelector, desk: Desk) -> list[Named]:
+    if selector.kind == "*":
+        desk.note(_ALL_KINDS)
+        resource = "*/*" if selector.subresource == "*" else _with_part("*", selector)
+        return [Named(selector.group, selector.version, resource, "")]
+    fits_group, fits_kind = compile_wildcard(selector.group), compile_wildcard(selector.kind)
+    known = [(g, k) for g, k in every_kind() if fits_kind(k) and fits_group(g)]
+    if known:
+        return [
+            Named(group, _version(group, kind, selector), _resource(group, kind, selector), kind)
+            for group, kind in known
+        ]
+    desk.note(_GUESSED)
+    desk.note(_NO_TYPES)
+    if has_wildcard(selector.kind):
+        return [Named(selector.group, selector.version, "*", "")]
+    resource = _with_part(plural(selector.group, selector.kind), selector)
+    return [Named(selector.group, selector.version, resource, selector.kind)]
+
+
+def _version(group: str, kind: str, selector: KindSelector) -> str:
+    if (group, kind) == ("", "Pod"):
+        return "v1"
+    return "*" if has_wildcard(selector.version) else selector.version
+
+
+def _resource(group: str, kind: str, selector: KindSelector) -> str:
+    return _with_part(plural(group, kind), selector)
+
+
+def _with_part(name: str, selector: KindSelector) -> str:
+    return f"{name}/{selector.subresource}" if selector.subresource else name
+
+
+def resource_rules(named: Iterable[Named], operations: list[str]) -> list[dict[str, Json]]:
+    """Return the resource rules for kinds: one for each group and version.
+
+    Without operations they name none.
+    """
+    by_group: dict[tuple[str, str], list[str]] = {}
+    for one in named:
+        listed = by_group.setdefault((one.group, one.version), [])
+        if one.resource not in listed:
+            listed.append(one.resource)
+    return [
+        {
+            "apiGroups": [group],
+            "apiVersions": [version],
+            **({"operations": operations} if operations else {}),
+            "resources": resources,
+        }
+        for (group, version), resources in by_group.items()
+    ]
+
+
+def known_types(named: Iterable[Named]) -> Types:
+    """Return what is known of the objects of kinds; () where one of them is not known."""
+    pairs = _known(named)
+    return types_of(pairs) if pairs else ()
+
+
+def known_merges(named: Iterable[Named]) -> tuple[Field, ...]:
+    """Return how lists of the objects of kinds merge; () where one of them is not known."""
+    found = [find_type(*one) for one in _known(named)]
+    known = tuple(one for one in found if one is not None)
+    return known if len(known) == len(found) else ()
+
+
+def _known(named: Iterable[Named]) -> list[tuple[str, str]]:
+    """Return apiVersion and kind of each, [] where one is a wildcard or a part of an object."""
+    pairs = []
+    for one in named:
+        if not one.kind or "/" in one.resource or one.group == "*":
+            return []
+        version = preferred_version(one.group, one.kind) if one.version == "*" else one.version
+        pairs.append((f"{one.group}/{version}".lstrip("/"), one.kind))
+    return pairs
+
+
+def guessed_kinds(named: Iterable[Named]) -> list[str]:
+    """Return the kinds whose resource names are guessed in groups that nobody named."""
+    return [one.kind for one in named if one.group == "*" and one.kind]

@@ -1,0 +1,145 @@
+"""What the conversion of a rule is given, and what it returns."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
+
+from kyvsim.kubernetes.objects import Json
+from kyvsim.migrate.context import NotConvertible
+from kyvsim.migrate.expressions import Test, one_line
+from kyvsim.migrate.matching import Matching
+from kyvsim.migrate.queries.read import text_value
+from kyvsim.migrate.queries.scope import Scope
+from kyvsim.migrate.values import Value
+from kyvsim.model.migration import Condition
+from kyvsim.patch.keyed_lists import Field
+
+# Messages of rules, with their variables.
+
+_SHORTENED: Final = Condition(
+    "message", "a part of the message cannot be filled in: the name of it stands there"
+)
+_VARIABLE: Final = re.compile(r"\{\{-?\s*((?:\{[^{}]*\}|[^{}])*?)\s*\}\}")
+
+
+class Message(NamedTuple):
+    """What a validation says: a text, or an expression that makes it."""
+
+    text: str = ""
+    expression: str = ""
+
+
+def message_of(text: str, scope: Scope) -> Message:
+    """Return a message; what is not known outside of a loop is named instead."""
+    if "{{" not in text:
+        return Message(text)
+    try:
+        value = text_value(text, scope)
+    except NotConvertible:
+        scope.desk.note(_SHORTENED)
+        return Message(_VARIABLE.sub(r"<\1>", text))
+    if value.constant:
+        return Message(str(value.constant[0]))
+    return Message(expression=value.text)
+
+
+# What emitters of rules are given, and what they give.
+
+
+class Root(NamedTuple):
+    """An object that is patched."""
+
+    value: Value
+    merges: tuple[Field, ...]
+    """How lists of it merge, by kind; () where nothing is known of one."""
+
+
+class Given(NamedTuple):
+    """A rule whose match block and context are read already."""
+
+    rule: Json
+    body: Json
+    scope: Scope
+    matching: Matching
+    """What the rule is about."""
+    controllers: frozenset[str] = frozenset()
+    """The kinds for which policies are derived from what is made of it."""
+
+    @property
+    def root(self) -> Root:
+        """What the patches of a rule change: the object that it is asked about."""
+        return Root(self.scope.object, self.matching.merges)
+
+
+class Validation(NamedTuple):
+    """One expression that has to be true, and what is said where it is not."""
+
+    test: Test
+    message: Message
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its expressions, each on one line."""
+        return (one_line(self.test), self.message.expression)
+
+
+class Mutation(NamedTuple):
+    """One patch, and what has to hold for it."""
+
+    form: str
+    """`ApplyConfiguration` or `JSONPatch`."""
+    text: str
+    guards: tuple[Test, ...] = ()
+    fields: Mapping[str, Json] = MappingProxyType({})
+    """What the policy says beside it: which other objects it patches."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its expressions."""
+        return (self.text,)
+
+
+class Template(NamedTuple):
+    """An object as a template has it, and the expressions in it."""
+
+    data: Json
+    expressions: tuple[str, ...]
+
+
+class Generation(NamedTuple):
+    """What makes objects: an expression, or the template of one."""
+
+    text: str = ""
+    template: Template | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its expressions."""
+        return (self.text,) if self.template is None else self.template.expressions
+
+
+Entry: TypeAlias = Validation | Mutation | Generation
+"""What stands in the list that a policy of some kind is about."""
+Emit: TypeAlias = Callable[[Given], Sequence[Entry]]
+"""Raises NotConvertible with the path from the body."""
+Fields: TypeAlias = Callable[[Json, Json, Scope], Mapping[str, Json]]
+"""Gives fields for a rule and the `spec` that it stands in. Raises NotConvertible with the path
+from the rule."""
+
+
+def no_fields(_rule: Json, _spec: Json, _scope: Scope) -> Mapping[str, Json]:
+    """Return that there is nothing to be said."""
+    return {}
+
+
+class RuleType(NamedTuple):
+    """A type of rules."""
+
+    emit: Emit
+    kind: str
+    """The kind of the policies that it becomes a part of."""
+    operations: tuple[str, ...]
+    """The operations that it is asked for, where its policy does not say."""
+    fields: Fields = no_fields
+    """What the policy says on account of a rule, beside its entries."""

@@ -1,0 +1,350 @@
+"""Validate rules → validations of a ValidatingPolicy."""
+
+import re
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Final
+
+from kyvsim.kubernetes.objects import Json
+from kyvsim.kubernetes.pods import POD_SPEC_PATHS
+from kyvsim.kubernetes.wildcard import has_wildcard, split_operator
+from kyvsim.languages.classic.pod_security.controls import ActiveCheck, active_checks
+from kyvsim.migrate.conditions import READ_TEXTS, conditions_test
+from kyvsim.migrate.context import NotConvertible, list_of
+from kyvsim.migrate.context_entries import with_entries
+from kyvsim.migrate.expressions import (
+    CHOICE,
+    FALSE,
+    TRUE,
+    Each,
+    Plain,
+    Relation,
+    Test,
+    every,
+    opposite,
+    some,
+)
+from kyvsim.migrate.matching import names_operations
+from kyvsim.migrate.patterns import Surroundings, TextTest, guarded, pattern_test, pattern_tests
+from kyvsim.migrate.pod_security import control_test
+from kyvsim.migrate.pods import Excuse, Pod
+from kyvsim.migrate.queries.read import query_value, text_value
+from kyvsim.migrate.queries.scope import Scope, no_twin
+from kyvsim.migrate.rules.results import Given, Message, Validation, message_of
+from kyvsim.migrate.values import (
+    NUMBER,
+    Value,
+    element_of,
+    is_list,
+    is_map,
+    is_number,
+    is_scalar,
+    is_text,
+)
+from kyvsim.model.migration import Condition
+
+# `validate.pattern` and `validate.anyPattern`: the object has to fit a pattern.
+
+# Texts of patterns that hold variables.
+
+_SIGNS: Final = MappingProxyType({"": "==", "!": "!="})
+
+
+def text_tests(scope: Scope) -> TextTest:
+    """Return what makes tests of texts with variables."""
+
+    def test(pattern: str, value: Value, if_missing: bool) -> Test | None:
+        if "{{" not in pattern and "$(" not in pattern:
+            return None
+        sign, operand = split_operator(pattern)
+        if sign not in _SIGNS or "$(" in pattern or has_wildcard(operand) or "|" in operand:
+            raise NotConvertible(
+                f"`{pattern}`, a pattern made at run time, has no twin in CEL",
+                "ask with a deny condition",
+            )
+        scope.desk.note(READ_TEXTS)
+        wanted = text_value(operand, scope)
+        found = Relation(value.text, _SIGNS[sign], wanted.tight(5))
+        if if_missing:
+            return some([value.is_missing(), found])
+        return every([value.is_there(), found])
+
+    return test
+
+
+# `validate.pattern`: the object has to fit a pattern.
+
+
+def pattern(given: Given) -> Sequence[Validation]:
+    """Return the validation of a pattern."""
+    subject = given.scope.object
+    test = fits(given.body, subject, given)
+    message = message_of(given.rule["validate"].get("message") or "", given.scope)
+    return [Validation(test, message)]
+
+
+def fits(data: Json, subject: Value, given: Given) -> Test:
+    """Return the test that a value fits a pattern, or that the pattern is not for it."""
+    return pattern_test(data, subject, _around(given))
+
+
+def tests_of(data: Json, subject: Value, given: Given) -> tuple[Test, Test]:
+    """Return what guards a pattern, and what it asks of a value."""
+    return pattern_tests(data, subject, _around(given))
+
+
+def _around(given: Given) -> Surroundings:
+    return Surroundings(given.scope.desk, text_tests(given.scope), given.scope.taken)
+
+
+# `validate.anyPattern`: the object has to fit one of several patterns.
+
+
+def any_pattern(given: Given) -> Sequence[Validation]:
+    """Return the validation of several patterns."""
+    test = one_fits(given.body, given.scope.object, given)
+    message = message_of(given.rule["validate"].get("message") or "", given.scope)
+    return [Validation(test, message)]
+
+
+def one_fits(patterns: list[object], subject: Value, given: Given) -> Test:
+    """Return the test that a value fits a pattern, or that no pattern is for it."""
+    pairs = []
+    for index, one in enumerate(patterns):
+        try:
+            pairs.append(tests_of(one, subject, given))
+        except NotConvertible as refusal:
+            raise refusal.below(index) from None
+    fitting = [every(pair) for pair in pairs]
+    if any(guard == TRUE for guard, _ in pairs):
+        return some(fitting)
+    return some([*fitting, every(opposite(guard) for guard, _ in pairs)])
+
+
+# `validate.deny`, `validate.cel` and `validate.foreach`.
+
+# `validate.deny`: the conditions must not hold.
+
+
+def deny(given: Given) -> Sequence[Validation]:
+    """Return the validation of a deny block."""
+    message = message_of(given.rule["validate"].get("message") or "", given.scope)
+    conditions = given.body.get("conditions")
+    if not conditions:
+        return [Validation(FALSE, message)]
+    try:
+        denied = conditions_test(conditions, given.scope, denies=True)
+    except NotConvertible as refusal:
+        raise refusal.below("conditions") from None
+    return [Validation(opposite(denied), message)]
+
+
+# `validate.cel`: expressions that are CEL already.
+
+_DELETIONS: Final = Condition(
+    "deletions",
+    "they are not asked: expressions that read the object fail there, and with them the rule",
+)
+
+
+_OBJECT: Final = re.compile(r"\bobject\b")
+
+
+def reads_object(body: Json) -> bool:
+    """Return whether an expression of a rule looks at the object, which a deletion has none of."""
+    entries = (*(body.get("variables") or ()), *(body.get("expressions") or ()))
+    return any(_OBJECT.search(one["expression"]) for one in entries)
+
+
+def cel(given: Given) -> Sequence[Validation]:
+    """Return the validations as they are written."""
+    body = given.body
+    if body.get("paramKind"):
+        raise NotConvertible(
+            "parameters have no twin in a ValidatingPolicy",
+            "read the object with `resource.Get` in a variable",
+            ("paramKind",),
+        )
+    for one in body.get("variables") or ():
+        given.scope.desk.keep(one["name"], one["expression"])
+    asks_more = given.rule.get("celPreconditions") or not names_operations(given.rule)
+    if asks_more and not given.matching.deletes:
+        given.scope.desk.note(_DELETIONS)
+    usual = given.rule["validate"].get("message") or ""
+    return [
+        Validation(
+            Plain(one["expression"], CHOICE),
+            Message(one.get("message") or usual, one.get("messageExpression") or ""),
+        )
+        for one in body.get("expressions") or ()
+    ]
+
+
+# `validate.foreach`: every element of a list has to pass.
+
+
+def foreach_validation(given: Given) -> Sequence[Validation]:
+    """Return the validation of each loop."""
+    message = message_of(given.rule["validate"].get("message") or "", given.scope)
+    return [Validation(test, message) for test in loops(given.body, given, 0)]
+
+
+def loops(blocks: Json, given: Given, depth: int) -> list[Test]:
+    """Return the test of each of several loops."""
+    tests = []
+    for index, block in enumerate(blocks):
+        try:
+            tests.append(_loop(block, given, depth))
+        except NotConvertible as refusal:
+            raise refusal.below(index) from None
+    return tests
+
+
+def _loop(block: Json, given: Given, depth: int) -> Test:
+    listed = _list(list_of(block), given.scope)
+    name = given.scope.element(listed.noun)
+    element = Value(name, element_of(listed.types), noun=listed.noun)
+    if block.get("elementScope") and any(
+        known(element.types) for known in (is_text, is_number, is_scalar)
+    ):
+        raise NotConvertible(
+            "elements that are no maps end a loop with `elementScope` in an error",
+            "leave `elementScope` out",
+            ("elementScope",),
+        )
+    scope = _inside(given.scope, element, depth, counted="elementIndex" in str(block))
+    try:
+        scope = with_entries(block.get("context"), scope, inline=True)
+    except NotConvertible as refusal:
+        raise refusal.below("context") from None
+    body = _body(block, given._replace(scope=scope), element, depth)
+    if block.get("preconditions"):
+        try:
+            applies = conditions_test(block["preconditions"], scope, lenient=True)
+        except NotConvertible as refusal:
+            raise refusal.below("preconditions") from None
+        body = guarded(applies, body)
+    if body in {TRUE, FALSE}:
+        body = every([body])
+    source = listed.or_else([]) if listed.may_miss or listed.soft else listed.tight()
+    keyed = "index" if "elementIndex" in str(block) else ""
+    return Each(source, name, body, keyed=keyed)
+
+
+def _list(text: str, scope: Scope) -> Value:
+    try:
+        listed = query_value(text, scope)
+    except NotConvertible as refusal:
+        raise refusal.below("list") from None
+    if is_map(listed.types):
+        raise no_twin("a loop over a map").below("list")
+    if not is_list(listed.types) and listed.types:
+        return listed._replace(text=f"[{listed.text}]", types=())
+    return listed
+
+
+def _inside(scope: Scope, element: Value, depth: int, *, counted: bool) -> Scope:
+    names = {**scope.names, "element": element, f"element{depth}": element}
+    taken = scope.taken | {element.text}
+    if counted:
+        names |= {"elementIndex": Value("index", NUMBER)}
+        taken |= {"index"}
+    return scope._replace(names=names, taken=taken)
+
+
+def _body(block: Json, given: Given, element: Value, depth: int) -> Test:
+    try:
+        if block.get("deny") is not None:
+            field = "deny"
+            return opposite(
+                conditions_test(block["deny"].get("conditions"), given.scope, denies=True)
+            )
+        if block.get("pattern") is not None:
+            field = "pattern"
+            return fits(block["pattern"], element, given)
+        if block.get("anyPattern") is not None:
+            field = "anyPattern"
+            return one_fits(block["anyPattern"], element, given)
+        field = "foreach"
+        return every(loops(block.get("foreach") or (), given, depth + 1))
+    except NotConvertible as refusal:
+        steps = (field, "conditions") if field == "deny" else (field,)
+        raise refusal.below(*steps) from None
+
+
+# `validate.podSecurity`: Pods against the Pod Security Standards, control by control.
+
+_CRON_JOB: Final = "CronJob"
+_TOLD: Final = Condition(
+    "message", "it names the first control that is broken, not the fields and values that break it"
+)
+
+
+def pod_security(given: Given) -> Sequence[Validation]:
+    """Return a validation for each control of the level that is not excluded as a whole."""
+    if not given.body:
+        raise NotConvertible("a `podSecurity` without fields checks nothing", "leave the rule out")
+    level, version = (given.body.get(field) or "" for field in ("level", "version"))
+    checks = active_checks(level, version)
+    if checks is None:
+        raise NotConvertible(
+            f"`{version}` is no version of the standards", "write `latest` or `v1.30`", ("version",)
+        )
+    given.scope.desk.note(_TOLD)
+    start = f"Validation rule '{given.rule['name']}' failed."
+    tests = [(one.control or one.id, control_test(one, _pod(given, one))) for one in checks]
+    return [
+        Validation(test, Message(f'{start} It violates PodSecurity "{level}:{version}": {control}'))
+        for control, test in tests
+        if test != TRUE
+    ]
+
+
+def _pod(given: Given, check: ActiveCheck) -> Pod:
+    places = {POD_SPEC_PATHS.get(kind, ()) for kind in given.matching.kinds}
+    if len(places) != 1 or () in places:
+        raise NotConvertible(
+            f"what is asked of the Pods of {', '.join(given.matching.kinds)} has no twin in CEL",
+            "write a rule for Pods, another one for other controllers, and one for CronJobs",
+        )
+    (*way, last) = places.pop()
+    owner = given.scope.object
+    for step in way:
+        owner = owner.child(step)
+    excuses = [
+        _excuse(place, one)
+        for place, one in enumerate(given.body.get("exclude") or ())
+        if one.get("controlName") == check.control
+    ]
+    return Pod(
+        desk=given.scope.desk,
+        spec=owner.child(last),
+        annotations=given.scope.desk.offer("annotations", _annotations(given, owner)),
+        variant=check.variant,
+        own=tuple(one for one in excuses if not one.images),
+        by_image=tuple(one for one in excuses if one.images),
+    )
+
+
+def _excuse(place: int, entry: Json) -> Excuse:
+    return Excuse(
+        tuple(entry.get("images") or ()),
+        entry.get("restrictedField") or "",
+        tuple(entry.get("values") or ()),
+        place,
+    )
+
+
+def _annotations(given: Given, owner: Value) -> str:
+    """Return the expression of a Pod's annotations.
+
+    Those of a CronJob's Pods are looked for in its Job, as upstream does.
+    """
+    if _CRON_JOB in given.matching.kinds:
+        owner = given.scope.object.child("spec").child("jobTemplate")
+    found = owner.child("metadata").child("annotations").or_else({})
+    if _CRON_JOB not in given.controllers:
+        return found
+    # Written so that the derived policies leave it as it is.
+    of_job = "object['spec'].jobTemplate.?metadata.?annotations.orValue({})"
+    return f"object.kind == '{_CRON_JOB}' ? {of_job} : {found}"
