@@ -15,11 +15,11 @@ from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.world import World
 from kyvsim.equivalence.cases import STRANGER, Case, Space, manifests, space_of, with_option_types
 from kyvsim.equivalence.objects import missing_targets
-from kyvsim.equivalence.pair import Pair
-from kyvsim.equivalence.search import Budget, Search
-from kyvsim.equivalence.side import Marks, Side, Surroundings
+from kyvsim.equivalence.pair import PolicyPair
+from kyvsim.equivalence.policy_runner import CaseWorld, PolicyRunner, StepCounter
+from kyvsim.equivalence.search import Search, SearchBudget
 from kyvsim.equivalence.values import is_pattern
-from kyvsim.equivalence.verdict import Bench, Why, evidence_of
+from kyvsim.equivalence.verdict import DecisionText, VerdictContext, evidence_of
 from kyvsim.kubernetes.discovery import crd_kinds
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages import compile_policies
@@ -44,13 +44,13 @@ from kyvsim.suite.coverage import Tally
 _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 
 
-class Ground(NamedTuple):
+class ComparisonSetup(NamedTuple):
     """What both sides share."""
 
     options: CompileOptions
     given: tuple[Json, ...]
     """Objects to try, too."""
-    surroundings: Surroundings
+    case_world: CaseWorld
     user: UserInfo
     """Who sends requests, where it does not matter."""
     targets: tuple[Json, ...] = ()
@@ -65,35 +65,38 @@ class Ground(NamedTuple):
         now = self.options.system.clock.now()
         return space_of(found, self.options.kinds, now)._replace(user=self.user)
 
-    def pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> Pair:
+    def pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> PolicyPair:
         """Return both sides, which count what is reached in their policies."""
         return self._pair(self._followed(old), self._followed(new), self._patterns((*old, *new)))
 
-    def quick_pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> Pair:
+    def quick_pair(self, old: tuple[Policy, ...], new: tuple[Policy, ...]) -> PolicyPair:
         """Return both sides, which tell nobody of what they do."""
         before, after = (
-            Side(compile_policies(one, self.options)[0], self.surroundings) for one in (old, new)
+            PolicyRunner(compile_policies(one, self.options)[0], self.case_world)
+            for one in (old, new)
         )
         return self._pair(before, after, self._patterns((*old, *new)))
 
-    def _pair(self, old: Side, new: Side, patterns: frozenset[str]) -> Pair:
+    def _pair(self, old: PolicyRunner, new: PolicyRunner, patterns: frozenset[str]) -> PolicyPair:
         find = with_option_types(type_finder(self.options.kinds))
-        return Pair(old, new, self.surroundings, find, self.conditions, patterns)
+        return PolicyPair(old, new, self.case_world, find, self.conditions, patterns)
 
     def _patterns(self, policies: tuple[Policy, ...]) -> frozenset[str]:
         """Return the texts with operators that policies write for places in objects."""
         written = (value for some in self.space(policies).places.values() for value in some)
         return frozenset(one for one in written if one.__class__ is str and is_pattern(one))
 
-    def _followed(self, policies: tuple[Policy, ...]) -> Side:
-        marks, tally = Marks(), Tally()
+    def _followed(self, policies: tuple[Policy, ...]) -> PolicyRunner:
+        marks, tally = StepCounter(), Tally()
         options = self.options._replace(coverage_sink=tally.listen, tracer=marks)
         compiled = compile_policies(policies, options)[0]
-        asks = bool(self.space(policies).asked)
-        return Side(compiled, self.surroundings, marks, tally, asks=asks)
+        has_lookups = bool(self.space(policies).lookups)
+        return PolicyRunner(compiled, self.case_world, marks, tally, has_lookups=has_lookups)
 
 
-def ground_of(shared: ReadInputs, now: datetime | None, policies: Sequence[Policy] = ()) -> Ground:
+def comparison_setup(
+    shared: ReadInputs, now: datetime | None, policies: Sequence[Policy] = ()
+) -> ComparisonSetup:
     """Return what both sides share: what was read, and the time that it is.
 
     What rules of `policies` for existing objects change is there, too.
@@ -117,14 +120,14 @@ def ground_of(shared: ReadInputs, now: datetime | None, policies: Sequence[Polic
     )
     targets = tuple(missing_targets(policies, others, options.kinds))
     stores = any(rule.facts.spares_triggers for one in policies for rule in one.rules)
-    surroundings = Surroundings(
+    case_world = CaseWorld(
         world,
         [*others, *targets],
         shared.definitions,
         stores=stores,
         binds=frozenset(place for one in policies for place in _role_places(one, options)),
     )
-    return Ground(options, given, surroundings, shared.user or STRANGER, targets)
+    return ComparisonSetup(options, given, case_world, shared.user or STRANGER, targets)
 
 
 def _role_places(policy: Policy, options: CompileOptions) -> Iterator[str]:
@@ -136,14 +139,14 @@ def _role_places(policy: Policy, options: CompileOptions) -> Iterator[str]:
             yield from (text.partition(":")[0] for text in texts if ":" in text)
 
 
-def why(policies: tuple[Policy, ...], ground: Ground) -> Why:
+def why(policies: tuple[Policy, ...], setup: ComparisonSetup) -> DecisionText:
     """Return what says what decided in a case: the policies compiled once more, to be followed."""
     recorder = Recorder()
-    compiled = compile_policies(policies, ground.options._replace(tracer=recorder))[0]
-    side = Side(compiled, ground.surroundings)
+    compiled = compile_policies(policies, setup.options._replace(tracer=recorder))[0]
+    side = PolicyRunner(compiled, setup.case_world)
 
     def decided(case: Case) -> tuple[str, Location | None]:
-        response = side.respond(ground.surroundings.request(case), case)
+        response = side.respond(setup.case_world.request(case), case)
         whole = explanation_of(response, recorder.taken(), compiled)
         rule = _decisive(whole)
         if rule is None:
@@ -207,9 +210,11 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     shared = read_inputs(inputs.shared, stdin)
     read = [read_inputs(ApplyInputs(policies=one), stdin) for one in (inputs.old, inputs.new)]
     said = [*shared.diagnostics, *(entry for one in read for entry in one.diagnostics)]
-    ground = ground_of(shared, inputs.shared.now, [one for side in read for one in side.policies])
-    ground = ground._replace(conditions=inputs.conditions)
-    said += [entry for one in read for entry in compile_policies(one.policies, ground.options)[1]]
+    setup = comparison_setup(
+        shared, inputs.shared.now, [one for side in read for one in side.policies]
+    )
+    setup = setup._replace(conditions=inputs.conditions)
+    said += [entry for one in read for entry in compile_policies(one.policies, setup.options)[1]]
     if any(one.severity is Severity.ERROR for one in said):
         return Comparison(None, tuple(dict.fromkeys(said)))
     old, new = (one.policies for one in read)
@@ -217,12 +222,12 @@ def compare(inputs: EqualInputs, stdin: bytes | None = None) -> Comparison:
     is_identical = not unlike and _contents(old) == _contents(new)
     if is_identical and not inputs.needs_cases:
         return Comparison(_identical(old, new), tuple(dict.fromkeys(said)))
-    space = ground.space((*old, *new))
-    pair = ground.pair(old, new)
-    budget = Budget(inputs.cases, inputs.seconds, time.process_time, inputs.first_only)
-    tried = Search(pair, space, ground.options.kinds, budget).run(ground.given)
-    bench = Bench(pair, ground.quick_pair(old, new), why(old, ground), why(new, ground))
-    evidence = evidence_of(tried, space, bench)
+    space = setup.space((*old, *new))
+    pair = setup.pair(old, new)
+    budget = SearchBudget(inputs.cases, inputs.seconds, time.process_time, inputs.first_only)
+    tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
+    context = VerdictContext(pair, setup.quick_pair(old, new), why(old, setup), why(new, setup))
+    evidence = evidence_of(tried, space, context)
     if is_identical:
         # Whatever the cases did not reach is the same on both sides.
         evidence = evidence._replace(answer=Answer.EQUAL, reasons=(), identical=True)

@@ -2,10 +2,10 @@
 
 import time
 
-from kyvsim.api.equal import Ground, ground_of
+from kyvsim.api.equal import ComparisonSetup, comparison_setup
 from kyvsim.api.inputs import ApplyInputs, read_inputs
-from kyvsim.equivalence.examples import doings, examples
-from kyvsim.equivalence.search import Budget, Search
+from kyvsim.equivalence.examples import actions, examples
+from kyvsim.equivalence.search import Search, SearchBudget
 from kyvsim.languages import compile_policies
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.evidence import Example, Examples, Missing
@@ -23,26 +23,26 @@ def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = Non
     stands for. Where a policy cannot be used, or a manifest cannot, there are none.
     """
     read = read_inputs(inputs, stdin)
-    ground = ground_of(read, inputs.now, read.policies)
-    said = (*read.diagnostics, *compile_policies(read.policies, ground.options)[1])
+    setup = comparison_setup(read, inputs.now, read.policies)
+    said = (*read.diagnostics, *compile_policies(read.policies, setup.options)[1])
     if any(one.severity is Severity.ERROR for one in said):
         return Examples((), (), said)
     found: list[Example] = []
     missing: list[Missing] = []
     for policy in read.policies:
-        own, lacking = _of_policy(policy, ground, seconds)
+        own, lacking = _of_policy(policy, setup, seconds)
         found += own
         missing += lacking
-    return Examples(tuple(found), tuple(missing), said, ground.targets)
+    return Examples(tuple(found), tuple(missing), said, setup.targets)
 
 
 def _of_policy(
-    policy: Policy, ground: Ground, seconds: float
+    policy: Policy, setup: ComparisonSetup, seconds: float
 ) -> tuple[tuple[Example, ...], tuple[Missing, ...]]:
     """Return the examples of one policy: it is held against none at all."""
-    space = ground.space((policy,))
-    pair = ground.pair((policy,), ())
-    budget = Budget(_CASES, seconds, time.process_time, compares=False, patience=_PATIENCE)
-    tried = Search(pair, space, ground.options.kinds, budget).run(ground.given)
-    wanted = tuple(doings(pair.old.points()))
-    return examples(wanted, tried, ground.quick_pair((policy,), ()))
+    space = setup.space((policy,))
+    pair = setup.pair((policy,), ())
+    budget = SearchBudget(_CASES, seconds, time.process_time, compares=False, patience=_PATIENCE)
+    tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
+    wanted = tuple(actions(pair.old.points()))
+    return examples(wanted, tried, setup.quick_pair((policy,), ()))

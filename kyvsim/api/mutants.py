@@ -12,7 +12,7 @@ from enum import Enum
 from functools import partial
 from typing import NamedTuple
 
-from kyvsim.api.equal import Ground, why
+from kyvsim.api.equal import ComparisonSetup, why
 from kyvsim.api.inputs import objects_of
 from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite import Reading, SuiteRun, bench_of, chosen_rows, find_files
@@ -23,9 +23,9 @@ from kyvsim.engine.compile.policy_set import index_policies
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.world import World
 from kyvsim.equivalence.cases import STRANGER
-from kyvsim.equivalence.search import Budget, Search
-from kyvsim.equivalence.side import Surroundings
-from kyvsim.equivalence.verdict import Bench, answer_of, first_counterexample
+from kyvsim.equivalence.policy_runner import CaseWorld
+from kyvsim.equivalence.search import Search, SearchBudget
+from kyvsim.equivalence.verdict import VerdictContext, answer_of, first_counterexample
 from kyvsim.languages import READERS, compile_policies
 from kyvsim.load.policy import load_policies
 from kyvsim.load.suite_manifest import read_manifests
@@ -34,14 +34,14 @@ from kyvsim.model.evidence import Answer, Counterexample
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Location, Path, place_in_text
 from kyvsim.model.suite import ExpectedRow, Hole, Manifest, Mutants
-from kyvsim.mutation import Change, Kind, mutants_of
+from kyvsim.mutation import ChangeKind, PolicyChange, mutants_of
 from kyvsim.report.json_text import whole_numbers
 from kyvsim.suite.check import check_rows
 
 # Which mutants of a manifest's policies its rows notice.
 
 
-class Fate(Enum):
+class MutantStatus(Enum):
     """What came of a mutant."""
 
     NOTICED = "noticed"
@@ -65,19 +65,19 @@ class Trial(NamedTuple):
     """What one manifest made of the mutants of one policy, in their order."""
 
     policy: PolicyKey
-    fates: tuple[Fate, ...]
+    statuses: tuple[MutantStatus, ...]
 
 
 class Mutant(NamedTuple):
     """A changed policy."""
 
-    kind: Kind
-    change: Change
+    kind: ChangeKind
+    change: PolicyChange
     policy: Policy | None
     """None where what the change makes is no policy."""
 
 
-class OpenTest(NamedTuple):
+class LoadedTest(NamedTuple):
     """A manifest and what it names, read and compiled."""
 
     manifest: Manifest
@@ -93,13 +93,13 @@ class OpenTest(NamedTuple):
         return frozenset((row.path, one.rule, one.resource) for row, one in found if one.failed)
 
 
-def open_tests(file: str, options: Reading) -> Iterator[OpenTest]:
+def open_tests(file: str, options: Reading) -> Iterator[LoadedTest]:
     """Yield the manifests of a file that can be run, with the rows that are chosen."""
     for manifest in read_manifests(file)[0]:
         rows = chosen_rows(manifest, options)
         inputs = read_test(manifest, rows, walking=options.walking) if rows else None
         if inputs is not None and not inputs.unusable:
-            yield OpenTest(manifest, rows, inputs, options)
+            yield LoadedTest(manifest, rows, inputs, options)
 
 
 def trials_of(file: str, options: Reading, ends: float) -> tuple[Trial, ...]:
@@ -110,23 +110,25 @@ def trials_of(file: str, options: Reading, ends: float) -> tuple[Trial, ...]:
     return tuple(trial for test in open_tests(file, options) for trial in _trials(test, ends))
 
 
-def _trials(test: OpenTest, ends: float) -> Iterator[Trial]:
+def _trials(test: LoadedTest, ends: float) -> Iterator[Trial]:
     sound = test.inputs.suite.policies
     before = test.failing(sound)
     for number, compiled in enumerate(sound.policies):
 
-        def fate(mutant: Mutant, number: int = number) -> Fate:
+        def status(mutant: Mutant, number: int = number) -> MutantStatus:
             if time.monotonic() > ends:
-                return Fate.UNTRIED
+                return MutantStatus.UNTRIED
             changed = _with_mutant(test, number, mutant)
             if changed is None:
-                return Fate.REFUSED
-            return Fate.NOTICED if test.failing(changed) - before else Fate.UNNOTICED
+                return MutantStatus.REFUSED
+            return (
+                MutantStatus.NOTICED if test.failing(changed) - before else MutantStatus.UNNOTICED
+            )
 
-        yield Trial(key_of(compiled.policy), tuple(map(fate, mutants(compiled.policy))))
+        yield Trial(key_of(compiled.policy), tuple(map(status, mutants(compiled.policy))))
 
 
-def _with_mutant(test: OpenTest, number: int, mutant: Mutant) -> PolicySet | None:
+def _with_mutant(test: LoadedTest, number: int, mutant: Mutant) -> PolicySet | None:
     """Return the policies of a test with one of them changed; None where it cannot be used."""
     found = None if mutant.policy is None else compiled_alone(mutant.policy, test.inputs)
     if found is None:
@@ -138,8 +140,8 @@ def _with_mutant(test: OpenTest, number: int, mutant: Mutant) -> PolicySet | Non
 
 def compiled_alone(policy: Policy, inputs: ManifestInputs) -> PolicySet | None:
     """Return a policy compiled as those of a test are; None where it is refused."""
-    found, told = compile_policies((policy,), inputs.options)
-    refused = any(one.severity is Severity.ERROR for one in told)
+    found, diagnostics = compile_policies((policy,), inputs.options)
+    refused = any(one.severity is Severity.ERROR for one in diagnostics)
     return None if refused or not found.policies else found
 
 
@@ -153,8 +155,8 @@ def mutants(policy: Policy) -> Iterator[Mutant]:
     """Yield the mutants of a policy, always in the same order."""
     for kind, change in mutants_of(policy.document.data):
         document = policy.document._replace(data=change.data)
-        found, told = load_policies((document,), READERS)
-        sound = len(found) == 1 and not any(one.severity is Severity.ERROR for one in told)
+        found, diagnostics = load_policies((document,), READERS)
+        sound = len(found) == 1 and not any(one.severity is Severity.ERROR for one in diagnostics)
         yield Mutant(kind, change, found[0] if sound else None)
 
 
@@ -181,7 +183,7 @@ def hole_of(one: Unnoticed, options: Reading, seconds: float, ends: float) -> Ho
     inputs, policy = next(_tests_of(one, options))
     mutant = next(mutant for n, mutant in enumerate(mutants(policy)) if n == one.number)
     left = min(seconds, ends - time.monotonic())
-    answer, example = _compared(policy, mutant, _ground(inputs), left)
+    answer, example = _compared(policy, mutant, _setup(inputs), left)
     if answer is Answer.EQUAL:
         return None
     place = _place(policy, mutant)
@@ -216,23 +218,23 @@ def _place(policy: Policy, mutant: Mutant) -> Location:
 
 
 def _compared(
-    policy: Policy, mutant: Mutant, ground: Ground, seconds: float
+    policy: Policy, mutant: Mutant, setup: ComparisonSetup, seconds: float
 ) -> tuple[Answer, Counterexample | None]:
     if mutant.policy is None or seconds <= 0:
         return Answer.NOT_COVERED, None
     old, new = (policy,), (mutant.policy,)
-    space = ground.space((*old, *new))
-    pair = ground.pair(old, new)
-    budget = Budget(_CASES, seconds, time.monotonic, first_only=True)
-    tried = Search(pair, space, ground.options.kinds, budget).run(ground.given)
+    space = setup.space((*old, *new))
+    pair = setup.pair(old, new)
+    budget = SearchBudget(_CASES, seconds, time.monotonic, first_only=True)
+    tried = Search(pair, space, setup.options.kinds, budget).run(setup.given)
     answer, _ = answer_of(tried, space, pair)
     if answer is not Answer.COUNTEREXAMPLE:
         return answer, None
-    bench = Bench(pair, ground.quick_pair(old, new), why(old, ground), why(new, ground))
+    bench = VerdictContext(pair, setup.quick_pair(old, new), why(old, setup), why(new, setup))
     return answer, first_counterexample(tried, bench)
 
 
-def _ground(inputs: ManifestInputs) -> Ground:
+def _setup(inputs: ManifestInputs) -> ComparisonSetup:
     """Return what a test gives its policies: objects, values, exceptions, the user."""
     suite = inputs.suite
     objects = objects_of(suite.resources)
@@ -245,10 +247,10 @@ def _ground(inputs: ManifestInputs) -> Ground:
         targets=suite.targets,
     )
     others = (*objects, *suite.targets, *suite.others)
-    return Ground(
+    return ComparisonSetup(
         options=inputs.options._replace(system=still_system(datetime.now(UTC))),
         given=tuple(map(whole_numbers, objects)),
-        surroundings=Surroundings(world, others, ()),
+        case_world=CaseWorld(world, others, ()),
         user=suite.user or STRANGER,
     )
 
@@ -274,42 +276,47 @@ def try_mutants(run: SuiteRun, seconds: float) -> Mutants:
     files, _ = find_files(run)
     trying = partial(trials_of, options=run.options, ends=ends)
     found = list(each_in_processes(trying, files, jobs))
-    fates, tests = _together(files, found)
+    statuses, tests = _together(files, found)
     unnoticed = [
         Unnoticed(tests[policy], policy, number)
-        for policy, told in fates.items()
-        for number, fate in enumerate(told)
-        if fate is Fate.UNNOTICED
+        for policy, own in statuses.items()
+        for number, status in enumerate(own)
+        if status is MutantStatus.UNNOTICED
     ]
     share = max(_SECONDS, (ends - time.monotonic()) * jobs / max(1, len(unnoticed)))
     looking = partial(hole_of, options=run.options, seconds=share, ends=ends)
     holes = list(each_in_processes(looking, unnoticed, jobs))
-    every = [fate for told in fates.values() for fate in told]
+    every = [status for own in statuses.values() for status in own]
     return Mutants(
-        noticed=every.count(Fate.NOTICED),
+        noticed=every.count(MutantStatus.NOTICED),
         holes=tuple(sorted(filter(None, holes), key=_order)),
         same=holes.count(None),
-        untried=every.count(Fate.UNTRIED),
+        untried=every.count(MutantStatus.UNTRIED),
     )
 
 
 def _together(
     files: Sequence[str], found: Sequence[tuple[Trial, ...]]
-) -> tuple[dict[PolicyKey, tuple[Fate, ...]], dict[PolicyKey, str]]:
+) -> tuple[dict[PolicyKey, tuple[MutantStatus, ...]], dict[PolicyKey, str]]:
     """Return what all tests made of each policy's mutants, and the first file with a test of it."""
-    fates: dict[PolicyKey, tuple[Fate, ...]] = {}
+    statuses: dict[PolicyKey, tuple[MutantStatus, ...]] = {}
     tests: dict[PolicyKey, str] = {}
     for file, trials in zip(files, found, strict=True):
-        for policy, told in trials:
+        for policy, own in trials:
             tests.setdefault(policy, file)
-            known = fates.get(policy, told)
-            fates[policy] = tuple(map(_either, known, told))
-    return fates, tests
+            known = statuses.get(policy, own)
+            statuses[policy] = tuple(map(_either, known, own))
+    return statuses, tests
 
 
-def _either(one: Fate, other: Fate) -> Fate:
+def _either(one: MutantStatus, other: MutantStatus) -> MutantStatus:
     """Return the fate of a mutant after two tests: it is enough that one of them notices."""
-    order = (Fate.NOTICED, Fate.UNTRIED, Fate.UNNOTICED, Fate.REFUSED)
+    order = (
+        MutantStatus.NOTICED,
+        MutantStatus.UNTRIED,
+        MutantStatus.UNNOTICED,
+        MutantStatus.REFUSED,
+    )
     return min(one, other, key=order.index)
 
 

@@ -17,10 +17,10 @@ from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, shown_width, shows_colours
 from kyvsim.fleet import FleetError
 from kyvsim.fleet.engines import Engine, dask, here, processes
-from kyvsim.fleet.plan import Cluster
+from kyvsim.fleet.plan import ClusterGrouping
 from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.run import Fleet, Progress, run_fleet
-from kyvsim.fleet.store import Store
+from kyvsim.fleet.store import ReportStore
 from kyvsim.load.scratch import scratch_folder
 from kyvsim.model.partial import ToldRow
 from kyvsim.report.fleet import document, grouped, json_of, table, text_of
@@ -102,7 +102,7 @@ def apply_fleet(
             folder = options["partials"] or stack.enter_context(
                 scratch_folder(tempfile.gettempdir())
             )
-            store = Store(folder, options["partials_format"] or "jsonl")
+            store = ReportStore(folder, options["partials_format"] or "jsonl")
             for _ in _with_bar(run_fleet(inputs, stdin, _fleet(store, options))):
                 pass
             reports = reports_in([store])
@@ -113,12 +113,12 @@ def apply_fleet(
         raise click.ClickException(str(error)) from None
 
 
-def _fleet(store: Store, options: Mapping[str, Any]) -> Fleet:
+def _fleet(store: ReportStore, options: Mapping[str, Any]) -> Fleet:
     return Fleet(
         engine=_engine(options),
         store=store,
         resume=options["resume"],
-        per=Cluster(options["cluster_per"]) if options["cluster_per"] else None,
+        per=ClusterGrouping(options["cluster_per"]) if options["cluster_per"] else None,
         piece_size=options["piece_size"],
         everything=options["detailed_results"] or bool(options["output_format"]),
     )
@@ -163,7 +163,7 @@ def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
         return text_of(rows, look), []
 
     is_view = format_.for_people and look.show is not Show.OBJECTS
-    run = reports.told_by(as_text if format_.for_people else json_of)
+    run = reports.rendered_by(as_text if format_.for_people else json_of)
     return show_run(
         run,
         options,

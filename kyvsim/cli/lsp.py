@@ -18,7 +18,7 @@ from kyvsim.load.folders import USUAL
 from kyvsim.model.diagnostic import Diagnostic, Severity
 
 if TYPE_CHECKING:
-    from kyvsim.lsp.session import Settings
+    from kyvsim.lsp.session import ProjectSettings
 
 _HELP = """Start the language server for editors, on standard input and output.
 
@@ -78,9 +78,9 @@ def command(ctx: click.Context, /, **options: Any) -> int:
     return OK
 
 
-def editor_settings(ctx: click.Context, given: Mapping[str, Any]) -> "Settings":
+def editor_settings(ctx: click.Context, given: Mapping[str, Any]) -> "ProjectSettings":
     """Return what counts in the working folder, which is the editor's, with all that is wrong."""
-    from kyvsim.lsp.session import Settings  # noqa: PLC0415 — likewise
+    from kyvsim.lsp.session import ProjectSettings  # noqa: PLC0415 — likewise
 
     usual, now = (click.Context(ctx.command, ctx.parent, ctx.info_name, ctx.obj) for _ in range(2))
     usual.auto_envvar_prefix = None
@@ -99,4 +99,4 @@ def editor_settings(ctx: click.Context, given: Mapping[str, Any]) -> "Settings":
         walking=walking,
         strict=options["strict"],
     )
-    return Settings(rules, tuple(remarks))
+    return ProjectSettings(rules, tuple(remarks))

@@ -18,7 +18,7 @@ from kyvsim.cli.options import (
 from kyvsim.cli.parameters import OUTPUT, Effect, argument, bad_value, safe_option
 from kyvsim.fleet import FleetError
 from kyvsim.fleet.reports import Reports, reports_in
-from kyvsim.fleet.store import Store
+from kyvsim.fleet.store import ReportStore
 from kyvsim.report.fleet import PARTS
 from kyvsim.report.style import Show
 
@@ -107,7 +107,7 @@ def _shown(
     show: Callable[[Reports, str, Mapping[str, Any]], int],
 ) -> int:
     try:
-        reports = reports_in(Store(one) for one in dict.fromkeys(partials))
+        reports = reports_in(ReportStore(one) for one in dict.fromkeys(partials))
         return show(reports, options["output_format"], {**_REST, **options})
     except FleetError as error:
         raise click.ClickException(str(error)) from None

@@ -51,7 +51,7 @@ class Case(NamedTuple):
     """The subresource that is asked for, such as `exec`; the object is what is sent to it."""
     parent: tuple[str, str, str] | None = None
     """Group, version and kind of what the subresource belongs to."""
-    odd: bool = False
+    unusual: bool = False
     """Whether it has values of types that nothing speaks for."""
 
     @property
@@ -87,7 +87,7 @@ class Case(NamedTuple):
 # apps/*/storage) and the option types of k8s.io/api core/v1.
 
 
-class Part(NamedTuple):
+class SubresourceKind(NamedTuple):
     """A subresource of a kind."""
 
     kind: KindName
@@ -138,7 +138,7 @@ _STATUS = "status"
 _SCALE = "scale"
 
 
-def parts_meant(written: str, kinds: KindTable) -> Iterator[Part]:
+def parts_meant(written: str, kinds: KindTable) -> Iterator[SubresourceKind]:
     """Yield the subresources that `group/version/Kind/part` means, as far as they can be tried.
 
     Of all kinds those of Pods, which are the ones that people connect to.
@@ -148,7 +148,7 @@ def parts_meant(written: str, kinds: KindTable) -> Iterator[Part]:
         return
     some = [one for one in kinds_meant("/".join(whole), kinds) if (one.group, one.kind) in _kinds()]
     for kind in some if has_wildcard(whole[2]) else kinds_meant("/".join(whole), kinds):
-        yield from (Part(kind, one) for one in _names(kind) if matches(name, one))
+        yield from (SubresourceKind(kind, one) for one in _names(kind) if matches(name, one))
 
 
 def _kinds() -> frozenset[tuple[str, str]]:
@@ -164,7 +164,7 @@ def _names(kind: KindName) -> Iterator[str]:
     yield _STATUS
 
 
-def smallest_requests(part: Part, kinds: KindTable) -> Iterator[Case]:
+def smallest_requests(part: SubresourceKind, kinds: KindTable) -> Iterator[Case]:
     """Yield requests for a subresource of the smallest object of its kind."""
     obj = smallest(part.kind, kinds)
     case = Case(obj, part=part.name, parent=part.kind)
@@ -267,9 +267,9 @@ class Space(NamedTuple):
     """Who is named, without those whom nobody names."""
     namespace_labels: tuple[Mapping[str, str], ...]
     """Labels for the Namespace of the object."""
-    asked: tuple[str, ...]
+    lookups: tuple[str, ...]
     """What is asked for besides object and request: `configMap`, `resource`, …"""
-    parts: tuple[Part, ...]
+    parts: tuple[SubresourceKind, ...]
     """Subresources that are named."""
     subresources: tuple[str, ...]
     """Those of which nobody knows what is sent to them: these are not tried."""
@@ -294,7 +294,7 @@ def space_of(mentions: Iterable[Mention], kinds: KindTable, now: datetime) -> Sp
         user=STRANGER,
         users=tuple(dict.fromkeys(_users(told))),
         namespace_labels=tuple(_namespace_labels(told)),
-        asked=tuple(sorted({str(m.way[0]) for m in told if m.about is About.WORLD})),
+        lookups=tuple(sorted({str(m.way[0]) for m in told if m.about is About.WORLD})),
         parts=tuple(dict.fromkeys(part for some in parts.values() for part in some)),
         subresources=tuple(one for one, some in parts.items() if not some),
         updates=frozenset(m.way for m in told if m.about is About.OLD_OBJECT and m.way),

@@ -15,7 +15,7 @@ from kyvsim.equivalence.field_rules import (
     usual,
     usual_entries,
 )
-from kyvsim.equivalence.values import ODD, samples, wildcards
+from kyvsim.equivalence.values import UNUSUAL, samples, wildcards
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Hole, Way
 from kyvsim.patch.merge_types import Type
@@ -39,13 +39,13 @@ def edits(
     `sizes` are how much is asked for there.
     """
     plain: list[Edit] = []
-    odd: list[Edit] = []
+    unusual: list[Edit] = []
     written = {value.__class__ for value in _written(root, way, values)}
-    for place, value in (*_set_values(root, way, values), *_set_odd(way)):
+    for place, value in (*_set_values(root, way, values), *_set_unusual(way)):
         known = type_at(root, place) if root else None
         is_odd = root is None and not (place == way and value.__class__ in written)
         fitting = _fits(known, place, value) and not is_odd
-        (plain if fitting else odd).append(_edit(place, _set(value), root))
+        (plain if fitting else unusual).append(_edit(place, _set(value), root))
     plain += (_edit(place, _gone, root) for place in _steps(way))
     plain += (_edit(place[:-1], _renamed(str(place[-1])), root) for place in _entries(root, way))
     for place in _lists(way):
@@ -55,7 +55,7 @@ def edits(
     near = _near(sizes)
     for place in (*_lists(way), way):
         plain += (_edit(place, _of_size(size), root) for size in near)
-    return plain, odd
+    return plain, unusual
 
 
 def edit_to(root: Type | None, way: Way, value: Json) -> Edit:
@@ -90,9 +90,9 @@ def _wild(way: Way, values: Sequence[Json]) -> Iterator[str]:
     return islice(wildcards(values), 1)
 
 
-def _set_odd(way: Way) -> Iterator[tuple[Way, Json]]:
+def _set_unusual(way: Way) -> Iterator[tuple[Way, Json]]:
     """Yield values of every type, for a place and for all that is around it."""
-    return ((place, value) for place in _steps(way) for value in ODD)
+    return ((place, value) for place in _steps(way) for value in UNUSUAL)
 
 
 def _fits(at: Type | None, way: Way, value: Json) -> bool:

@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 from kyvsim.equivalence.cases import Case
 from kyvsim.equivalence.field_rules import is_accepted
-from kyvsim.equivalence.pair import Pair
-from kyvsim.equivalence.search import Tried
-from kyvsim.equivalence.side import Effect
+from kyvsim.equivalence.pair import PolicyPair
+from kyvsim.equivalence.policy_runner import CaseEffect
+from kyvsim.equivalence.search import SearchResult
 from kyvsim.equivalence.verdict import shrunk
 from kyvsim.kubernetes.objects import Json, metadata, object_key
 from kyvsim.model.evidence import Doing, Example, Missing
@@ -25,7 +25,7 @@ _PROBES = 2000
 _LONGEST_NAME = 63
 
 
-def doings(points: Iterable[Point]) -> Iterator[Doing]:
+def actions(points: Iterable[Point]) -> Iterator[Doing]:
     """Yield all that the rules of some policies can do."""
     for point in points:
         for outcome in point.outcomes if point.kind is PointKind.RULE else ():
@@ -33,13 +33,13 @@ def doings(points: Iterable[Point]) -> Iterator[Doing]:
 
 
 def examples(
-    wanted: Sequence[Doing], tried: Tried, pair: Pair
+    wanted: Sequence[Doing], tried: SearchResult, pair: PolicyPair
 ) -> tuple[tuple[Example, ...], tuple[Missing, ...]]:
     """Return an object for each thing that rules do, made small, and what none was found for.
 
     The policies are the old ones of the pair. One object may show several things.
     """
-    told = [(case, pair.ask(case).old) for case in tried.cases]
+    told = [(case, pair.run(case).old) for case in tried.cases]
     usable = [
         (case, effect)
         for case, effect in told
@@ -58,11 +58,11 @@ def examples(
     return tuple(_named(found.values(), pair)), tuple(missing)
 
 
-def _why_missing(one: Doing, told: Iterable[tuple[Case, Effect]], tried: Tried) -> str:
+def _why_missing(one: Doing, told: Iterable[tuple[Case, CaseEffect]], tried: SearchResult) -> str:
     """Return why no object shows what a rule does."""
     shown = [case for case, effect in told if _shows(one, effect)]
     reason = _needs(shown) if shown else _seen(one, [effect for _, effect in told], tried.total)
-    if not tried.finished and not tried.idle:
+    if not tried.finished and not tried.stalled:
         reason += "; the limit on time or cases was reached, others were not tried"
     return reason
 
@@ -84,7 +84,7 @@ def _needs(shown: Sequence[Case]) -> str:
     return "it takes a request of a certain user"
 
 
-def _seen(one: Doing, effects: Sequence[Effect], total: int) -> str:
+def _seen(one: Doing, effects: Sequence[CaseEffect], total: int) -> str:
     """Return what a rule did in all cases, none of which shows what is looked for."""
     said = [
         (said.status, said.message)
@@ -106,42 +106,42 @@ def _seen(one: Doing, effects: Sequence[Effect], total: int) -> str:
     return f"in {cases} the rule only ended in: {', '.join(statuses)}"
 
 
-def _shows(one: Doing, effect: Effect) -> bool:
+def _shows(one: Doing, effect: CaseEffect) -> bool:
     status = _STATUSES[one.outcome]
     told = ((one.policy, one.rule, status) == said[:3] for said in effect.said)
     acts = effect.changed or bool(effect.generated) or effect.deleted
     return any(told) and (one.outcome != "applied" or acts)
 
 
-def _refusals(effect: Effect) -> frozenset[tuple[str, str]]:
+def _refusals(effect: CaseEffect) -> frozenset[tuple[str, str]]:
     return frozenset((one.policy, one.rule) for one in effect.said if one.status in _REFUSING)
 
 
-def _size(one: tuple[Case, Effect]) -> tuple[int, int]:
+def _size(one: tuple[Case, CaseEffect]) -> tuple[int, int]:
     """Put cases first in which few rules refuse, of them the small ones."""
     case, effect = one
     return len(_refusals(effect)), len(json.dumps(case.object))
 
 
-def _small(one: Doing, case: Case, effect: Effect, pair: Pair) -> Json:
+def _small(one: Doing, case: Case, effect: CaseEffect, pair: PolicyPair) -> Json:
     before = _refusals(effect)
 
     def shows(smaller: Case) -> bool:
         if not is_accepted(smaller.object, pair.find):
             return False
-        found = pair.ask(smaller).old
+        found = pair.run(smaller).old
         return _shows(one, found) and _refusals(found) <= before
 
     return shrunk(case, shows, _PROBES).object
 
 
-def _named(found: Iterable[tuple[Json, list[Doing]]], pair: Pair) -> Iterator[Example]:
+def _named(found: Iterable[tuple[Json, list[Doing]]], pair: PolicyPair) -> Iterator[Example]:
     """Yield objects with names that tell what they show, where the name makes no difference."""
     taken: set[tuple[str, ...]] = set()
     for obj, shown in found:
         named = {**obj, "metadata": {**metadata(obj), "name": _name(shown)}}
         is_free = tuple(object_key(named)) not in taken
-        effect = pair.ask(Case(named)).old
+        effect = pair.run(Case(named)).old
         kept = named if is_free and all(_shows(one, effect) for one in shown) else obj
         taken.add(tuple(object_key(kept)))
         yield Example(kept, tuple(shown))

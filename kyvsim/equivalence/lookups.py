@@ -23,13 +23,13 @@ IMAGE = "Image"
 """Stands, without any apiVersion, for the kind of what a registry tells of an image."""
 
 
-class Asked:
+class LookupLog:
     """Keeps what is looked up while a case is decided."""
 
     def __init__(self) -> None:
         self.missed: dict[ObjectKey, None] = {}
         """What is not there; no name: a list that is empty."""
-        self.stand_ins: dict[ObjectKey, None] = {}
+        self.placeholders: dict[ObjectKey, None] = {}
         """What is there only because a request needs it: with next to nothing in it."""
         self.found = 0
         """How often something was there."""
@@ -37,24 +37,24 @@ class Asked:
     def forget(self) -> None:
         """Begin anew."""
         self.missed.clear()
-        self.stand_ins.clear()
+        self.placeholders.clear()
         self.found = 0
 
 
-class AskedCluster:
+class RecordingCluster:
     """A `ClusterView` over given objects that tells what is asked for."""
 
     def __init__(
         self,
         objects: Sequence[Json],
         definitions: Sequence[Json],
-        asked: Asked,
-        stand_in: Json = None,
+        lookups: LookupLog,
+        placeholder: Json = None,
     ) -> None:
         """Take one of the objects that stands in for what nobody gave, None if there is none."""
         self._objects = GivenObjects(objects, definitions)
-        self._asked = asked
-        self._stand_in = None if stand_in is None else object_key(stand_in)
+        self._lookups = lookups
+        self._placeholder = None if placeholder is None else object_key(placeholder)
 
     has_ints = False
 
@@ -63,20 +63,20 @@ class AskedCluster:
         found = self._objects.get(api_version, kind, namespace, name)
         key = ObjectKey(api_version, kind, namespace, name)
         if found is None:
-            self._asked.missed[key] = None
+            self._lookups.missed[key] = None
         else:
-            self._asked.found += 1
-            if key == self._stand_in:
-                self._asked.stand_ins[key] = None
+            self._lookups.found += 1
+            if key == self._placeholder:
+                self._lookups.placeholders[key] = None
         return found
 
     def list(self, api_version: str, kind: str, namespace: str) -> Sequence[Json]:
         """Return the objects of a kind in a namespace ("" for all)."""
         found = self._objects.list(api_version, kind, namespace)
         if found:
-            self._asked.found += 1
+            self._lookups.found += 1
         else:
-            self._asked.missed[ObjectKey(api_version, kind, namespace, "")] = None
+            self._lookups.missed[ObjectKey(api_version, kind, namespace, "")] = None
         return found
 
     def kind_of(self, api_version: str, name: str) -> str:
@@ -104,27 +104,27 @@ class AskedCluster:
         return self._objects.namespace_labels(namespace)
 
 
-class AskedImages(Mapping[str, _T]):
+class RecordingImages(Mapping[str, _T]):
     """What is known of images, by their references, however these are written."""
 
     def __init__(
         self,
         given: Mapping[str, _T],
         made: Iterable[Json],
-        asked: Asked,
+        lookups: LookupLog,
         read: Callable[[Json], _T],
     ) -> None:
         """Take what is given, and what is made for a case: `read` makes of that what is kept."""
         self._given = given
         self._made = {whole_reference(one["image"]): read(one) for one in made}
-        self._asked = asked
+        self._lookups = lookups
 
     def __getitem__(self, reference: str) -> _T:
         found = self._given.get(reference) or self._made.get(whole_reference(reference))
         if found is None:
-            self._asked.missed[ObjectKey("", IMAGE, "", reference)] = None
+            self._lookups.missed[ObjectKey("", IMAGE, "", reference)] = None
             raise KeyError(reference)
-        self._asked.found += 1
+        self._lookups.found += 1
         return found
 
     def __iter__(self) -> Iterator[str]:
@@ -173,7 +173,7 @@ def recorded(answer: Json) -> ImageData:
     )
 
 
-class Answers:
+class LookupAnswers:
     """Makes answers for cases, and changes them."""
 
     def __init__(self, space: Space, kinds: KindTable, find: FindType) -> None:
@@ -188,9 +188,9 @@ class Answers:
         sizes = {size for one in counted for size in (one, one + 1)}
         self._sizes = sorted({2} | {size for size in sizes if 1 < size <= _MOST_COUNTED})
 
-    def answered(self, case: Case, asked: Iterable[ObjectKey]) -> Iterator[Case]:
+    def answered(self, case: Case, lookups: Iterable[ObjectKey]) -> Iterator[Case]:
         """Yield a case with answers to what is asked for: bare ones, full ones, ones like it."""
-        made = self._made(tuple(asked), case.there)
+        made = self._made(tuple(lookups), case.there)
         full = tuple(map(self._filled, made))
         # Who reads a ConfigMap reads its data.
         bare = tuple(one for one in made if one.get("kind") != "ConfigMap")
@@ -213,11 +213,11 @@ class Answers:
             if before or after:
                 yield None, case._replace(there=(*before, *after), given=False)
 
-    def _made(self, asked: Sequence[ObjectKey], there: Sequence[Json]) -> list[Json]:
+    def _made(self, lookups: Sequence[ObjectKey], there: Sequence[Json]) -> list[Json]:
         """Return what answers all that is asked for: what has a name, or lists behind that."""
-        named = [one for one in asked if one.name]
+        named = [one for one in lookups if one.name]
         # Of a kind that is listed in a namespace nobody looks elsewhere.
-        lists = {(one.api_version, one.kind): one for one in sorted(asked) if not one.name}
+        lists = {(one.api_version, one.kind): one for one in sorted(lookups) if not one.name}
         made = (_made(key, there, self._kinds) for key in named or lists.values())
         return list({_identity(one): one for one in made if one is not None}.values())
 

@@ -60,7 +60,7 @@ class KindName(NamedTuple):
         return f"{self.group}/{self.version}".lstrip("/")
 
 
-class Template(NamedTuple):
+class PodTemplatePath(NamedTuple):
     """Where a controller has its Pods: the way to `metadata` and `spec` of one."""
 
     way: Way
@@ -84,19 +84,19 @@ def _finishing(template: Json) -> Json:
 
 
 _TEMPLATE: Way = ("spec", "template")
-CONTROLLERS: Mapping[tuple[str, str], Template] = MappingProxyType(
+CONTROLLERS: Mapping[tuple[str, str], PodTemplatePath] = MappingProxyType(
     {
-        ("apps", "Deployment"): Template(_TEMPLATE, _selecting),
-        ("apps", "DaemonSet"): Template(_TEMPLATE, _selecting),
-        ("apps", "StatefulSet"): Template(
+        ("apps", "Deployment"): PodTemplatePath(_TEMPLATE, _selecting),
+        ("apps", "DaemonSet"): PodTemplatePath(_TEMPLATE, _selecting),
+        ("apps", "StatefulSet"): PodTemplatePath(
             _TEMPLATE, lambda one: {**_selecting(one), "serviceName": NAME}
         ),
-        ("apps", "ReplicaSet"): Template(_TEMPLATE, _selecting),
-        ("", "ReplicationController"): Template(
+        ("apps", "ReplicaSet"): PodTemplatePath(_TEMPLATE, _selecting),
+        ("", "ReplicationController"): PodTemplatePath(
             _TEMPLATE, lambda one: {**_selecting(one), "selector": dict(_LABELS)}
         ),
-        ("batch", "Job"): Template(_TEMPLATE, _finishing),
-        ("batch", "CronJob"): Template(
+        ("batch", "Job"): PodTemplatePath(_TEMPLATE, _finishing),
+        ("batch", "CronJob"): PodTemplatePath(
             ("spec", "jobTemplate", "spec", "template"),
             lambda one: {"schedule": "0 0 * * *", "jobTemplate": {"spec": _finishing(one)}},
         ),

@@ -8,7 +8,7 @@ from kyvsim.equivalence.cases import Case
 from kyvsim.equivalence.field_rules import is_accepted, type_of, with_spec
 from kyvsim.equivalence.lookups import is_image
 from kyvsim.equivalence.objects import unwrapped, with_template_metadata
-from kyvsim.equivalence.side import Effect, Side, Surroundings
+from kyvsim.equivalence.policy_runner import CaseEffect, CaseWorld, PolicyRunner
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.kubernetes.wildcard import has_wildcard
@@ -20,7 +20,7 @@ from kyvsim.simulator.api_server.defaults import with_defaults
 # What two sets of policies do otherwise in one case.
 
 
-def difference(old: Effect, new: Effect) -> Difference | None:
+def difference(old: CaseEffect, new: CaseEffect) -> Difference | None:
     """Return what differs most between two effects, None where nothing does."""
     if old.denied != new.denied:
         return Difference.DENIAL_LOST if old.denied else Difference.DENIAL_GAINED
@@ -59,8 +59,8 @@ _AS_REFUSED = frozenset({None, Difference.ENFORCEMENT_LOST, Difference.ENFORCEME
 class Verdicts(NamedTuple):
     """What both sides do in a case."""
 
-    old: Effect
-    new: Effect
+    old: CaseEffect
+    new: CaseEffect
 
     @property
     def difference(self) -> Difference | None:
@@ -68,7 +68,7 @@ class Verdicts(NamedTuple):
         return difference(self.old, self.new)
 
 
-class Finding(NamedTuple):
+class CaseDifference(NamedTuple):
     """A difference in a case, and what is to be said of it."""
 
     difference: Difference
@@ -80,14 +80,14 @@ class Finding(NamedTuple):
     """In which ways either side refuses, whatever its rules are called."""
 
 
-class Pair:
+class PolicyPair:
     """Two sides, and what knows the types of objects."""
 
     def __init__(
         self,
-        old: Side,
-        new: Side,
-        surroundings: Surroundings,
+        old: PolicyRunner,
+        new: PolicyRunner,
+        case_world: CaseWorld,
         find: FindType,
         conditions: frozenset[Limit] = frozenset(),
         patterns: frozenset[str] = frozenset(),
@@ -100,7 +100,7 @@ class Pair:
         self.old = old
         self.new = new
         self.find = find
-        self._surroundings = surroundings
+        self._case_world = case_world
         self._conditions = conditions
         self._patterns = patterns
 
@@ -114,12 +114,12 @@ class Pair:
         """How many parts of both were asked so far."""
         return self.old.opened + self.new.opened
 
-    def ask(self, case: Case) -> Verdicts:
+    def run(self, case: Case) -> Verdicts:
         """Return what either does in a case."""
-        request = self._surroundings.request(case)
+        request = self._case_world.request(case)
         return Verdicts(self.old.effect(request, case), self.new.effect(request, case))
 
-    def finding(self, case: Case, verdicts: Verdicts) -> Finding | None:
+    def finding(self, case: Case, verdicts: Verdicts) -> CaseDifference | None:
         """Return what is to be said of a case; None where both do the same."""
         found = verdicts.difference
         if found is None:
@@ -133,11 +133,11 @@ class Pair:
             limit = Limit.NOT_ACCEPTED
         if limit is None:
             limit = self._limit_of_texts(case)
-        if limit is None and case.odd and type_of(case.object, self.find) is None:
+        if limit is None and case.unusual and type_of(case.object, self.find) is None:
             limit = Limit.UNTYPED
         if limit is None and self._agrees_on_defaults(case):
             limit = Limit.DEFAULTS
-        return Finding(found, accepted, limit, refusals)
+        return CaseDifference(found, accepted, limit, refusals)
 
     def _is_accepted(self, case: Case) -> bool:
         """Return whether an API server would take all objects of a case, and the change of one."""
@@ -175,7 +175,7 @@ class Pair:
         there = tuple(one if is_image(one) else self._completed(one) for one in case.there)
         if whole == case.object and old == case.old and there == case.there:
             return False
-        return self.ask(case._replace(object=whole, old=old, there=there)).difference is None
+        return self.run(case._replace(object=whole, old=old, there=there)).difference is None
 
     def _completed(self, obj: Json) -> Json:
         """Return an object as an API server hands it on, with its defaults."""
@@ -190,7 +190,7 @@ class Pair:
             case._replace(object=one, operation=Operation.CREATE, old=None)
             for one in (case.object, case.old)
         )
-        return all(effect.denied for one in created for effect in self.ask(one))
+        return all(effect.denied for one in created for effect in self.run(one))
 
     def _has_tolerant_rules(self) -> bool:
         return any(
@@ -215,7 +215,7 @@ class Pair:
             old=_with_plain_texts(case.old, meant),
             there=tuple(_with_plain_texts(one, meant) for one in case.there),
         )
-        return plain != case and self.ask(plain).difference is None
+        return plain != case and self.run(plain).difference is None
 
     def _derives_less(self, case: Case, verdicts: Verdicts) -> bool:
         """Return whether it is that one side has nothing for a ReplicationController."""
@@ -226,7 +226,7 @@ class Pair:
         return (
             len(silent) == 1
             and pod is not None
-            and self.ask(case._replace(object=pod)).difference in _AS_REFUSED
+            and self.run(case._replace(object=pod)).difference in _AS_REFUSED
         )
 
 

@@ -23,10 +23,10 @@ from kyvsim.equivalence.field_rules import (
     of_one_shape,
     type_of,
 )
-from kyvsim.equivalence.lookups import Answers
+from kyvsim.equivalence.lookups import LookupAnswers
 from kyvsim.equivalence.objects import CONTROLLERS, POD, KindName, smallest, wrapped
-from kyvsim.equivalence.pair import Finding, Pair, Verdicts
-from kyvsim.equivalence.side import Effect
+from kyvsim.equivalence.pair import CaseDifference, PolicyPair, Verdicts
+from kyvsim.equivalence.policy_runner import CaseEffect
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard
@@ -37,7 +37,7 @@ _SORTS = frozenset({"Deployment", "CronJob"})
 """What is derived for controllers is derived for these two: all others are like the first."""
 
 
-class Budget(NamedTuple):
+class SearchBudget(NamedTuple):
     """When to stop, finished or not."""
 
     cases: int
@@ -56,10 +56,10 @@ class Disagreement(NamedTuple):
     """A case in which the two sides do not do the same."""
 
     case: Case
-    finding: Finding
+    finding: CaseDifference
 
 
-class Tried(NamedTuple):
+class SearchResult(NamedTuple):
     """What came of a search."""
 
     cases: tuple[Case, ...]
@@ -83,7 +83,7 @@ class Tried(NamedTuple):
     """Kinds on which only one side acts, though no difference that counts shows it."""
     ended: bool
     """Whether it was enough for all that there was to be tried."""
-    idle: bool = False
+    stalled: bool = False
     """Whether it stopped because many cases in a row reached nothing new."""
 
 
@@ -94,7 +94,7 @@ _MANY = 5000
 """After so many cases those that are like others need not all be tried for an answer."""
 
 
-class _Turn(IntEnum):
+class _Priority(IntEnum):
     """When a case is changed further."""
 
     OPENING = 0
@@ -108,7 +108,7 @@ class _Turn(IntEnum):
 class _Rank(NamedTuple):
     """The order in which cases are changed: the least first."""
 
-    turn: _Turn
+    priority: _Priority
     gain: int
     """How many new answers there were, below 0."""
     place: int
@@ -124,13 +124,15 @@ def _wholeness(value: Json) -> tuple[bool, int]:
 class Search:
     """One search."""
 
-    def __init__(self, pair: Pair, space: Space, kinds: KindTable, budget: Budget) -> None:
+    def __init__(
+        self, pair: PolicyPair, space: Space, kinds: KindTable, budget: SearchBudget
+    ) -> None:
         self._pair = pair
         self._space = space
         self._kinds = kinds
         self._budget = budget
         self._ends = budget.clock() + budget.seconds
-        self._answers = Answers(space, kinds, pair.find)
+        self._answers = LookupAnswers(space, kinds, pair.find)
         self._known: set[str] = set()
         self._signatures: set[tuple[object, ...]] = set()
         self._kept: list[Case] = []
@@ -144,25 +146,25 @@ class Search:
         self._harmless: dict[str, Json] = {}
         """By kind an object that both sides let pass."""
         self._found: dict[tuple[object, ...], Disagreement] = {}
-        self._kinds_told: defaultdict[str, _KindTold] = defaultdict(_KindTold)
+        self._kind_effects: defaultdict[str, _KindEffects] = defaultdict(_KindEffects)
         self._last_first = 0
         """How many cases there were when one was the first of its sort."""
         self._finished = False
         """Whether enough was tried of what a cluster can come to."""
         self._ended = False
-        self._idle = False
+        self._stalled = False
         self._denied = 0
         self._acted = [0, 0]
         self._let_pass = [False, False]
         self._answered = [False, False]
 
-    def run(self, given: Sequence[Json]) -> Tried:
+    def run(self, given: Sequence[Json]) -> SearchResult:
         """Return what comes of trying the given objects and those that can be made."""
         with suppress(_SpentError):
             with suppress(_EnoughError):
                 self._go(given)
             self._ended = True
-        return Tried(
+        return SearchResult(
             cases=tuple(self._kept),
             total=len(self._known),
             given=len(given),
@@ -174,33 +176,33 @@ class Search:
             finished=self._ended or (self._finished and len(self._known) >= _MANY),
             one_sided=tuple(one.kind for one in self._one_sided()),
             ended=self._ended,
-            idle=self._idle,
+            stalled=self._stalled,
         )
 
     def _go(self, given: Sequence[Json]) -> None:
         for case in self._openings(given):
             self._try(case._replace(user=self._space.user))
         first = self._kept[:]
-        for case, turn in self._growing():
-            if turn is _Turn.REST:
+        for case, priority in self._growing():
+            if priority is _Priority.REST:
                 self._round_off()
-            self._grow(case, turn, in_pairs=case in first)
+            self._grow(case, priority, in_pairs=case in first)
         self._round_off()
         # What suits no type comes last, and on the first objects only: clusters do not see it.
         for case in first:
-            self._change(case._replace(odd=True), self._edits(case.object)[1])
+            self._change(case._replace(unusual=True), self._edits(case.object)[1])
 
-    def _grow(self, case: Case, turn: _Turn, *, in_pairs: bool) -> None:
+    def _grow(self, case: Case, priority: _Priority, *, in_pairs: bool) -> None:
         """Try a case with other requests, and with what is due of its changes."""
-        if turn is not _Turn.REST:
+        if priority is not _Priority.REST:
             for one in (*self._controllers(case), *self._requests(case)):
                 self._try(one)
         chosen = self._edits(case.object)[0]
-        if turn is _Turn.MATTERING:
+        if priority is _Priority.MATTERING:
             chosen = [one for one in chosen if one in self._mattering]
         self._change(case, chosen)
-        self._change_answers(case, turn)
-        if turn is _Turn.OPENING:
+        self._change_answers(case, priority)
+        if priority is _Priority.OPENING:
             self._change_updates(case, in_pairs=in_pairs)
 
     def _round_off(self) -> None:
@@ -237,7 +239,7 @@ class Search:
             obj = changed if changed.__class__ is dict else obj
         return obj
 
-    def _growing(self) -> Iterator[tuple[Case, _Turn]]:
+    def _growing(self) -> Iterator[tuple[Case, _Priority]]:
         """Yield the creations that are kept, and other requests that open something.
 
         Those too that are kept meanwhile.
@@ -245,9 +247,9 @@ class Search:
         """
         while self._waiting:
             rank = heappop(self._waiting)
-            if rank.turn is _Turn.MATTERING:
-                heappush(self._waiting, rank._replace(turn=_Turn.REST))
-            yield self._kept[rank.place], rank.turn
+            if rank.priority is _Priority.MATTERING:
+                heappush(self._waiting, rank._replace(priority=_Priority.REST))
+            yield self._kept[rank.place], rank.priority
 
     def _change(self, case: Case, changes: Iterable[Edit]) -> None:
         for edit in changes:
@@ -302,7 +304,7 @@ class Search:
                 continue
             pods = [one for one in self._kept if _is_new_pod(one)]
             for case in (*pods, *self._changed_pods(pods)):
-                if self._kinds_told[name].differs:
+                if self._kind_effects[name].differs:
                     break
                 self._try(case._replace(object=wrapped(case.object, kind), given=False))
 
@@ -318,12 +320,12 @@ class Search:
 
         Without those for which a difference that counts is known.
         """
-        return [one for one in self._space.kinds if self._kinds_told[one.kind].is_one_sided]
+        return [one for one in self._space.kinds if self._kind_effects[one.kind].is_one_sided]
 
-    def _change_answers(self, case: Case, turn: _Turn) -> None:
+    def _change_answers(self, case: Case, priority: _Priority) -> None:
         """Try a case with other answers to what is looked up in it."""
         for edit, changed in self._answers.changed(case):
-            is_due = turn is not _Turn.MATTERING or edit is None or edit in self._mattering
+            is_due = priority is not _Priority.MATTERING or edit is None or edit in self._mattering
             if is_due and self._try(changed) and edit is not None:
                 self._mattering.add(edit)
 
@@ -344,7 +346,7 @@ class Search:
             both += [edits(root, way, ()) for way in keys_meant(root, places) if way not in places]
             self._changes[kind] = (
                 [edit for plain, _ in both for edit in plain],
-                [edit for _, odd in both for edit in odd],
+                [edit for _, unusual in both for edit in unusual],
             )
         return self._changes[kind]
 
@@ -385,7 +387,7 @@ class Search:
         self._spend()
         self._known.add(identity)
         reached, opened = self._pair.reached, self._pair.opened
-        verdicts = self._pair.ask(case)
+        verdicts = self._pair.run(case)
         self._count(case, verdicts)
         said = tuple(_statuses(effect) for effect in verdicts)
         signature = (object_key(case.object).kind, case.operation, said)
@@ -398,8 +400,8 @@ class Search:
             self._keep(case, verdicts, gain, opens=opens, is_new=is_new)
             self._leading += (case,) if is_new else ()
         if is_new or gain or case.there:
-            asked = dict.fromkeys(key for effect in verdicts for key in effect.open)
-            for answered in self._answers.answered(case, asked):
+            lookups = dict.fromkeys(key for effect in verdicts for key in effect.open)
+            for answered in self._answers.answered(case, lookups):
                 self._try(answered)
         return bool(is_new or gain)
 
@@ -408,9 +410,9 @@ class Search:
         count = len(self._known)
         is_late = count % _CASES_A_LOOK == 0 and self._budget.clock() > self._ends
         patience = self._budget.patience
-        is_idle = patience is not None and count - self._last_first > patience
-        self._idle = is_idle
-        if count >= self._budget.cases or is_late or is_idle:
+        is_stalled = patience is not None and count - self._last_first > patience
+        self._stalled = is_stalled
+        if count >= self._budget.cases or is_late or is_stalled:
             raise _SpentError
 
     def _keep(
@@ -421,8 +423,8 @@ class Search:
         if is_creation or opens:
             comes_first = opens or (is_new and is_creation)
             is_sound = case.given or is_accepted(case.object, self._pair.find)
-            turn = _Turn.OPENING if comes_first and is_sound else _Turn.MATTERING
-            heappush(self._waiting, _Rank(turn, -gain, len(self._kept)))
+            priority = _Priority.OPENING if comes_first and is_sound else _Priority.MATTERING
+            heappush(self._waiting, _Rank(priority, -gain, len(self._kept)))
         self._kept.append(case)
         if is_creation and not any(one.denied for one in verdicts):
             self._harmless.setdefault(object_key(case.object).kind, case.object)
@@ -436,8 +438,8 @@ class Search:
             is_first &= case.operation is Operation.CREATE or bool(case.part)
             if is_first and not effect.denied:
                 self._let_pass[number] = is_accepted(case.object, self._pair.find)
-        told = self._kinds_told[object_key(case.object).kind]
-        told.hear(verdicts)
+        told = self._kind_effects[object_key(case.object).kind]
+        told.add(verdicts)
         finding = self._pair.finding(case, verdicts) if self._budget.compares else None
         if finding is not None:
             told.differs |= finding.limit is None
@@ -448,7 +450,7 @@ class Search:
                 raise _EnoughError
 
 
-class _KindTold:
+class _KindEffects:
     """What both sides did with objects of one kind."""
 
     def __init__(self) -> None:
@@ -457,7 +459,7 @@ class _KindTold:
         self.differs = False
         """Whether there is a difference that counts."""
 
-    def hear(self, verdicts: Verdicts) -> None:
+    def add(self, verdicts: Verdicts) -> None:
         """Take what both do in a case."""
         for number, effect in enumerate(verdicts):
             self._spoke[number] |= bool(effect.said)
@@ -483,10 +485,10 @@ class _EnoughError(Exception):
     """What is looked for is found."""
 
 
-def _statuses(effect: Effect) -> tuple[tuple[str, str, str], ...]:
+def _statuses(effect: CaseEffect) -> tuple[tuple[str, str, str], ...]:
     """Return what rules said, each thing once: image rules say something of every image."""
     return tuple(sorted({(one.policy, one.rule, one.status) for one in effect.said}))
 
 
-def _refusals(effect: Effect) -> tuple[tuple[str, str, str], ...]:
+def _refusals(effect: CaseEffect) -> tuple[tuple[str, str, str], ...]:
     return tuple(one for one in _statuses(effect) if one[2] not in {"pass", "skip"})

@@ -40,7 +40,7 @@ _LONGEST = 256
 _MOST_DIGITS = 18
 _MILLISECOND = SECOND // 1000
 OTHER = "other"
-ODD: tuple[Json, ...] = (None, "", OTHER, 0, 1, True, False, {}, [])
+UNUSUAL: tuple[Json, ...] = (None, "", OTHER, 0, 1, True, False, {}, [])
 """Values of every type, whatever a policy expects."""
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from kyvsim.equivalence.cases import STRANGER, Case, Space
 from kyvsim.equivalence.objects import unwrapped
-from kyvsim.equivalence.pair import UNDERIVED, Pair
-from kyvsim.equivalence.search import Disagreement, Tried
-from kyvsim.equivalence.side import Effect, Side
+from kyvsim.equivalence.pair import UNDERIVED, PolicyPair
+from kyvsim.equivalence.policy_runner import CaseEffect, PolicyRunner
+from kyvsim.equivalence.search import Disagreement, SearchResult
 from kyvsim.kubernetes.objects import Json, metadata, replaced, without
 from kyvsim.model.evidence import Account, Answer, Counterexample, Evidence, Limit, SideReached
 from kyvsim.model.request import Operation, UserInfo
@@ -141,7 +141,7 @@ def _nodes(value: Json, path: Path) -> Iterator[tuple[Path, int, Json]]:
     yield path, size, value
 
 
-Why = Callable[[Case], tuple[str, Location | None]]
+DecisionText = Callable[[Case], tuple[str, Location | None]]
 """Says what decided in a case, and where that stands."""
 _MOST_SHOWN = 5
 _MOST_TRIED = 12
@@ -153,36 +153,38 @@ _NO_EFFECT = frozenset({"failed", "applied"})
 """The outcomes without which a rule was not seen at work."""
 
 
-class Bench(NamedTuple):
+class VerdictContext(NamedTuple):
     """What verdicts are made with."""
 
-    pair: Pair
+    pair: PolicyPair
     """The sides that were asked."""
-    quick: Pair
+    quick: PolicyPair
     """The same, which tell nobody of what they do."""
-    why_old: Why
-    why_new: Why
+    why_old: DecisionText
+    why_new: DecisionText
 
 
-def evidence_of(tried: Tried, space: Space, bench: Bench) -> Evidence:
+def evidence_of(tried: SearchResult, space: Space, context: VerdictContext) -> Evidence:
     """Return what a search came to."""
-    shown = _shown(_counted(tried), bench)
-    answer, reasons = answer_of(tried, space, bench.pair)
+    shown = _shown(_counted(tried), context)
+    answer, reasons = answer_of(tried, space, context.pair)
     return Evidence(
         answer=answer,
         cases=tried.total,
         given=tried.given,
         denied=tried.denied,
         counterexamples=shown,
-        limited=tuple(_limited(tried.disagreements, bench)),
+        limited=tuple(_limited(tried.disagreements, context)),
         reasons=reasons,
         untried=tuple(_untried(tried, space)),
-        old=_reached(bench.pair.old, tried.acted[0]),
-        new=_reached(bench.pair.new, tried.acted[1]),
+        old=_reached(context.pair.old, tried.acted[0]),
+        new=_reached(context.pair.new, tried.acted[1]),
     )
 
 
-def answer_of(tried: Tried, space: Space, pair: Pair) -> tuple[Answer, tuple[str, ...]]:
+def answer_of(
+    tried: SearchResult, space: Space, pair: PolicyPair
+) -> tuple[Answer, tuple[str, ...]]:
     """Return what a search came to, and why its cases are not enough where they are not."""
     reasons = tuple(_reasons(tried, space, pair))
     if _counted(tried):
@@ -190,12 +192,12 @@ def answer_of(tried: Tried, space: Space, pair: Pair) -> tuple[Answer, tuple[str
     return Answer.NOT_COVERED if reasons else Answer.EQUAL, reasons
 
 
-def first_counterexample(tried: Tried, bench: Bench) -> Counterexample | None:
+def first_counterexample(tried: SearchResult, context: VerdictContext) -> Counterexample | None:
     """Return the difference that is shown first, made small; None where nothing counts."""
-    return next((_counterexample(one, bench) for one in _counted(tried)), None)
+    return next((_counterexample(one, context) for one in _counted(tried)), None)
 
 
-def _counted(tried: Tried) -> list[Disagreement]:
+def _counted(tried: SearchResult) -> list[Disagreement]:
     """Return the differences that count: creations first, of them the objects that were given."""
     found = [one for one in tried.disagreements if one.finding.limit is None]
     return sorted(
@@ -203,11 +205,11 @@ def _counted(tried: Tried) -> list[Disagreement]:
     )
 
 
-def _shown(found: list[Disagreement], bench: Bench) -> tuple[Counterexample, ...]:
+def _shown(found: list[Disagreement], context: VerdictContext) -> tuple[Counterexample, ...]:
     """Return counterexamples made small; of those that are decided alike one is shown."""
     small: dict[tuple[object, ...], Counterexample] = {}
     for one in found[:_MOST_TRIED]:
-        told = _counterexample(one, bench)
+        told = _counterexample(one, context)
         sort = (told.difference, told.operation, told.old.place, told.new.place, one.finding)
         small.setdefault(sort, told)
         if len(small) == _MOST_SHOWN:
@@ -215,31 +217,31 @@ def _shown(found: list[Disagreement], bench: Bench) -> tuple[Counterexample, ...
     return tuple(small.values())
 
 
-def _limited(found: tuple[Disagreement, ...], bench: Bench) -> Iterator[Counterexample]:
+def _limited(found: tuple[Disagreement, ...], context: VerdictContext) -> Iterator[Counterexample]:
     """Yield the first difference of each reason for not counting it."""
     for limit in Limit:
         first = next((one for one in found if one.finding.limit is limit), None)
         if first is not None:
-            yield _counterexample(first, bench)
+            yield _counterexample(first, context)
 
 
-def _small(one: Disagreement, bench: Bench) -> Case:
+def _small(one: Disagreement, context: VerdictContext) -> Case:
     """Return a case made small; what is looked up in vain is told to those who listen only."""
     if one.finding.limit is Limit.UNANSWERED:
         return one.case
 
-    def shows(pair: Pair, case: Case) -> bool:
-        verdicts = pair.ask(case)
+    def shows(pair: PolicyPair, case: Case) -> bool:
+        verdicts = pair.run(case)
         return verdicts.difference is not None and pair.finding(case, verdicts) == one.finding
 
     counts = one.finding.limit is None
-    found = shrunk(one.case, partial(shows, bench.quick), _PROBES if counts else _PROBES_ASIDE)
-    return found if shows(bench.pair, found) else one.case
+    found = shrunk(one.case, partial(shows, context.quick), _PROBES if counts else _PROBES_ASIDE)
+    return found if shows(context.pair, found) else one.case
 
 
-def _counterexample(one: Disagreement, bench: Bench) -> Counterexample:
-    case = _small(one, bench)
-    verdicts = bench.pair.ask(case)
+def _counterexample(one: Disagreement, context: VerdictContext) -> Counterexample:
+    case = _small(one, context)
+    verdicts = context.pair.run(case)
     return Counterexample(
         difference=one.finding.difference,
         object=case.object,
@@ -248,14 +250,14 @@ def _counterexample(one: Disagreement, bench: Bench) -> Counterexample:
         user=_user(case.user),
         namespace_labels=dict(case.namespace_labels) or None,
         there=case.there,
-        old=_account(verdicts.old, case, bench.why_old),
-        new=_account(verdicts.new, case, bench.why_new),
+        old=_account(verdicts.old, case, context.why_old),
+        new=_account(verdicts.new, case, context.why_new),
         given=one.case.given,
         limit=one.finding.limit,
     )
 
 
-def _account(effect: Effect, case: Case, why: Why) -> Account:
+def _account(effect: CaseEffect, case: Case, why: DecisionText) -> Account:
     text, place = why(case)
     return Account(
         said=effect.said,
@@ -288,18 +290,18 @@ def _user(user: UserInfo) -> Json:
     return {name: value for name, value in told.items() if value}
 
 
-def _reasons(tried: Tried, space: Space, pair: Pair) -> Iterator[str]:
+def _reasons(tried: SearchResult, space: Space, pair: PolicyPair) -> Iterator[str]:
     """Yield why two sets that never disagreed cannot be called equal."""
     unseen = tuple(_not_seen(tried, pair))
     yield from unseen
     in_vain = any(one.finding.limit is Limit.UNANSWERED for one in tried.disagreements)
     # A look-up that is never answered is mostly why rules were not seen at work.
-    if space.asked and (in_vain or unseen) and not all(tried.answered):
-        asked = ", ".join(space.asked)
-        yield f"policies look up data that was not given ({asked})"
+    if space.lookups and (in_vain or unseen) and not all(tried.answered):
+        lookups = ", ".join(space.lookups)
+        yield f"policies look up data that was not given ({lookups})"
 
 
-def _not_seen(tried: Tried, pair: Pair) -> Iterator[str]:
+def _not_seen(tried: SearchResult, pair: PolicyPair) -> Iterator[str]:
     """Yield what was not seen in any case."""
     if not tried.finished:
         cases = "1 case" if tried.total == 1 else f"{tried.total} cases"
@@ -330,14 +332,14 @@ def _unseen(point: Point) -> str:
     return ""
 
 
-def _untried(tried: Tried, space: Space) -> Iterator[str]:
+def _untried(tried: SearchResult, space: Space) -> Iterator[str]:
     if tried.finished and not tried.ended:
         yield "some variations of cases: the limit on time or cases was reached first"
     for one in space.subresources:
         yield f"requests to the subresource `{one}`"
 
 
-def _reached(side: Side, acted: int) -> SideReached:
+def _reached(side: PolicyRunner, acted: int) -> SideReached:
     points = side.points()
     times = [outcome.times for point in points for outcome in point.outcomes]
     return SideReached(

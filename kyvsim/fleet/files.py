@@ -126,8 +126,8 @@ def _local_files_found(name: str) -> InputFile:
         facts = os.stat(name)
     except OSError as error:
         raise FleetError(f"{name}: cannot be read: {error.strerror}") from None
-    told = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
-    return InputFile(name, os.path.abspath(name), facts.st_size, stamp_of(map(str, told)))
+    entries = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
+    return InputFile(name, os.path.abspath(name), facts.st_size, stamp_of(map(str, entries)))
 
 
 class LocalFiles:
@@ -212,8 +212,8 @@ _MAGIC = frozenset("*?[")
 
 
 def _remote_files_found(url: str, facts: dict[str, Any]) -> InputFile:
-    told = (f"{name}={facts[name]}" for name in sorted(facts))
-    return InputFile(url, url, int(facts.get("size") or 0), stamp_of(told))
+    entries = (f"{name}={facts[name]}" for name in sorted(facts))
+    return InputFile(url, url, int(facts.get("size") or 0), stamp_of(entries))
 
 
 def _storage(url: str) -> tuple[Any, str]:
@@ -223,16 +223,16 @@ def _storage(url: str) -> tuple[Any, str]:
     except ImportError:
         text = f"{url}: URLs need the package fsspec: pip install 'kyvsim[fleet]'"
         raise FleetError(text) from None
-    found, problem = _asked(lambda: url_to_fs(url))
+    found, problem = _attempt(lambda: url_to_fs(url))
     if found is None:
         raise FleetError(f"{url}: {problem}")
     return found[0], str(found[1])
 
 
-def _asked(ask: Callable[[], _Read]) -> tuple[_Read | None, str]:
+def _attempt(query: Callable[[], _Read]) -> tuple[_Read | None, str]:
     """Return what a storage answers, or None and what kept it from doing so."""
     try:
-        return ask(), ""
+        return query(), ""
     except FileNotFoundError:
         return None, "there is no such file"
     except Exception as error:  # noqa: BLE001 — each storage's library has errors of its own
@@ -251,7 +251,7 @@ class RemoteFiles:
         """
         files, path = _storage(url)
 
-        def ask() -> dict[str, Any]:
+        def query() -> dict[str, Any]:
             if _MAGIC & set(path):
                 return dict(files.glob(path, detail=True))
             facts = files.info(path)
@@ -260,10 +260,10 @@ class RemoteFiles:
             below = files.find(path, detail=True)
             return {name: one for name, one in below.items() if is_manifest_name(bare_name(name))}
 
-        told, problem = _asked(ask)
-        if told is None:
+        entries, problem = _attempt(query)
+        if entries is None:
             raise FleetError(f"{url}: {problem}")
-        there = [one for one in sorted(told.items()) if one[1]["type"] == "file"]
+        there = [one for one in sorted(entries.items()) if one[1]["type"] == "file"]
         if not there:
             raise FleetError(f"{url}: there is no file that fits")
         return [_remote_files_found(files.unstrip_protocol(name), facts) for name, facts in there]
@@ -272,7 +272,7 @@ class RemoteFiles:
     def read(url: str, first: int, last: int | None) -> bytes:
         """Return bytes of a file from `first` up to and without `last`; raises ReadError."""
         files, path = _storage(url)
-        data, problem = _asked(lambda: bytes(files.cat_file(path, start=first, end=last)))
+        data, problem = _attempt(lambda: bytes(files.cat_file(path, start=first, end=last)))
         if data is None:
             raise ReadError(f"cannot be read: {problem}")
         return data
@@ -281,7 +281,7 @@ class RemoteFiles:
     def write(url: str, data: bytes) -> None:
         """Put a file in its place, which storages of objects do at once; raises FleetError."""
         files, path = _storage(url)
-        done, problem = _asked(lambda: files.pipe_file(path, data) or True)
+        done, problem = _attempt(lambda: files.pipe_file(path, data) or True)
         if not done:
             raise FleetError(f"cannot write to {url}: {problem}")
 
@@ -290,11 +290,11 @@ class RemoteFiles:
         """Return the names of the files in a folder, sorted; none where there is no folder."""
         files, path = _storage(url)
 
-        def ask() -> list[str]:
+        def query() -> list[str]:
             files.invalidate_cache()
             return [str(one) for one in files.ls(path, detail=False)] if files.exists(path) else []
 
-        names, problem = _asked(ask)
+        names, problem = _attempt(query)
         if names is None:
             raise FleetError(f"{url}: {problem}")
         return sorted(one.rstrip("/").rpartition("/")[2] for one in names)
@@ -303,7 +303,7 @@ class RemoteFiles:
     def make_folder(url: str) -> None:
         """See to it that there is a folder, where the storage has folders; raises FleetError."""
         files, path = _storage(url)
-        done, problem = _asked(lambda: files.makedirs(path, exist_ok=True) or True)
+        done, problem = _attempt(lambda: files.makedirs(path, exist_ok=True) or True)
         if not done:
             raise FleetError(f"cannot write to {url}: {problem}")
 

@@ -11,7 +11,7 @@ PIECE_BYTES: Final = 8 << 20
 """Bytes of a piece, for which a worker has work of about a second."""
 
 
-class Item(NamedTuple):
+class WorkItem(NamedTuple):
     """A piece of one file, or all files of a cluster.
 
     A piece has the documents that begin in its bytes: that of a later byte is in a later piece,
@@ -32,7 +32,7 @@ class Item(NamedTuple):
         return self.last - self.first if self.alone else sum(one.size for one in self.files)
 
 
-class Cluster(StrEnum):
+class ClusterGrouping(StrEnum):
     """What files are dumps of one cluster, so that rules may look at objects of all of them."""
 
     FILE = "file"
@@ -40,13 +40,15 @@ class Cluster(StrEnum):
     ALL = "all"
 
 
-def planned(files: Iterable[InputFile], per: Cluster, *, parted: bool, size: int) -> list[Item]:
+def planned(
+    files: Iterable[InputFile], per: ClusterGrouping, *, parted: bool, size: int
+) -> list[WorkItem]:
     """Return the items of a run; with `parted` rules look at one object at a time, unless asked.
 
     A cluster of up to `size` bytes is one item, and so it is where rules are not `parted`. Of
     larger ones each file is cut every `size` bytes; packed files cannot be.
     """
-    found: list[Item] = []
+    found: list[WorkItem] = []
     for cluster, some in _clusters(files, per).items():
         if not parted or sum(one.size for one in some) <= size:
             found.append(whole(cluster, some))
@@ -55,22 +57,22 @@ def planned(files: Iterable[InputFile], per: Cluster, *, parted: bool, size: int
     return found
 
 
-def whole(cluster: str, files: tuple[InputFile, ...]) -> Item:
+def whole(cluster: str, files: tuple[InputFile, ...]) -> WorkItem:
     """Return the item of a cluster with all of its objects."""
-    return Item(cluster, files, 0, files[-1].size, alone=False)
+    return WorkItem(cluster, files, 0, files[-1].size, alone=False)
 
 
 def _pieces(
     cluster: str, file: InputFile, files: tuple[InputFile, ...], size: int
-) -> Iterator[Item]:
+) -> Iterator[WorkItem]:
     if is_packed(file.name) or file.size <= size:
-        yield Item(cluster, (file,), 0, file.size, alone=len(files) > 1)
+        yield WorkItem(cluster, (file,), 0, file.size, alone=len(files) > 1)
         return
     for first in range(0, file.size, size):
-        yield Item(cluster, (file,), first, min(first + size, file.size), alone=True)
+        yield WorkItem(cluster, (file,), first, min(first + size, file.size), alone=True)
 
 
-def clusters_of(items: Iterable[Item]) -> dict[str, tuple[InputFile, ...]]:
+def clusters_of(items: Iterable[WorkItem]) -> dict[str, tuple[InputFile, ...]]:
     """Return the files of each cluster, in order."""
     found: dict[str, dict[InputFile, None]] = {}
     for item in items:
@@ -78,14 +80,16 @@ def clusters_of(items: Iterable[Item]) -> dict[str, tuple[InputFile, ...]]:
     return {cluster: tuple(files) for cluster, files in found.items()}
 
 
-def _clusters(files: Iterable[InputFile], per: Cluster) -> dict[str, tuple[InputFile, ...]]:
+def _clusters(files: Iterable[InputFile], per: ClusterGrouping) -> dict[str, tuple[InputFile, ...]]:
     found: dict[str, list[InputFile]] = {}
     for one in files:
         found.setdefault(_cluster_of(one.name, per), []).append(one)
     return {cluster: tuple(some) for cluster, some in found.items()}
 
 
-def _cluster_of(name: str, per: Cluster) -> str:
-    if per is Cluster.ALL:
+def _cluster_of(name: str, per: ClusterGrouping) -> str:
+    if per is ClusterGrouping.ALL:
         return "all"
-    return name if per is Cluster.FILE else posixpath.dirname(name.replace("\\", "/")) or "."
+    return (
+        name if per is ClusterGrouping.FILE else posixpath.dirname(name.replace("\\", "/")) or "."
+    )

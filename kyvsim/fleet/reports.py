@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.api.refused_objects import RefusedObjects, warnings_of
 from kyvsim.fleet import FleetError
-from kyvsim.fleet.store import Heads, RunEnd, RunPlan, Store
+from kyvsim.fleet.store import Heads, ReportStore, RunEnd, RunPlan
 from kyvsim.load.documents import empty_file
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Key, Refusal, ToldRow
@@ -24,7 +24,7 @@ from kyvsim.report.run import RenderedRun, ResultCounts, Run
 # it counts. Where pieces of a file were told twice, by one run or by two, they count once.
 
 
-class Settled(NamedTuple):
+class MergedPiece(NamedTuple):
     """A piece that counts."""
 
     head: Head
@@ -43,7 +43,7 @@ class Gap(NamedTuple):
 class Merged(NamedTuple):
     """What counts, by file and position, and what is missing."""
 
-    pieces: tuple[Settled, ...]
+    pieces: tuple[MergedPiece, ...]
     gaps: tuple[Gap, ...]
 
 
@@ -83,7 +83,7 @@ def settled(heads: Heads, sizes: Mapping[str, int]) -> Merged:
     by_file: dict[str, list[Head]] = {name: [] for name in sorted(sizes)}
     for head in sorted(heads.values(), key=lambda one: (one.file, one.first, -one.last)):
         by_file.setdefault(head.file, []).append(head)
-    pieces: list[Settled] = []
+    pieces: list[MergedPiece] = []
     gaps: list[Gap] = []
     for file, some in by_file.items():
         own, missing = _in_order(file, some, sizes.get(file, -1))
@@ -93,9 +93,9 @@ def settled(heads: Heads, sizes: Mapping[str, int]) -> Merged:
     return Merged(tuple(pieces), tuple(gaps))
 
 
-def _in_order(file: str, heads: Iterable[Head], size: int) -> tuple[list[Settled], list[Gap]]:
+def _in_order(file: str, heads: Iterable[Head], size: int) -> tuple[list[MergedPiece], list[Gap]]:
     """Return the pieces of a file that count, and what is missing between and behind them."""
-    found: list[Settled] = []
+    found: list[MergedPiece] = []
     gaps: list[Gap] = []
     end, lines = 0, 0
     for head in heads:
@@ -107,7 +107,7 @@ def _in_order(file: str, heads: Iterable[Head], size: int) -> tuple[list[Settled
         if head.first > end:
             gaps.append(Gap(file, end, head.first))
             lines = -1
-        found.append(Settled(head, lines))
+        found.append(MergedPiece(head, lines))
         end = head.last
         if head.ended:
             return found, gaps
@@ -117,7 +117,7 @@ def _in_order(file: str, heads: Iterable[Head], size: int) -> tuple[list[Settled
     return found, gaps
 
 
-def remarks_of(pieces: Iterable[Settled]) -> tuple[Diagnostic, ...]:
+def remarks_of(pieces: Iterable[MergedPiece]) -> tuple[Diagnostic, ...]:
     """Return what is to be said of the files, in the order in which one process says it."""
     some = tuple(pieces)
     said = [_merge_moved(piece, one) for piece in some for one in piece.head.remarks]
@@ -125,7 +125,7 @@ def remarks_of(pieces: Iterable[Settled]) -> tuple[Diagnostic, ...]:
     return (*said, *(_merge_moved(piece, one) for piece in some for one in piece.head.problems))
 
 
-def refusals_of(pieces: Iterable[Settled]) -> Iterator[Refusal]:
+def refusals_of(pieces: Iterable[MergedPiece]) -> Iterator[Refusal]:
     """Yield why an API server refuses objects, with the places in the files."""
     for piece in pieces:
         for one in piece.head.refusals:
@@ -134,7 +134,7 @@ def refusals_of(pieces: Iterable[Settled]) -> Iterator[Refusal]:
             yield one._replace(location=place._replace(line=line, column=column))
 
 
-def _empty_files(pieces: Iterable[Settled]) -> list[str]:
+def _empty_files(pieces: Iterable[MergedPiece]) -> list[str]:
     """Return the files in which there is no document."""
     filled: dict[str, bool] = {}
     for head, _ in pieces:
@@ -143,7 +143,7 @@ def _empty_files(pieces: Iterable[Settled]) -> list[str]:
     return [file for file, has_some in filled.items() if not has_some]
 
 
-def _merge_moved(piece: Settled, remark: Diagnostic) -> Diagnostic:
+def _merge_moved(piece: MergedPiece, remark: Diagnostic) -> Diagnostic:
     """Return a remark on a piece as one on its file."""
     place = remark.location
     if place is None or not place.line or place.file != piece.head.file:
@@ -152,7 +152,7 @@ def _merge_moved(piece: Settled, remark: Diagnostic) -> Diagnostic:
     return remark._replace(location=place._replace(line=line, column=column))
 
 
-def moved(piece: Settled, line: int, column: int) -> tuple[int, int]:
+def moved(piece: MergedPiece, line: int, column: int) -> tuple[int, int]:
     """Return line and column in the file of a place in a piece; 0 where nobody can tell."""
     known = piece.lines_before >= 0 and line > 0
     return (line + piece.lines_before, column) if known else (0, 0)
@@ -170,14 +170,14 @@ class Reports(NamedTuple):
     merged: Merged
     run: Run
     """What they make up, without its rows."""
-    homes: dict[Key, Store]
+    homes: dict[Key, ReportStore]
 
     def rows(self) -> Iterator[Iterator[ToldRow]]:
         """Yield the rows of each piece, with lines and columns of the file."""
         for piece in self.merged.pieces:
             yield _rows(self.homes[piece.head.key], piece)
 
-    def told_by(self, tell: TellRows) -> Run:
+    def rendered_by(self, tell: TellRows) -> Run:
         """Return the run with what a format says of its rows, read as it is asked for."""
         unchecked: list[str] = []
 
@@ -190,7 +190,7 @@ class Reports(NamedTuple):
         return self.run._replace(rendered=RenderedRun([pieces()], [{"unchecked": unchecked}]))
 
 
-def reports_in(stores: Iterable[Store]) -> Reports:
+def reports_in(stores: Iterable[ReportStore]) -> Reports:
     """Return what the reports in some folders make up, whatever their order.
 
     Raises FleetError where a folder has none, or where they do not belong together.
@@ -207,14 +207,14 @@ def reports_in(stores: Iterable[Store]) -> Reports:
     return Reports(plan, parts, _run(plans, parts, ends), homes)
 
 
-def _plan_in(store: Store) -> RunPlan:
+def _plan_in(store: ReportStore) -> RunPlan:
     plan = store.plan()
     if plan is None:
         raise FleetError(f"{store.folder}: there are no partial reports of a run")
     return plan
 
 
-def _end_of(store: Store, plan: RunPlan) -> RunEnd:
+def _end_of(store: ReportStore, plan: RunPlan) -> RunEnd:
     """Return what a run said at its end, or that it has not come to it."""
     end = store.end()
     if end is not None and end.run == plan.run:
@@ -224,8 +224,8 @@ def _end_of(store: Store, plan: RunPlan) -> RunEnd:
     return RunEnd(plan.run, (unfinished,), ())
 
 
-def _run(plans: list[tuple[Store, RunPlan]], parts: Merged, ends: list[RunEnd]) -> Run:
-    result_counts = course_of(parts.pieces, audit_warn=plans[0][1].audit_warn)
+def _run(plans: list[tuple[ReportStore, RunPlan]], parts: Merged, ends: list[RunEnd]) -> Run:
+    result_counts = counts_of(parts.pieces, audit_warn=plans[0][1].audit_warn)
     count = sum(one.head.resources for one in parts.pieces)
     before = _each(own.before for _, own in plans)
     after = _each(own.after for _, own in plans)
@@ -266,7 +266,7 @@ def _missing(gap: Gap) -> Diagnostic:
     return Diagnostic("KV082", Severity.ERROR, text, Location(gap.file))
 
 
-def course_of(pieces: Iterable[Settled], *, audit_warn: bool) -> ResultCounts:
+def counts_of(pieces: Iterable[MergedPiece], *, audit_warn: bool) -> ResultCounts:
     """Return the counts of some pieces."""
     result_counts = ResultCounts(audit_warn=audit_warn)
     for head, _ in pieces:
@@ -282,7 +282,7 @@ def course_of(pieces: Iterable[Settled], *, audit_warn: bool) -> ResultCounts:
     return result_counts
 
 
-def _rows(store: Store, piece: Settled) -> Iterator[ToldRow]:
+def _rows(store: ReportStore, piece: MergedPiece) -> Iterator[ToldRow]:
     for row in store.rows(piece.head.key):
         line, column = moved(piece, row.line, row.column)
         reasons = tuple(_reports_moved(piece, one) for one in row.reasons)
@@ -290,7 +290,7 @@ def _rows(store: Store, piece: Settled) -> Iterator[ToldRow]:
         yield row._replace(line=line, column=column, at=at, reasons=reasons)
 
 
-def _reports_moved(piece: Settled, reason: ToldReason) -> ToldReason:
+def _reports_moved(piece: MergedPiece, reason: ToldReason) -> ToldReason:
     """Return a reason with its place in the file; without its line where nobody can tell that."""
     place = reason.seen_at
     if place is None:

@@ -21,10 +21,10 @@ from kyvsim.api.inputs import ApplyInputs
 from kyvsim.fleet import FleetError, OtherVersionError
 from kyvsim.fleet.engines import Engine
 from kyvsim.fleet.files import InputFile, found_files
-from kyvsim.fleet.plan import PIECE_BYTES, Cluster, Item, clusters_of, planned, whole
-from kyvsim.fleet.reports import course_of, remarks_of, settled
-from kyvsim.fleet.store import Heads, RunEnd, RunPlan, Store
-from kyvsim.fleet.work import Assignment, Outcome, assigned, evaluate
+from kyvsim.fleet.plan import PIECE_BYTES, ClusterGrouping, WorkItem, clusters_of, planned, whole
+from kyvsim.fleet.reports import counts_of, remarks_of, settled
+from kyvsim.fleet.store import Heads, ReportStore, RunEnd, RunPlan
+from kyvsim.fleet.work import Assignment, ItemOutcome, assigned, evaluate
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Key, Partial
 from kyvsim.model.result import Phase
@@ -44,7 +44,7 @@ _ATTEMPTS: Final = 2
 """How often an item may break executors while it is alone."""
 
 
-class Failure(NamedTuple):
+class ItemFailure(NamedTuple):
     """Why nothing can be told of an item."""
 
     text: str
@@ -58,53 +58,55 @@ class FleetWork(NamedTuple):
     """What there is to do besides the items that are known."""
 
     assignment: Assignment
-    is_needed: Callable[[Item], bool]
+    is_needed: Callable[[WorkItem], bool]
     """Whether an item is still to be worked on, when its turn comes."""
-    following: Callable[[Item, Outcome], Iterable[Item]]
+    following: Callable[[WorkItem, ItemOutcome], Iterable[WorkItem]]
     """The items that follow on what became of one."""
 
 
-_End: TypeAlias = Outcome | Failure | Lost
+_End: TypeAlias = ItemOutcome | ItemFailure | Lost
 
 
 def carried_out(
-    engine: Engine, work: FleetWork, items: Iterable[Item]
-) -> Iterator[tuple[Item, Outcome | Failure]]:
+    engine: Engine, work: FleetWork, items: Iterable[WorkItem]
+) -> Iterator[tuple[WorkItem, ItemOutcome | ItemFailure]]:
     """Yield items, and those that follow on them, with what became of them.
 
     Raises FleetError where the engine is gone.
     """
     waiting = deque(items)
     while waiting:
-        suspects: list[Item] = []
+        suspects: list[WorkItem] = []
         for item, end in _attempt(engine, work, waiting):
             if isinstance(end, Lost):
                 suspects.append(item)
                 continue
             yield item, end
-            waiting.extend(work.following(item, end) if isinstance(end, Outcome) else ())
+            waiting.extend(work.following(item, end) if isinstance(end, ItemOutcome) else ())
         for item in filter(work.is_needed, suspects):
             alone = _alone(engine, work, item)
             yield item, alone
-            waiting.extend(work.following(item, alone) if isinstance(alone, Outcome) else ())
+            waiting.extend(work.following(item, alone) if isinstance(alone, ItemOutcome) else ())
 
 
-def _alone(engine: Engine, work: FleetWork, item: Item) -> Outcome | Failure:
+def _alone(engine: Engine, work: FleetWork, item: WorkItem) -> ItemOutcome | ItemFailure:
     """Return what becomes of an item while nothing else is under way."""
     for _ in range(_ATTEMPTS if engine.breaks else 1):
         for _, end in _attempt(engine, work, deque([item])):
             if not isinstance(end, Lost):
                 return end
-    return Failure("it ends every process that works on it")
+    return ItemFailure("it ends every process that works on it")
 
 
-def _attempt(engine: Engine, work: FleetWork, waiting: deque[Item]) -> Iterator[tuple[Item, _End]]:
+def _attempt(
+    engine: Engine, work: FleetWork, waiting: deque[WorkItem]
+) -> Iterator[tuple[WorkItem, _End]]:
     """Yield items with what became of them, until there is none or the executor breaks.
 
     Items may be added while it goes on; those that are left over have not been begun.
     """
     executor = engine.begin(max(len(waiting), 1))
-    under_way: dict[Future[Outcome], Item] = {}
+    under_way: dict[Future[ItemOutcome], WorkItem] = {}
     broken = False
     manned = time.monotonic()
     try:
@@ -124,10 +126,10 @@ def _filled(
     executor: Executor,
     engine: Engine,
     work: FleetWork,
-    books: tuple[deque[Item], dict[Future[Outcome], Item], int],
+    state: tuple[deque[WorkItem], dict[Future[ItemOutcome], WorkItem], int],
 ) -> bool:
     """Give the executor as many items as it is to have; return False where it has broken."""
-    waiting, under_way, width = books
+    waiting, under_way, width = state
     while waiting and len(under_way) < width:
         item = waiting.popleft()
         if not work.is_needed(item):
@@ -140,7 +142,9 @@ def _filled(
     return True
 
 
-def _done(under_way: Mapping[Future[Outcome], Item], *, idle: bool) -> set[Future[Outcome]]:
+def _done(
+    under_way: Mapping[Future[ItemOutcome], WorkItem], *, idle: bool
+) -> set[Future[ItemOutcome]]:
     """Return what is done after a while; `idle` says that there is work which nobody can take."""
     if not under_way:
         time.sleep(_GLANCE if idle else 0)
@@ -157,7 +161,7 @@ def _still_there(engine: Engine, width: int, manned: float) -> float:
     return now if width else manned
 
 
-def _end_of(future: Future[Outcome], engine: Engine) -> _End:
+def _end_of(future: Future[ItemOutcome], engine: Engine) -> _End:
     """Return what became of an item; raise FleetError where it concerns all of them."""
     if future.cancelled():
         raise FleetError(_gone(engine))
@@ -173,7 +177,7 @@ def _end_of(future: Future[Outcome], engine: Engine) -> _End:
         raise FleetError(told)
     if isinstance(error, ImportError):
         raise FleetError(f"workers of {engine.name} have not what they need: {told}")
-    return Failure(f"it cannot be evaluated: {type(error).__name__}: {told}".rstrip(": "))
+    return ItemFailure(f"it cannot be evaluated: {type(error).__name__}: {told}".rstrip(": "))
 
 
 def _gone(engine: Engine) -> str:
@@ -184,10 +188,10 @@ class Fleet(NamedTuple):
     """How a run is spread."""
 
     engine: AbstractContextManager[Engine]
-    store: Store
+    store: ReportStore
     resume: bool = False
     """Whether the store may have reports already, which are not made again."""
-    per: Cluster | None = None
+    per: ClusterGrouping | None = None
     """What files are dumps of one cluster; None: each is one, and where it matters it is told."""
     piece_size: int = 0
     """Bytes of a piece; 0: as in the run that is resumed, or `PIECE_BYTES`."""
@@ -213,20 +217,20 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
         first = next(one for one in ready.read.diagnostics if one.severity is Severity.ERROR)
         raise FleetError(f"a file that every verdict depends on was refused: {first}")
     files = found_files(map(str, inputs.resources))
-    per = fleet.per or Cluster.FILE
+    per = fleet.per or ClusterGrouping.FILE
     assignment = assigned(inputs, stdin, everything=fleet.everything, per=per)
     with ExitStack() as stack:
         stack.enter_context(fleet.store.locked())
         plan, heads = _begun(ready, files, assignment, fleet)
         items = planned(files, per, parted=_is_parted(ready), size=plan.piece_size)
-        books = _Books(fleet.store, plan, clusters_of(items), dict(heads), set())
-        todo = [one for one in items if not books.has(one)]
+        state = _RunState(fleet.store, plan, clusters_of(items), dict(heads), set())
+        todo = [one for one in items if not state.has(one)]
         yield Progress(len(items) - len(todo), len(items))
         if todo:
             engine = stack.enter_context(fleet.engine)
-            yield from _evaluated(engine, assignment, todo, (books, len(items)))
-        end = _end(ready, plan, books)
-        apart = () if fleet.per else tuple(_apart(books))
+            yield from _evaluated(engine, assignment, todo, (state, len(items)))
+        end = _end(ready, plan, state)
+        apart = () if fleet.per else tuple(_apart(state))
         fleet.store.finish(end._replace(remarks=(*end.remarks, *apart)))
 
 
@@ -268,10 +272,10 @@ def _begun(
     return plan, {key: head for key, head in heads.items() if not head.failed}
 
 
-class _Books(NamedTuple):
+class _RunState(NamedTuple):
     """What is known of a run while it goes on."""
 
-    store: Store
+    store: ReportStore
     plan: RunPlan
     clusters: Mapping[str, tuple[InputFile, ...]]
     heads: dict[Key, Head]
@@ -279,7 +283,7 @@ class _Books(NamedTuple):
     asking: set[str]
     """Clusters of which all objects are needed at once."""
 
-    def has(self, item: Item) -> bool:
+    def has(self, item: WorkItem) -> bool:
         """Return whether there are reports on all of an item."""
         keys = ((one.name, item.first, item.last) for one in item.files)
         return all(
@@ -287,24 +291,24 @@ class _Books(NamedTuple):
             for key, one in zip(keys, item.files, strict=True)
         )
 
-    def needs(self, item: Item) -> bool:
+    def needs(self, item: WorkItem) -> bool:
         """Return whether an item is still to be evaluated."""
         return not (item.alone and item.cluster in self.asking)
 
-    def following(self, item: Item, outcome: Outcome) -> Iterator[Item]:
+    def following(self, item: WorkItem, outcome: ItemOutcome) -> Iterator[WorkItem]:
         """Yield the cluster of an item whose rules asked for other objects, once."""
         if outcome.asked and item.cluster not in self.asking:
             self.asking.add(item.cluster)
             yield whole(item.cluster, self.clusters[item.cluster])
 
-    def note(self, item: Item, end: Outcome | Failure) -> None:
+    def note(self, item: WorkItem, end: ItemOutcome | ItemFailure) -> None:
         """Write what became of an item."""
-        partials = end.partials if isinstance(end, Outcome) else self._failed(item, end)
+        partials = end.partials if isinstance(end, ItemOutcome) else self._failed(item, end)
         for one in partials if self.needs(item) else ():
             self.store.write(one)
             self.heads[one.head.key] = one.head
 
-    def _failed(self, item: Item, failure: Failure) -> Iterator[Partial]:
+    def _failed(self, item: WorkItem, failure: ItemFailure) -> Iterator[Partial]:
         part = f"bytes {item.first} to {item.last}: " if item.alone else ""
         for file in item.files:
             text = f"{part}{failure.text}"
@@ -324,22 +328,22 @@ class _Books(NamedTuple):
 
 
 def _evaluated(
-    engine: Engine, assignment: Assignment, todo: list[Item], known: tuple[_Books, int]
+    engine: Engine, assignment: Assignment, todo: list[WorkItem], known: tuple[_RunState, int]
 ) -> Iterator[Progress]:
-    books, total = known
+    state, total = known
     done = total - len(todo)
-    work = FleetWork(assignment, books.needs, books.following)
+    work = FleetWork(assignment, state.needs, state.following)
     for item, end in carried_out(engine, work, todo):
-        books.note(item, end)
+        state.note(item, end)
         done += 1
-        yield Progress(done, total + len(books.asking))
+        yield Progress(done, total + len(state.asking))
 
 
-def _end(ready: Ready, plan: RunPlan, books: _Books) -> RunEnd:
+def _end(ready: Ready, plan: RunPlan, state: _RunState) -> RunEnd:
     """Return what can be said when all is evaluated."""
     sizes = {name: size for name, (size, _) in plan.files.items()}
-    pieces = settled(books.heads, sizes).pieces
-    result_counts = course_of(pieces, audit_warn=plan.audit_warn)
+    pieces = settled(state.heads, sizes).pieces
+    result_counts = counts_of(pieces, audit_warn=plan.audit_warn)
     count = sum(one.head.resources for one in pieces)
     kinds = {json.dumps(kind): kind for one in pieces for kind in one.head.objects}
     sample = Sample(tuple(kinds.values()), count)
@@ -361,10 +365,10 @@ def _without_objects(ready: Ready) -> Iterator[Diagnostic]:
         yield Diagnostic("KV084", Severity.WARNING, f"{text}: only their results are")
 
 
-def _apart(books: _Books) -> Iterator[Diagnostic]:
+def _apart(state: _RunState) -> Iterator[Diagnostic]:
     """Yield that objects of one file were not seen beside those of another, if it may matter."""
-    heads = books.heads.values()
+    heads = state.heads.values()
     matters = any(one.asked or are_shared(one.objects) for one in heads)
-    if matters and len(books.clusters) > 1:
+    if matters and len(state.clusters) > 1:
         text = "each file counts as the dump of one cluster: rules see no objects of other files"
         yield Diagnostic("KV083", Severity.WARNING, f"{text} (--cluster-per says otherwise)")

@@ -111,7 +111,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 _BY_SUFFIX = MappingProxyType({one.suffix: one for one in FORMATS.values()})
 
 
-class Store:
+class ReportStore:
     """The files of one folder."""
 
     __slots__ = ("_files", "_format", "_places", "folder")

@@ -28,7 +28,7 @@ from kyvsim.api.inputs import ApplyInputs
 from kyvsim.fleet import OtherVersionError, ReadError
 from kyvsim.fleet.files import InputFile, read_piece
 from kyvsim.fleet.partials import lines_of
-from kyvsim.fleet.plan import Cluster, Item
+from kyvsim.fleet.plan import ClusterGrouping, WorkItem
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.partial import Head, Partial
@@ -54,7 +54,7 @@ class Assignment(NamedTuple):
 
 
 def assigned(
-    inputs: ApplyInputs, stdin: bytes | None, *, everything: bool, per: Cluster
+    inputs: ApplyInputs, stdin: bytes | None, *, everything: bool, per: ClusterGrouping
 ) -> Assignment:
     """Return what workers need of the inputs of a run; their resources are not part of it."""
     texts = carried(inputs, stdin)
@@ -86,7 +86,7 @@ _ENDS: Final = "KV007"
 """A bad separator: nothing of the file is read behind it."""
 
 
-class Outcome(NamedTuple):
+class ItemOutcome(NamedTuple):
     """What became of an item."""
 
     partials: tuple[Partial, ...]
@@ -95,7 +95,7 @@ class Outcome(NamedTuple):
     """Whether rules look at objects that the item has not: there is no verdict then."""
 
 
-def evaluate(assignment: Assignment, item: Item) -> Outcome:
+def evaluate(assignment: Assignment, item: WorkItem) -> ItemOutcome:
     """Return the reports on an item; they depend on nothing but the two arguments and the files.
 
     Raises OtherVersionError.
@@ -103,18 +103,18 @@ def evaluate(assignment: Assignment, item: Item) -> Outcome:
     with _ALONE:
         ready = ready_for(assignment)
         if not item.alone:
-            return Outcome(tuple(_together(assignment, ready, item)))
+            return ItemOutcome(tuple(_together(assignment, ready, item)))
         head, found = _opened(assignment, ready, item, item.files[0])
         if found is None:
-            return Outcome((Partial(head),))
+            return ItemOutcome((Partial(head),))
         try:
             evaluation = evaluated_alone(ready, found.resources)
-            return Outcome((_told((assignment, ready), head, found, evaluation),))
+            return ItemOutcome((_report((assignment, ready), head, found, evaluation),))
         except NotStreamable:
-            return Outcome((), asked=True)
+            return ItemOutcome((), asked=True)
 
 
-def _together(assignment: Assignment, ready: Ready, item: Item) -> Iterator[Partial]:
+def _together(assignment: Assignment, ready: Ready, item: WorkItem) -> Iterator[Partial]:
     """Yield the reports on all files of a cluster, whose objects rules may ask for."""
     heads = [_opened(assignment, ready, item, file) for file in item.files]
     documents = tuple(one for _, found in heads if found for one in found.resources)
@@ -124,12 +124,12 @@ def _together(assignment: Assignment, ready: Ready, item: Item) -> Iterator[Part
             yield Partial(head)
         else:
             evaluation = evaluated_among(ready, around, found.resources)
-            told = _told((assignment, ready), head, found, evaluation)
+            told = _report((assignment, ready), head, found, evaluation)
             yield told._replace(head=told.head._replace(asked=around.view.asked))
 
 
 def _opened(
-    assignment: Assignment, ready: Ready, item: Item, file: InputFile
+    assignment: Assignment, ready: Ready, item: WorkItem, file: InputFile
 ) -> tuple[Head, LoadedText | None]:
     """Return what is known of a file or of a piece of it, and its objects where it is readable."""
     head = Head(
@@ -154,7 +154,7 @@ def _opened(
     return head._replace(remarks=found.remarks, problems=found.problems, ended=ended), found
 
 
-def _told(
+def _report(
     asked: tuple[Assignment, Ready],
     head: Head,
     found: LoadedText,

@@ -22,7 +22,7 @@ _BLOCK: Final = re.compile(r"[|>][-+0-9]*\s*(#.*)?$")
 _TAIL: Final = re.compile(r"\s+#.*$")
 
 
-class Entry(NamedTuple):
+class YamlEntry(NamedTuple):
     """A key, or an item of a list that is a scalar; lines and columns count from 0."""
 
     document: int
@@ -46,26 +46,26 @@ class Entry(NamedTuple):
         return len(self.path) == 4 and self.path[:2] == ("spec", "rules") and self.name == "name"
 
 
-class _Level(NamedTuple):
+class _OutlineLevel(NamedTuple):
     """What later lines may stand in."""
 
     column: int
     part: str | int
 
 
-class Place(NamedTuple):
+class StructurePosition(NamedTuple):
     """Where something stands in the structure: what is typed there belongs to `path`."""
 
     document: int
     path: Path
 
 
-def entries(text: str) -> tuple[Entry, ...]:
+def entries(text: str) -> tuple[YamlEntry, ...]:
     """Return the entries of all documents of a text, in order."""
     return tuple(_entries(text.split("\n")))
 
 
-def place_at(text: str, line: int, column: int) -> Place:
+def place_at(text: str, line: int, column: int) -> StructurePosition:
     """Return in what something stands that begins at a line, at a column of its own.
 
     Dashes before it on its line are items of lists.
@@ -73,28 +73,28 @@ def place_at(text: str, line: int, column: int) -> Place:
     lines = text.split("\n")[: line + 1]
     last = lines[-1][:column] if len(lines) > line else ""
     dashes = re.match(r"( *)((?:- +)*)", last)
-    found = _Walk()
+    found = _OutlineReader()
     for _ in found.read(lines[:-1]):
         pass
     indent = len(dashes[1]) if dashes else 0
     for dash in re.finditer("-", dashes[2] if dashes else ""):
         found.item(indent + dash.start())
     found.close(column if not last.strip() else (dashes.end() if dashes else column))
-    return Place(found.document, found.path)
+    return StructurePosition(found.document, found.path)
 
 
-def _entries(lines: Sequence[str]) -> Iterator[Entry]:
-    yield from _Walk().read(lines)
+def _entries(lines: Sequence[str]) -> Iterator[YamlEntry]:
+    yield from _OutlineReader().read(lines)
 
 
-class _Walk:
+class _OutlineReader:
     """Goes through lines, and knows in what the next one stands."""
 
     __slots__ = ("_block", "_levels", "document")
 
     def __init__(self) -> None:
         self.document = 0
-        self._levels: list[_Level] = []
+        self._levels: list[_OutlineLevel] = []
         self._block = -1  # lines that are indented more than this are text
 
     @property
@@ -102,7 +102,7 @@ class _Walk:
         """The way to what is open."""
         return tuple(level.part for level in self._levels)
 
-    def read(self, lines: Sequence[str]) -> Iterator[Entry]:
+    def read(self, lines: Sequence[str]) -> Iterator[YamlEntry]:
         """Yield the entries of lines."""
         for number, line in enumerate(lines):
             line = line.removesuffix("\r")  # noqa: PLW2901 — the same line
@@ -118,7 +118,7 @@ class _Walk:
             self._block = -1
             yield from self._line(number, line)
 
-    def _line(self, number: int, line: str) -> Iterator[Entry]:
+    def _line(self, number: int, line: str) -> Iterator[YamlEntry]:
         found = _LINE.match(line)
         if found is None:
             return
@@ -135,17 +135,17 @@ class _Walk:
                 yield self._entry(number, column, value, start)
             return
         self.close(column)
-        self._levels.append(_Level(column, found["key"].strip("\"'")))
+        self._levels.append(_OutlineLevel(column, found["key"].strip("\"'")))
         value = found["value"] or ""
         if _BLOCK.match(value):
             self._block = column
         start = found.start("value") if found["value"] is not None else len(line)
         yield self._entry(number, column, value, start)
 
-    def _entry(self, number: int, column: int, value: str, start: int) -> Entry:
+    def _entry(self, number: int, column: int, value: str, start: int) -> YamlEntry:
         plain = _TAIL.sub("", value).strip()
         quoted = plain[:1] in {'"', "'"} and plain[-1:] == plain[:1] and len(plain) > 1
-        return Entry(
+        return YamlEntry(
             document=self.document,
             path=self.path,
             line=number,
@@ -169,7 +169,7 @@ class _Walk:
             if last.column == column and isinstance(last.part, int):
                 index = last.part + 1
             self._levels.pop()
-        self._levels.append(_Level(column, index))
+        self._levels.append(_OutlineLevel(column, index))
 
 
 # A text with what its lines tell: its documents, and what stands at a position.
@@ -180,7 +180,7 @@ _KEY: Final = re.compile(r'[ ]*(?:- +)*(?P<key>[^\s:#{\["\'][^:#]*?) *:\s(?P<val
 _CEL_KEYS: Final = frozenset({"expression", "messageExpression", "valueExpression"})
 
 
-class Cursor(NamedTuple):
+class EditPosition(NamedTuple):
     """Where somebody types; lines and columns count from 0."""
 
     document: int
@@ -195,13 +195,13 @@ class Cursor(NamedTuple):
     column: int
 
 
-class Text(NamedTuple):
+class YamlText(NamedTuple):
     """A text, and its entries."""
 
     text: str
-    entries: tuple[Entry, ...]
+    entries: tuple[YamlEntry, ...]
 
-    def of(self, document: int) -> Iterator[Entry]:
+    def of(self, document: int) -> Iterator[YamlEntry]:
         """Yield the entries of one of its documents."""
         return (one for one in self.entries if one.document == document)
 
@@ -213,12 +213,12 @@ class Text(NamedTuple):
         """Return the scalar at a path, "" where there is none."""
         return next((one.value for one in self.of(document) if one.path == path), "")
 
-    def entry_at(self, line: int, column: int) -> Entry | None:
+    def entry_at(self, line: int, column: int) -> YamlEntry | None:
         """Return the entry whose line that is, where the position is in its key or value."""
         found = [one for one in self.entries if one.line == line and one.column <= column]
         return found[-1] if found else None
 
-    def cursor(self, line: int, column: int) -> Cursor:
+    def cursor(self, line: int, column: int) -> EditPosition:
         """Return where a position is, before which somebody has typed."""
         lines = self.text.split("\n")
         before = lines[line][:column] if line < len(lines) else ""
@@ -228,7 +228,7 @@ class Text(NamedTuple):
         above = self._text_above(line, len(before) - len(before.lstrip()))
         if above is not None:
             path, own = above.path, _KEY.match("key: x")
-        return Cursor(
+        return EditPosition(
             document=place.document,
             path=path,
             in_value=own is not None,
@@ -238,7 +238,7 @@ class Text(NamedTuple):
             column=len(before),
         )
 
-    def _text_above(self, line: int, indent: int) -> Entry | None:
+    def _text_above(self, line: int, indent: int) -> YamlEntry | None:
         """Return the entry whose text of several lines a line is part of."""
         last = [one for one in self.entries if one.line < line]
         if last and last[-1].value[:1] in {"|", ">"} and last[-1].column < indent:
@@ -252,9 +252,9 @@ def _last_word(before: str) -> str:
     return found[0][::-1] if found else ""
 
 
-def read_text(text: str) -> Text:
+def read_text(text: str) -> YamlText:
     """Return a text with its entries."""
-    return Text(text, entries(text))
+    return YamlText(text, entries(text))
 
 
 def word_at(text: str, line: int, column: int) -> tuple[str, int]:
@@ -266,12 +266,12 @@ def word_at(text: str, line: int, column: int) -> tuple[str, int]:
     return "", column
 
 
-def in_template(cursor: Cursor) -> bool:
+def in_template(cursor: EditPosition) -> bool:
     """Return whether a position is between `{{` and `}}` of its line."""
     return cursor.before.rfind("{{") > cursor.before.rfind("}}")
 
 
-def in_cel(cursor: Cursor, kind: str) -> bool:
+def in_cel(cursor: EditPosition, kind: str) -> bool:
     """Return whether a position is in an expression in CEL, in a document of a kind."""
     if not (cursor.in_value and cursor.path and cursor.path[-1] in _CEL_KEYS):
         return False

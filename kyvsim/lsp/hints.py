@@ -14,7 +14,7 @@ from kyvsim.api.schemas import known_schemas
 from kyvsim.api.workspace import ToldRule, concerns, rules_in
 from kyvsim.engine.conditions.operators import OPERATORS
 from kyvsim.jmespath.functions.table import functions
-from kyvsim.lsp.document import Cursor, Entry, Text, in_cel, in_template, word_at
+from kyvsim.lsp.document import EditPosition, YamlEntry, YamlText, in_cel, in_template, word_at
 from kyvsim.model.source import Path
 from kyvsim.schema.node import Node
 
@@ -89,7 +89,7 @@ def _required(node: Node) -> tuple[str, ...]:
     return tuple(node.words.get("required") or ())
 
 
-def offers_at(text: Text, cursor: Cursor) -> Iterator[Offer]:
+def offers_at(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
     """Yield what may be written where somebody types: fields, or values of one."""
     kind = text.kind(cursor.document)
     if cursor.in_value:
@@ -121,7 +121,7 @@ def _written(name: str, node: Node | None) -> str:
     return f"{name}:" if is_nested else f"{name}: "
 
 
-def _values(text: Text, cursor: Cursor, kind: str) -> Iterator[Offer]:
+def _values(text: YamlText, cursor: EditPosition, kind: str) -> Iterator[Offer]:
     name = cursor.path[-1] if cursor.path else ""
     if cursor.path in {("kind",), ("apiVersion",)}:
         yield from _types(text, cursor)
@@ -143,7 +143,7 @@ def _choices_of(node: Node) -> Iterator[Offer]:
         yield from (Offer(one, "boolean") for one in ("true", "false"))
 
 
-def _types(text: Text, cursor: Cursor) -> Iterator[Offer]:
+def _types(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
     """Yield kinds, or apiVersions, that go with what is written already."""
     version, kind = text.value(cursor.document, "apiVersion"), text.value(cursor.document, "kind")
     wants_kind = cursor.path == ("kind",)
@@ -197,7 +197,7 @@ _MOST: Final = 16
 """How many kinds have expressions, with some to spare."""
 
 
-def jmespath_offers(text: Text, document: int) -> Iterator[Offer]:
+def jmespath_offers(text: YamlText, document: int) -> Iterator[Offer]:
     """Yield names and functions that a template may use."""
     for name in context_names(text, document):
         yield Offer(name, "entry of the context")
@@ -207,7 +207,7 @@ def jmespath_offers(text: Text, document: int) -> Iterator[Offer]:
         yield Offer(one.name, one.signature, one.note, f"{one.name}(")
 
 
-def context_names(text: Text, document: int) -> tuple[str, ...]:
+def context_names(text: YamlText, document: int) -> tuple[str, ...]:
     """Return the names of the entries of contexts of a document."""
     found = (
         one.value
@@ -232,7 +232,7 @@ def _cel_names(kind: str) -> Mapping[str, Offer]:
     return MappingProxyType(found)
 
 
-def cel_offers(text: Text, document: int) -> Iterator[Offer]:
+def cel_offers(text: YamlText, document: int) -> Iterator[Offer]:
     """Yield what an expression in CEL of a document may use."""
     names = (
         one.value
@@ -267,7 +267,7 @@ def cel_note(word: str, kind: str) -> str:
 # Words that may be written where somebody types.
 
 
-def completions_at(text: Text, line: int, column: int) -> Iterator[lsp.CompletionItem]:
+def completions_at(text: YamlText, line: int, column: int) -> Iterator[lsp.CompletionItem]:
     """Yield what may follow at a position, which counts characters."""
     cursor = text.cursor(line, column)
     for one in dict.fromkeys(_offers(text, cursor)):
@@ -283,7 +283,7 @@ def completions_at(text: Text, line: int, column: int) -> Iterator[lsp.Completio
         )
 
 
-def _offers(text: Text, cursor: Cursor) -> Iterator[Offer]:
+def _offers(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
     if in_template(cursor):
         yield from jmespath_offers(text, cursor.document)
     elif in_cel(cursor, text.kind(cursor.document)):
@@ -297,7 +297,7 @@ def _kind(offer: Offer) -> lsp.CompletionItemKind:
     return lsp.CompletionItemKind.Function if is_function else lsp.CompletionItemKind.Value
 
 
-def _typed(cursor: Cursor) -> lsp.Range:
+def _typed(cursor: EditPosition) -> lsp.Range:
     """Return the word that is replaced."""
     start = lsp.Position(cursor.line, cursor.column - len(cursor.typed))
     return lsp.Range(start, lsp.Position(cursor.line, cursor.column))
@@ -306,7 +306,7 @@ def _typed(cursor: Cursor) -> lsp.Range:
 # What is told of what a pointer rests on, as Markdown.
 
 
-def hover_at(text: Text, source: Source, line: int, column: int) -> str:
+def hover_at(text: YamlText, source: Source, line: int, column: int) -> str:
     """Return what is told of a position of a text, "" for nothing."""
     word, start = word_at(text.text, line, column)
     cursor = text.cursor(line, start)
@@ -326,7 +326,7 @@ def hover_at(text: Text, source: Source, line: int, column: int) -> str:
     return about(kind, entry.path)
 
 
-def _rule(rules: Iterable[ToldRule], entry: Entry) -> str:
+def _rule(rules: Iterable[ToldRule], entry: YamlEntry) -> str:
     """Return what a rule does, of the one that begins at an entry's line."""
     for one in rules:
         if one.line == entry.line + 1 or one.name == entry.value:

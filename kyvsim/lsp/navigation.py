@@ -7,12 +7,12 @@ from typing import Final, NamedTuple
 from lsprotocol import types as lsp
 
 from kyvsim.api import Source
-from kyvsim.lsp.document import Entry, Text, read_text
+from kyvsim.lsp.document import YamlEntry, YamlText, read_text
 
 # What a file has, as an outline: its documents, with the rules of policies in them.
 
 
-def symbols_of(text: Text) -> Iterator[lsp.DocumentSymbol]:
+def symbols_of(text: YamlText) -> Iterator[lsp.DocumentSymbol]:
     """Yield a symbol for each document that has a kind."""
     lines = text.text.split("\n")
     for document in sorted({one.document for one in text.entries}):
@@ -32,7 +32,7 @@ def symbols_of(text: Text) -> Iterator[lsp.DocumentSymbol]:
         )
 
 
-def _named(entries: list[Entry]) -> Iterator[lsp.DocumentSymbol]:
+def _named(entries: list[YamlEntry]) -> Iterator[lsp.DocumentSymbol]:
     """Yield the rules of a policy, or the results of a test."""
     for one in entries:
         is_result = one.path[:1] == ("results",) and one.name == "rule" and len(one.path) == 3
@@ -45,7 +45,7 @@ def _named(entries: list[Entry]) -> Iterator[lsp.DocumentSymbol]:
             )
 
 
-def _at(entry: Entry) -> lsp.Range:
+def _at(entry: YamlEntry) -> lsp.Range:
     end = entry.value_column + len(entry.value)
     return lsp.Range(lsp.Position(entry.line, entry.column), lsp.Position(entry.line, end))
 
@@ -57,7 +57,7 @@ _OF_BINDINGS: Final = "AdmissionPolicyBinding"
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
-class Spot(NamedTuple):
+class SourceRange(NamedTuple):
     """A place in a file; line and columns count from 0."""
 
     file: str
@@ -66,7 +66,7 @@ class Spot(NamedTuple):
     length: int
 
 
-class Named(NamedTuple):
+class NamedTarget(NamedTuple):
     """What an entry names: a policy, perhaps one of its rules, or an object."""
 
     policy: str = ""
@@ -75,48 +75,50 @@ class Named(NamedTuple):
     file: str = ""
 
 
-def named_by(text: Text, entry: Entry) -> Named:
+def named_by(text: YamlText, entry: YamlEntry) -> NamedTarget:
     """Return what an entry of a text names; nothing in all fields where that is nothing."""
     kind = text.kind(entry.document)
     where = [part for part in entry.path if isinstance(part, str)]
     value = entry.value.strip("[] ")
     if not where:
-        return Named()  # an element of a list at the top, as of a text that is half typed
+        return NamedTarget()  # an element of a list at the top, as of a text that is half typed
     if kind.startswith("cli.kyverno.io/"):
         return _of_test(text, entry, where, value)
     if kind.endswith("/PolicyException"):
         return _of_exception(text, entry, where, value)
     if kind.endswith(_OF_BINDINGS) and where[-1] == "policyName":
-        return Named(policy=value)
-    return Named(file=value) if kind.startswith(_OF_FILES) else Named()
+        return NamedTarget(policy=value)
+    return NamedTarget(file=value) if kind.startswith(_OF_FILES) else NamedTarget()
 
 
-def _of_test(text: Text, entry: Entry, where: list[str], value: str) -> Named:
+def _of_test(text: YamlText, entry: YamlEntry, where: list[str], value: str) -> NamedTarget:
     beside = entry.path[:-1]
     if where[-1] == "policy":
-        return Named(policy=value.rpartition("/")[2])
+        return NamedTarget(policy=value.rpartition("/")[2])
     if where[-1] == "rule":
         policy = text.value(entry.document, *beside, "policy").rpartition("/")[2]
-        return Named(policy=policy, rule=value)
+        return NamedTarget(policy=policy, rule=value)
     if where[:1] == ["results"] and where[-1] in {"resource", "resources"}:
-        return Named(object=value.rpartition("/")[2])
+        return NamedTarget(object=value.rpartition("/")[2])
     if where[:1] == ["policies"] and where[-1] == "name":
         above = text.value(entry.document, *entry.path[:2], "name")
-        return Named(policy=above, rule=value) if "rules" in where else Named(policy=value)
-    return Named(file=value)
+        return (
+            NamedTarget(policy=above, rule=value) if "rules" in where else NamedTarget(policy=value)
+        )
+    return NamedTarget(file=value)
 
 
-def _of_exception(text: Text, entry: Entry, where: list[str], value: str) -> Named:
+def _of_exception(text: YamlText, entry: YamlEntry, where: list[str], value: str) -> NamedTarget:
     if where[-1] == "policyName" or (where[-1] == "name" and "policyRefs" in where):
-        return Named(policy=value)
+        return NamedTarget(policy=value)
     if "ruleNames" in where:
         at = entry.path.index("ruleNames")
         policy = text.value(entry.document, *entry.path[:at], "policyName")
-        return Named(policy=policy, rule=value)
-    return Named()
+        return NamedTarget(policy=policy, rule=value)
+    return NamedTarget()
 
 
-class Around(NamedTuple):
+class DefinitionContext(NamedTuple):
     """What may be looked at for a name."""
 
     file: str
@@ -127,12 +129,14 @@ class Around(NamedTuple):
     """Returns another file by its real path, None where it may not be read."""
 
 
-def spots_of(named: Named, text: Text, around: Around) -> Iterator[Spot]:
+def spots_of(
+    named: NamedTarget, text: YamlText, around: DefinitionContext
+) -> Iterator[SourceRange]:
     """Yield where what a text names stands."""
     if named.file:
         place = _beside(around.file, named.file)
         if named.file.endswith(_SUFFIXES) and around.read(place):
-            yield Spot(place, 0, 0, 0)
+            yield SourceRange(place, 0, 0, 0)
         return
     wanted = named.policy or named.object
     files = around.files if named.policy else _resources(text, around)
@@ -141,7 +145,7 @@ def spots_of(named: Named, text: Text, around: Around) -> Iterator[Spot]:
             yield from _in(read_text(source.text), file, named)
 
 
-def _resources(text: Text, around: Around) -> Mapping[str, Source]:
+def _resources(text: YamlText, around: DefinitionContext) -> Mapping[str, Source]:
     """Return the files with resources that a test manifest names."""
     paths = (one.value for one in text.entries if one.path[:1] == ("resources",))
     places = [_beside(around.file, one) for one in paths if one]
@@ -153,7 +157,7 @@ def _beside(file: str, path: str) -> str:
     return os.path.realpath(os.path.join(os.path.dirname(file), path))
 
 
-def _in(text: Text, file: str, named: Named) -> Iterator[Spot]:
+def _in(text: YamlText, file: str, named: NamedTarget) -> Iterator[SourceRange]:
     """Yield where a text has what is named."""
     for document in sorted({one.document for one in text.entries}):
         name = _entry(text.of(document), ("metadata", "name"))
@@ -164,10 +168,10 @@ def _in(text: Text, file: str, named: Named) -> Iterator[Spot]:
             continue
         rule = _rule(text.of(document), named.rule) if named.rule else None
         found = rule or name
-        yield Spot(file, found.line, found.value_column, len(found.value))
+        yield SourceRange(file, found.line, found.value_column, len(found.value))
 
 
-def _rule(entries: Iterable[Entry], name: str) -> Entry | None:
+def _rule(entries: Iterable[YamlEntry], name: str) -> YamlEntry | None:
     """Return where a rule has its name: that of which it is derived, if it is."""
     written = name.removeprefix("autogen-").removeprefix("cronjob-")
     rules = [one for one in entries if one.names_rule]
@@ -175,5 +179,5 @@ def _rule(entries: Iterable[Entry], name: str) -> Entry | None:
     return next(exact, next((one for one in rules if one.value == written), None))
 
 
-def _entry(entries: Iterable[Entry], path: tuple[str, ...]) -> Entry | None:
+def _entry(entries: Iterable[YamlEntry], path: tuple[str, ...]) -> YamlEntry | None:
     return next((one for one in entries if one.path == path), None)

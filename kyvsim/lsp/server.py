@@ -14,21 +14,28 @@ from pygls.lsp.server import LanguageServer
 
 from kyvsim import __version__
 from kyvsim.lsp.hints import completions_at, hover_at
-from kyvsim.lsp.navigation import Around, named_by, spots_of, symbols_of
-from kyvsim.lsp.session import Session, Settings, actions_of, for_client, from_client, meant_at
+from kyvsim.lsp.navigation import DefinitionContext, named_by, spots_of, symbols_of
+from kyvsim.lsp.session import (
+    EditorSession,
+    ProjectSettings,
+    actions_of,
+    for_client,
+    from_client,
+    meant_at,
+)
 
 _TRIGGERS = (" ", "{", ".", "-", "[")
 _WATCHED = "**/{*.yaml,*.yml,*.json,pyproject.toml,.kyvsimignore}"
 
 
-def serve(settle: Callable[[], Settings]) -> None:
+def serve(settle: Callable[[], ProjectSettings]) -> None:
     """Speak the protocol over standard input and output, until the editor ends it.
 
     `settle` returns what a project sets, as seen from the working folder.
     """
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     server = LanguageServer("kyvsim", __version__)
-    session = Session(server, settle)
+    session = EditorSession(server, settle)
     _follow(server, session)
     _answer(server, session)
     # Its output is closed in the end, and standard output is not ours to close.
@@ -36,7 +43,7 @@ def serve(settle: Callable[[], Settings]) -> None:
         server.start_io(sys.stdin.buffer, output)
 
 
-def _follow(server: LanguageServer, session: Session) -> None:
+def _follow(server: LanguageServer, session: EditorSession) -> None:
     """Have the server follow what happens to files."""
 
     @server.feature(lsp.INITIALIZED)
@@ -56,11 +63,11 @@ def _follow(server: LanguageServer, session: Session) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     async def opened(params: lsp.DidOpenTextDocumentParams) -> None:
-        session.look(params.text_document.uri, 0)
+        session.schedule_check(params.text_document.uri, 0)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     async def changed(params: lsp.DidChangeTextDocumentParams) -> None:
-        session.look(params.text_document.uri)
+        session.schedule_check(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     async def saved(_: lsp.DidSaveTextDocumentParams) -> None:
@@ -79,7 +86,7 @@ def _follow(server: LanguageServer, session: Session) -> None:
         session.close(params.text_document.uri)
 
 
-def _answer(server: LanguageServer, session: Session) -> None:
+def _answer(server: LanguageServer, session: EditorSession) -> None:
     """Have the server answer what is asked of a document."""
 
     @server.feature(
@@ -113,7 +120,9 @@ def _answer(server: LanguageServer, session: Session) -> None:
         return session.guarded(lambda: [*actions_of(session, uri, params.range)], [])
 
 
-def _completions(session: Session, params: lsp.CompletionParams) -> Iterator[lsp.CompletionItem]:
+def _completions(
+    session: EditorSession, params: lsp.CompletionParams
+) -> Iterator[lsp.CompletionItem]:
     uri = params.text_document.uri
     if not session.is_open(uri):
         return
@@ -124,7 +133,7 @@ def _completions(session: Session, params: lsp.CompletionParams) -> Iterator[lsp
         yield one
 
 
-def _hover(session: Session, params: lsp.HoverParams) -> str:
+def _hover(session: EditorSession, params: lsp.HoverParams) -> str:
     uri = params.text_document.uri
     if not session.is_open(uri):
         return ""
@@ -135,7 +144,7 @@ def _hover(session: Session, params: lsp.HoverParams) -> str:
     return "\n---\n\n".join(filter(None, (*meant, told)))
 
 
-def _definitions(session: Session, params: lsp.DefinitionParams) -> Iterator[lsp.Location]:
+def _definitions(session: EditorSession, params: lsp.DefinitionParams) -> Iterator[lsp.Location]:
     uri = params.text_document.uri
     if not session.is_open(uri):
         return
@@ -143,7 +152,7 @@ def _definitions(session: Session, params: lsp.DefinitionParams) -> Iterator[lsp
     entry = text.entry_at(*from_client(session.document(uri), params.position))
     if entry is None:
         return
-    around = Around(session.source(uri).name, session.sources(), session.read)
+    around = DefinitionContext(session.source(uri).name, session.sources(), session.read)
     for spot in spots_of(named_by(text, entry), text, around):
         start = lsp.Position(spot.line, spot.column)
         end = lsp.Position(spot.line, spot.column + spot.length)

@@ -21,7 +21,7 @@ from kyvsim.api.workspace import (
     read_workspace,
     remarks_on,
 )
-from kyvsim.lsp.document import Text, read_text
+from kyvsim.lsp.document import YamlText, read_text
 from kyvsim.model.diagnostic import Diagnostic, Edit, Severity
 from kyvsim.model.ports import fault_text
 from kyvsim.report.code_text import code_markdown, codes_by_name
@@ -100,14 +100,14 @@ _PAUSE: Final = 0.15
 _Answer = TypeVar("_Answer")
 
 
-class Settings(NamedTuple):
+class ProjectSettings(NamedTuple):
     """What a project's configuration says, and what is wrong with it."""
 
     rules: Rules
     remarks: tuple[Diagnostic, ...] = ()
 
 
-class Found(NamedTuple):
+class FileDiagnostics(NamedTuple):
     """What was found last in a text."""
 
     remarks: tuple[Diagnostic, ...]
@@ -115,13 +115,13 @@ class Found(NamedTuple):
     """The same as the editor has it."""
 
 
-class Session:
+class EditorSession:
     """The state of one editor."""
 
-    def __init__(self, server: LanguageServer, settle: Callable[[], Settings]) -> None:
+    def __init__(self, server: LanguageServer, settle: Callable[[], ProjectSettings]) -> None:
         self.server = server
         self.files: Mapping[str, Source] = {}
-        self.found: dict[str, Found] = {}
+        self.found: dict[str, FileDiagnostics] = {}
         self._settle = settle
         self._rules = Rules()
         self._waiting: dict[str, asyncio.Task[None]] = {}
@@ -135,7 +135,7 @@ class Session:
         """Return an open document."""
         return self.server.workspace.get_text_document(uri)
 
-    def text(self, uri: str) -> Text:
+    def text(self, uri: str) -> YamlText:
         """Return the text of an open document, nothing of one that is not open."""
         return read_text(self.document(uri).source if self.is_open(uri) else "")
 
@@ -163,16 +163,16 @@ class Session:
         folders = [*self._folders()]
         if folders:
             os.chdir(folders[0])  # where a configuration is looked for, as commands do
-        settings = self.guarded(self._settle, Settings(Rules()))
+        settings = self.guarded(self._settle, ProjectSettings(Rules()))
         self._rules = settings.rules
-        self._tell_settings(settings.remarks)
+        self._publish_settings(settings.remarks)
         paths = (*(self._rules.paths or folders), *self._rules.exceptions)
         walking = self._rules.walking
         self.files = await asyncio.to_thread(
             self.guarded, lambda: read_workspace(paths, walking), self.files
         )
         for uri in [*self.server.workspace.text_documents]:
-            self.look(uri, 0)
+            self.schedule_check(uri, 0)
 
     def _folders(self) -> Iterator[str]:
         workspace = self.server.workspace
@@ -180,7 +180,7 @@ class Session:
         paths = (uris.to_fs_path(one) for one in roots if one)
         return (one for one in paths if one and os.path.isdir(one))
 
-    def _tell_settings(self, remarks: tuple[Diagnostic, ...]) -> None:
+    def _publish_settings(self, remarks: tuple[Diagnostic, ...]) -> None:
         """Show what is wrong with the configuration at its places."""
         files = {os.path.realpath(one.location.file) for one in remarks if one.location}
         for file in files | self._told:
@@ -195,14 +195,14 @@ class Session:
             self.server.text_document_publish_diagnostics(told)
         self._told = frozenset(files)
 
-    def look(self, uri: str, pause: float = _PAUSE) -> None:
+    def schedule_check(self, uri: str, pause: float = _PAUSE) -> None:
         """Have a document looked at once nobody has typed for a while."""
         waiting = self._waiting.pop(uri, None)
         if waiting is not None:
             waiting.cancel()
-        self._waiting[uri] = asyncio.ensure_future(self._look(uri, pause))
+        self._waiting[uri] = asyncio.ensure_future(self._check(uri, pause))
 
-    async def _look(self, uri: str, pause: float) -> None:
+    async def _check(self, uri: str, pause: float) -> None:
         await asyncio.sleep(pause)
         document = self.document(uri)
         version, own = document.version, self.source(uri)
@@ -218,7 +218,7 @@ class Session:
         told = [*shown(remarks, document.source)]
         for one in told:
             one.range = for_client(document, one.range)
-        self.found[uri] = Found(remarks, tuple(told))
+        self.found[uri] = FileDiagnostics(remarks, tuple(told))
         self.server.text_document_publish_diagnostics(
             lsp.PublishDiagnosticsParams(uri, told, document.version)
         )
@@ -252,7 +252,7 @@ def _is_in(remark: Diagnostic, file: str) -> bool:
 # What puts a remark right, as actions of an editor: the fixes of `lint --fix`.
 
 
-def actions_of(session: Session, uri: str, wanted: lsp.Range) -> Iterator[lsp.CodeAction]:
+def actions_of(session: EditorSession, uri: str, wanted: lsp.Range) -> Iterator[lsp.CodeAction]:
     """Yield an action for each remark in a range that surely can be put right."""
     found = session.found.get(uri)
     if found is None:

@@ -12,14 +12,14 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
 from kyvsim.kubernetes.semver import read_version
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
-from kyvsim.migrate.context import Desk, NotConvertible, name_for_element
+from kyvsim.migrate.context import ConversionContext, NotConvertible, name_for_element
 from kyvsim.migrate.expressions import (
     FALSE,
     RELATION,
     TRUE,
-    Choice,
-    Each,
+    Conditional,
     Plain,
+    Quantified,
     Relation,
     Test,
     chosen,
@@ -33,7 +33,7 @@ from kyvsim.migrate.queries.read import text_value
 from kyvsim.migrate.queries.scope import Scope, constant, no_twin
 from kyvsim.migrate.scalars import amount_test, is_amount, is_number_text, like, like_one
 from kyvsim.migrate.values import (
-    Value,
+    Expr,
     element_of,
     is_bool,
     is_list,
@@ -54,14 +54,14 @@ READ_TEXTS = Condition(
 )
 
 
-def equals(key: Value, value: Value) -> Test:
+def equals(key: Expr, value: Expr) -> Test:
     """Return the test that a key equals a value; a fixed text is a wildcard pattern."""
     if value.constant:
         return _equals_constant(key, value.constant[0])
     return equals_read(key, value)
 
 
-def equals_read(key: Value, value: Value) -> Test:
+def equals_read(key: Expr, value: Expr) -> Test:
     """Return the test that a key equals what is read; data of the cluster may hold wildcards."""
     if not value.is_looked_up:
         return Relation(key.tight(RELATION + 1), "==", value.tight(RELATION + 1))
@@ -75,12 +75,12 @@ def fits_read(text: str, pattern: str) -> Test:
     return Plain(rf"{text}.matches('^\\Q' + {sign} + '\\E$')")
 
 
-def not_equals(key: Value, value: Value) -> Test:
+def not_equals(key: Expr, value: Expr) -> Test:
     """Return the test that a key differs from a value."""
     return opposite(equals(key, value))
 
 
-def _equals_constant(key: Value, wanted: Json) -> Test:
+def _equals_constant(key: Expr, wanted: Json) -> Test:
     text = key.tight(RELATION + 1)
     if isinstance(wanted, bool):
         if key.test is not None:
@@ -102,7 +102,7 @@ def _equals_constant(key: Value, wanted: Json) -> Test:
     return like(key.tight(), wanted) if has_wildcard(wanted) else like(text, wanted)
 
 
-def _scalar_equals(key: Value, text: str, wanted: str) -> Test:
+def _scalar_equals(key: Expr, text: str, wanted: str) -> Test:
     """Return the test of a number or truth value against a text: truth values equal none."""
     if is_number(key.types) and wanted.isdecimal():
         return Relation(text, "==", wanted)
@@ -123,7 +123,7 @@ _HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = MappingProxyType(
 )
 
 
-def compared(sign: str, key: Value, value: Value) -> Test:
+def compared(sign: str, key: Expr, value: Expr) -> Test:
     """Return the test that a key is larger or smaller than a value."""
     if value.constant:
         return _compared_constant(sign, key, value.constant[0])
@@ -136,11 +136,11 @@ def compared(sign: str, key: Value, value: Value) -> Test:
     return Relation(f"{left}.compareTo({right})", sign, "0")
 
 
-def _number(value: Value) -> str:
+def _number(value: Expr) -> str:
     return value.tight(RELATION + 1) if is_number(value.types) else f"double({value.text})"
 
 
-def _compared_constant(sign: str, key: Value, wanted: Json) -> Test:
+def _compared_constant(sign: str, key: Expr, wanted: Json) -> Test:
     """Return the comparison with a fixed value, as upstream tries one type after the other.
 
     upstream: pkg/engine/variables/operator/numeric.go
@@ -167,7 +167,7 @@ def _compared_constant(sign: str, key: Value, wanted: Json) -> Test:
     return _bound(key, lambda one: _of_text(sign, one, wanted))
 
 
-def _of_number(sign: str, key: Value, text: str) -> Test:
+def _of_number(sign: str, key: Expr, text: str) -> Test:
     """Return the comparison of a number: with a duration it counts seconds."""
     if is_number_text(text):
         return Relation(key.tight(RELATION + 1), sign, text)
@@ -178,12 +178,12 @@ def _of_number(sign: str, key: Value, text: str) -> Test:
     return Relation(key.tight(RELATION + 1), sign, repr(duration / SECOND) if part else str(whole))
 
 
-def _bound(key: Value, test: Callable[[str], Test]) -> Test:
+def _bound(key: Expr, test: Callable[[str], Test]) -> Test:
     """Return a test of the text of a key, which is evaluated once where it is long."""
     text = key.tight() if is_text(key.types) else f"string({key.text})"
     if len(text) <= _ORDERING_LONG:
         return test(text)
-    return Each(f"[{key.as_text}]", "text", test("text"), "exists")
+    return Quantified(f"[{key.as_text}]", "text", test("text"), "exists")
 
 
 def _of_text(sign: str, text: str, wanted: Json) -> Test:
@@ -203,7 +203,7 @@ def _of_text(sign: str, text: str, wanted: Json) -> Test:
         if duration is None or wanted == "0":
             return found
         is_duration = Plain(f"{text}.matches({quoted(_DURATION)})")
-        return Choice(is_duration, _of_duration(sign, text, wanted), found)
+        return Conditional(is_duration, _of_duration(sign, text, wanted), found)
     if duration is not None:
         seconds = f"{text} + ({text}.matches('[0-9.]$') ? 's' : '')"
         return _of_duration(sign, seconds, wanted, _SECONDS, text)
@@ -227,7 +227,7 @@ def _of_duration(sign: str, text: str, wanted: str, form: str = "", read: str = 
     return every([Plain(f"{read or text}.matches({quoted(form)})"), found]) if form else found
 
 
-def _with_number(sign: str, key: Value, bound: str) -> Value:
+def _with_number(sign: str, key: Expr, bound: str) -> Expr:
     """Return a key for whose lack a number stands for which the comparison does not hold."""
     if not is_number_text(bound):
         return key
@@ -258,25 +258,25 @@ _TAME_FIELDS: Final = (
 _MEMBERSHIP_LONG: Final = 60
 """So many characters of an expression are written twice at most, and evaluated for each text."""
 
-_Holds = Callable[[Value], Test]
+_Holds = Callable[[Expr], Test]
 
 
-def any_in(key: Value, value: Value) -> Test:
+def any_in(key: Expr, value: Expr) -> Test:
     """Return the test that a key, or an element of it, is among the value's elements."""
     return _one("exists", key, value, wanted=True)
 
 
-def all_in(key: Value, value: Value) -> Test:
+def all_in(key: Expr, value: Expr) -> Test:
     """Return the test that a key, or every element of it, is among the value's elements."""
     return _one("all", key, value, wanted=True)
 
 
-def any_not_in(key: Value, value: Value) -> Test:
+def any_not_in(key: Expr, value: Expr) -> Test:
     """Return the test that a key, or an element of it, is not among the value's elements."""
     return _one("exists", key, value, wanted=False)
 
 
-def not_in(key: Value, value: Value) -> Test:
+def not_in(key: Expr, value: Expr) -> Test:
     """Return the test of the older NotIn: no key is outside of a text that is no list in JSON."""
     if value.constant or not value.is_looked_up or not is_text(value.types) or is_list(key.types):
         return any_not_in(key, value)
@@ -286,12 +286,12 @@ def not_in(key: Value, value: Value) -> Test:
     return opposite(Relation(one, "in", listed))
 
 
-def all_not_in(key: Value, value: Value) -> Test:
+def all_not_in(key: Expr, value: Expr) -> Test:
     """Return the test that neither a key nor an element of it is among the value's elements."""
     return _one("all", key, value, wanted=False)
 
 
-def may_be_wild(key: Value) -> bool:
+def may_be_wild(key: Expr) -> bool:
     """Return whether an object may hold wildcards in a key, which the test takes as they are."""
     types = element_of(key.types) if is_list(key.types) else key.types
     if key.constant or is_number(types) or is_bool(types):
@@ -302,17 +302,17 @@ def may_be_wild(key: Value) -> bool:
     return not (is_tame or "labels" in key.text or key.text.endswith("metadata.name"))
 
 
-def takes_wildcards(value: Value) -> bool:
+def takes_wildcards(value: Expr) -> bool:
     """Return whether the texts of a list that is read count as wildcards in the test, too."""
     return value.noun in _WILD_FIELDS and is_text(element_of(value.types))
 
 
-def _one(macro: str, key: Value, value: Value, *, wanted: bool) -> Test:
+def _one(macro: str, key: Expr, value: Expr, *, wanted: bool) -> Test:
     if key.constant and isinstance(key.constant[0], str) and has_wildcard(key.constant[0]):
         return _pattern_in(key.constant[0], value, wanted=wanted)
     holds = _among(value)
 
-    def ends(one: Value) -> Test:
+    def ends(one: Expr) -> Test:
         return holds(one) if wanted else opposite(holds(one))
 
     if not is_list(key.types) and (key.types or _is_singular(key)):
@@ -320,8 +320,8 @@ def _one(macro: str, key: Value, value: Value, *, wanted: bool) -> Test:
     source = key.or_else([]) if is_list(key.types) else _listed(key)
     taken = frozenset({key.text.split(".")[0]})
     name = name_for_element(key.noun, taken)
-    element = Value(name, element_of(key.types), noun=key.noun)
-    test = Each(source, name, ends(element), macro)
+    element = Expr(name, element_of(key.types), noun=key.noun)
+    test = Quantified(source, name, ends(element), macro)
     if is_list(key.types) and key.fallback == ("",) and not _takes_empty(value):
         size = f"size({source})"
         if macro == "exists" and not wanted:
@@ -331,31 +331,31 @@ def _one(macro: str, key: Value, value: Value, *, wanted: bool) -> Test:
     return test
 
 
-def _is_singular(key: Value) -> bool:
+def _is_singular(key: Expr) -> bool:
     """Return whether a value of which nothing is known is one thing, as its name says."""
     return bool(key.noun) and not key.noun.endswith("s")
 
 
-def _takes_empty(value: Value) -> bool:
+def _takes_empty(value: Expr) -> bool:
     """Return whether the text that stands for an empty list is among a value's elements."""
     listed = value.constant[0] if value.constant else None
     return isinstance(listed, list) and any(one in ("", "*") for one in listed)
 
 
-def _pattern_in(pattern: str, value: Value, *, wanted: bool) -> Test:
+def _pattern_in(pattern: str, value: Expr, *, wanted: bool) -> Test:
     """Return the test that some text of a value fits a key with wildcards."""
     if value.constant:
         raise NotConvertible("two fixed sides of a condition", "leave the condition out")
     source = value.or_else([]) if is_list(value.types) else _listed(value)
-    found = Each(source, "text", like("text", pattern), "exists")
+    found = Quantified(source, "text", like("text", pattern), "exists")
     return found if wanted else opposite(found)
 
 
-def _listed(key: Value) -> str:
+def _listed(key: Expr) -> str:
     return f"[{key.text}].flatten()"
 
 
-def _among(value: Value) -> _Holds:
+def _among(value: Expr) -> _Holds:
     """Return what makes the test of being among a value's elements."""
     if not value.constant:
         return lambda one: _among_read(one, value)
@@ -385,13 +385,13 @@ def _elements(text: str) -> list[str]:
     return data if isinstance(data, list) and all(isinstance(one, str) for one in data) else [text]
 
 
-def _in_range(one: Value, text: str) -> Test:
+def _in_range(one: Expr, text: str) -> Test:
     least, most, inside = range_ends(text) or ("", "", True)
     within = [amount_test(one, ">=", least), amount_test(one, "<=", most)]
     return every(within) if inside else some(map(opposite, within))
 
 
-def _among_texts(one: Value, texts: list[str]) -> Test:
+def _among_texts(one: Expr, texts: list[str]) -> Test:
     if is_number(one.types) and all(map(str.isdecimal, texts)):
         return Relation(one.text, "in", f"[{', '.join(texts)}]")
     found = like_one(_as_text(one), texts)
@@ -399,24 +399,24 @@ def _among_texts(one: Value, texts: list[str]) -> Test:
     if one.noun in _WILD_FIELDS and plain and is_text(one.types):
         listed = ", ".join(map(quoted, plain))
         found = [test for test in found if not isinstance(test, Relation)]
-        found.insert(0, Each(f"[{listed}]", "text", fits_read("text", one.tight()), "exists"))
+        found.insert(0, Quantified(f"[{listed}]", "text", fits_read("text", one.tight()), "exists"))
     return some(found)
 
 
-def _as_text(one: Value) -> str:
+def _as_text(one: Expr) -> str:
     if is_number(one.types) or is_bool(one.types):
         return f"string({one.text})"
     return one.tight(RELATION + 1) if is_text(one.types) else one.tight()
 
 
-def _in_text(one: Value, value: Value) -> Test:
+def _in_text(one: Expr, value: Expr) -> Test:
     """Return the test of being what a text of the cluster says, which may be a list in JSON."""
     held = value.tight()
     listed = Relation(one.tight(RELATION + 1), "in", f"json.unmarshal({held})")
-    return Choice(Plain(f"{held}.startsWith('[')"), listed, equals_read(one, value))
+    return Conditional(Plain(f"{held}.startsWith('[')"), listed, equals_read(one, value))
 
 
-def _among_read(one: Value, value: Value) -> Test:
+def _among_read(one: Expr, value: Expr) -> Test:
     text = one.tight(RELATION + 1)
     if is_text(value.types):
         return _in_text(one, value) if value.is_looked_up else equals_read(one, value)
@@ -425,18 +425,18 @@ def _among_read(one: Value, value: Value) -> Test:
         # The order makes no difference here, and a sorted list may lose the type of its elements.
         listed = listed.removesuffix(".sort()")
         if one.noun and one.noun not in _WILD_FIELDS:
-            return Each(listed, "pattern", fits_read(one.tight(), "pattern"), "exists")
+            return Quantified(listed, "pattern", fits_read(one.tight(), "pattern"), "exists")
         # A text that is composed of others has no noun of its own: nobody knows what it holds.
         key = one.tight() if len(one.text) <= _MEMBERSHIP_LONG else "text"
         fits = some([fits_read(key, "pattern"), fits_read("pattern", key)])
-        among = Each(listed, "pattern", fits, "exists")
-        return among if key != "text" else Each(f"[{one.text}]", key, among, "exists")
+        among = Quantified(listed, "pattern", fits, "exists")
+        return among if key != "text" else Quantified(f"[{one.text}]", key, among, "exists")
     return Relation(text, "in", listed)
 
 
 # Blocks of conditions: `any`, `all`, and the older plain list.
 
-_Operator = Callable[[Value, Value], Test]
+_Operator = Callable[[Expr, Expr], Test]
 
 OPERATORS: Final[Mapping[str, _Operator]] = MappingProxyType(
     {
@@ -471,7 +471,7 @@ _OF_ALL: Final = frozenset({"In", "AllIn", "AllNotIn"})
 """Operators that hold of an empty list, but not of null."""
 
 
-class Asked(NamedTuple):
+class FallibleTest(NamedTuple):
     """What a block asks, or a part of it."""
 
     test: Test
@@ -479,7 +479,7 @@ class Asked(NamedTuple):
     """Whether it may end in an error, with which the block ends."""
 
 
-class _Reading(NamedTuple):
+class _ConditionOptions(NamedTuple):
     """How the conditions of a block are read."""
 
     scope: Scope
@@ -497,41 +497,41 @@ def conditions_test(
     A missing key is an error; where that is `lenient`, the conditions do not hold then. `denies`
     says that an error counts as if they held. Raises NotConvertible with the path from the block.
     """
-    return _asked(block, _Reading(scope, lenient, denies)).test
+    return _block_test(block, _ConditionOptions(scope, lenient, denies)).test
 
 
-def conditions_asked(block: Json, scope: Scope) -> Asked:
+def fallible_conditions(block: Json, scope: Scope) -> FallibleTest:
     """Return the same as `conditions_test`, with whether it may end in an error."""
-    return _asked(block, _Reading(scope, lenient=False, denies=False))
+    return _block_test(block, _ConditionOptions(scope, lenient=False, denies=False))
 
 
-def _asked(block: Json, reading: _Reading) -> Asked:
+def _block_test(block: Json, options: _ConditionOptions) -> FallibleTest:
     if isinstance(block, list):
-        return _in_turn([_any_or_all(one, index, reading) for index, one in enumerate(block)])
-    return _of_block(block or {}, reading)
+        return _in_turn([_any_or_all(one, index, options) for index, one in enumerate(block)])
+    return _of_block(block or {}, options)
 
 
-def _any_or_all(one: Json, index: int, reading: _Reading) -> Asked:
+def _any_or_all(one: Json, index: int, options: _ConditionOptions) -> FallibleTest:
     if "key" in one:
-        return _condition(one, reading, index)
+        return _condition(one, options, index)
     try:
-        return _of_block(one, reading)
+        return _of_block(one, options)
     except NotConvertible as refusal:
         raise refusal.below(index) from None
 
 
-def _of_block(block: Json, reading: _Reading) -> Asked:
+def _of_block(block: Json, options: _ConditionOptions) -> FallibleTest:
     parts = []
     if block.get("any"):
-        found = [_condition(c, reading, "any", n) for n, c in enumerate(block["any"])]
-        parts.append(_first_of(found, reading))
+        found = [_condition(c, options, "any", n) for n, c in enumerate(block["any"])]
+        parts.append(_first_of(found, options))
     if block.get("all"):
-        found = [_condition(c, reading, "all", n) for n, c in enumerate(block["all"])]
+        found = [_condition(c, options, "all", n) for n, c in enumerate(block["all"])]
         parts.append(_in_turn(found))
     return _in_turn(parts)
 
 
-def _in_turn(parts: Sequence[Asked]) -> Asked:
+def _in_turn(parts: Sequence[FallibleTest]) -> FallibleTest:
     """Return that all parts hold, asked one after the other.
 
     `&&` is false where any side is, even if another one ends in an error: behind one that may, the
@@ -546,25 +546,25 @@ def _in_turn(parts: Sequence[Asked]) -> Asked:
         else:  # joined together, not one by one: each time all would be looked at again
             side_by_side.append(one.test)
     found = every([*reversed(side_by_side), found])
-    return Asked(found, any(one.fails for one in parts))
+    return FallibleTest(found, any(one.fails for one in parts))
 
 
-def _first_of(parts: Sequence[Asked], reading: _Reading) -> Asked:
+def _first_of(parts: Sequence[FallibleTest], options: _ConditionOptions) -> FallibleTest:
     """Return that one of some parts holds; what denies holds with an error, too."""
     found = some(one.test for one in parts[-1:])
     side_by_side: list[Test] = []
     for one in reversed(parts[:-1]):
-        if one.fails and not reading.denies:
+        if one.fails and not options.denies:
             found = chosen(one.test, TRUE, some([*reversed(side_by_side), found]))
             side_by_side = []
         else:
             side_by_side.append(one.test)
     found = some([*reversed(side_by_side), found])
-    return Asked(found, any(one.fails for one in parts))
+    return FallibleTest(found, any(one.fails for one in parts))
 
 
-def _condition(one: Json, reading: _Reading, *steps: str | int) -> Asked:
-    scope = reading.scope
+def _condition(one: Json, options: _ConditionOptions, *steps: str | int) -> FallibleTest:
+    scope = options.scope
     try:
         key = value_of(one.get("key"), scope)
         value = value_of(one.get("value"), scope)
@@ -573,50 +573,50 @@ def _condition(one: Json, reading: _Reading, *steps: str | int) -> Asked:
         if operator is None:
             what = f"the operator `{name}`" if name else "a condition without an operator"
             raise no_twin(what, "use one of the usual operators")
-        if reading.lenient:
+        if options.lenient:
             needs = (*key.needed(), *value.needed())
-            return Asked(every([*needs, operator(key.given(), value.given())]), fails=False)
+            return FallibleTest(every([*needs, operator(key.given(), value.given())]), fails=False)
         sides = [side for side in (key, value) if not _may_be_empty(side)]
         fails = any(side.needed() and not side.nullable for side in sides)
         nullable = [side.is_there() for side in sides if side.nullable]
         if not key.constant and not value.constant:
-            _note_read(name, key, value, scope.desk)
+            _note_read(name, key, value, scope.context)
         is_exact = takes_wildcards(value) and not key.noun
         if name in _MEMBERSHIP and not is_exact and (may_be_wild(key) or may_be_wild(value)):
-            scope.desk.note(READ_TEXTS)
+            scope.context.note(READ_TEXTS)
         held = operator(_insisted(key), _insisted(value))
-        return Asked(every([*nullable, *_present(name, key, value), held]), fails)
+        return FallibleTest(every([*nullable, *_present(name, key, value), held]), fails)
     except NotConvertible as refusal:
         raise refusal.below(*steps) from None
 
 
-def _note_read(operator: str, key: Value, value: Value, desk: Desk) -> None:
+def _note_read(operator: str, key: Expr, value: Expr, context: ConversionContext) -> None:
     """Write down what has to hold of two sides that are both read at run time."""
     if operator in _ORDERING and not (is_number(key.types) and is_number(value.types)):
-        desk.note(_AMOUNTS)
+        context.note(_AMOUNTS)
     elif operator in _ORDERING or takes_wildcards(value):
         return
     elif value.is_looked_up and is_list(value.types):
-        desk.note(READ_TEXTS)
+        context.note(READ_TEXTS)
 
 
-def _may_be_empty(value: Value) -> bool:
+def _may_be_empty(value: Expr) -> bool:
     """Return whether a value is a list that is empty where what it is made of is missing."""
     return bool(value.soft) or (value.nullable and is_list(value.types))
 
 
-def _insisted(value: Value) -> Value:
+def _insisted(value: Expr) -> Expr:
     """Return a value that ends in an error where it is missing, as it does in a rule."""
     return value if _may_be_empty(value) else value.given()
 
 
-def _present(operator: str, key: Value, value: Value) -> tuple[Test, ...]:
+def _present(operator: str, key: Expr, value: Expr) -> tuple[Test, ...]:
     """Return what has to be there for an operator to hold: what is made of nothing is null."""
     found = value.needs if value.soft else ()
     return (*key.needs, *found) if key.soft and operator in _OF_ALL else found
 
 
-def value_of(data: Json, scope: Scope) -> Value:
+def value_of(data: Json, scope: Scope) -> Expr:
     """Return the key or value of a condition, with its variables."""
     if isinstance(data, str):
         return text_value(data, scope)
@@ -624,7 +624,7 @@ def value_of(data: Json, scope: Scope) -> Value:
         parts = [value_of(one, scope) for one in data]
         first = parts[0]
         texts = ", ".join(one.text for one in parts)
-        return Value(f"[{texts}]", list_of(first.types))
+        return Expr(f"[{texts}]", list_of(first.types))
     if isinstance(data, dict) and "{{" in str(data):
         raise no_twin("a map with variables as a value")
     return constant(data)

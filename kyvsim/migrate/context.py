@@ -20,19 +20,19 @@ _NOT_NAMES: Final = frozenset(
 """Words that CEL keeps for itself, and names that a policy's expressions have already."""
 
 
-class Desk(NamedTuple):
+class ConversionContext(NamedTuple):
     """Where emitters put what a policy needs beside the expression that they return."""
 
     variables: dict[str, str]
     """The texts of variables by name, in order."""
     notes: list[Note]
-    offered: set[str]
+    optional_names: set[str]
     """Names of variables that are left out where nothing reads them."""
     path: Path = ()
     """Where in the policy's document the part at hand stands."""
 
-    def at(self, *steps: str | int) -> "Desk":
-        """Return the same desk for a part further down."""
+    def at(self, *steps: str | int) -> "ConversionContext":
+        """Return the context of a part further down."""
         return self._replace(path=(*self.path, *steps))
 
     def note(self, condition: Condition) -> None:
@@ -41,16 +41,16 @@ class Desk(NamedTuple):
         if one not in self.notes:
             self.notes.append(one)
 
-    def offer(self, name: str, text: str) -> str:
+    def optional_variable(self, name: str, text: str) -> str:
         """Return the same as `variable`, for one that is left out where nothing reads it."""
         found = self.variable(name, text)
-        self.offered.add(found.removeprefix("variables."))
+        self.optional_names.add(found.removeprefix("variables."))
         return found
 
-    def keep(self, name: str, text: str) -> None:
+    def add_variable(self, name: str, text: str) -> None:
         """Take over a variable of a policy as it is."""
         self.variables[name] = text
-        self.offered.discard(name)
+        self.optional_names.discard(name)
 
     def variable(self, name: str, text: str) -> str:
         """Return the expression of a variable with this text; one that is there serves again."""
@@ -135,14 +135,16 @@ def list_of(block: Json) -> str:
 # What became of a part of a policy, with its place.
 
 
-def told(document: Document, name: str, desk: Desk) -> RuleOutcome:
+def converted_outcome(document: Document, name: str, context: ConversionContext) -> RuleOutcome:
     """Return that something was converted, and what that hangs on."""
-    verdict = Outcome.CONDITIONAL if desk.notes else Outcome.CONVERTED
-    location = document.locate(desk.path)
-    return RuleOutcome(name, verdict, location, written_path(desk.path), notes=_once(desk.notes))
+    verdict = Outcome.CONDITIONAL if context.notes else Outcome.CONVERTED
+    location = document.locate(context.path)
+    return RuleOutcome(
+        name, verdict, location, written_path(context.path), notes=_once(context.notes)
+    )
 
 
-def refused(document: Document, name: str, refusal: NotConvertible) -> RuleOutcome:
+def refused_outcome(document: Document, name: str, refusal: NotConvertible) -> RuleOutcome:
     """Return that something was not converted; its place is seen from the document."""
     return RuleOutcome(
         name,

@@ -13,7 +13,7 @@ from kyvsim.migrate.context import NotConvertible, within
 from kyvsim.migrate.expressions import CHOICE, SUM, TIGHT, every, one_line, quoted
 from kyvsim.migrate.queries.read import query_value, query_within, text_value, variable_name
 from kyvsim.migrate.queries.scope import Scope, constant, no_twin
-from kyvsim.migrate.values import TEXT, Value, is_list, list_of, types_of
+from kyvsim.migrate.values import TEXT, Expr, is_list, list_of, types_of
 from kyvsim.model.migration import Condition
 
 # Context entries of rules → variables of the new policy, for each source of data.
@@ -36,7 +36,7 @@ def within_place(namespace: str, scope: Scope) -> list[str]:
 # `variable`: a value that is written, or a query on one.
 
 
-def variable(entry: Json, scope: Scope) -> Value:
+def variable(entry: Json, scope: Scope) -> Expr:
     """Return the value of an entry."""
     if entry.get("value") is not None:
         value = value_of(entry["value"], scope)
@@ -56,7 +56,7 @@ def variable(entry: Json, scope: Scope) -> Value:
     if value.needs and not (value.soft and default.constant == ([],)):
         value = value.if_needed_is_there()
     text = value.or_else(default.constant[0])
-    return Value(text, value.types or default.types, noun=value.noun)
+    return Expr(text, value.types or default.types, noun=value.noun)
 
 
 # `configMap`: data of a ConfigMap of the cluster.
@@ -67,14 +67,14 @@ LOOK_UP: Final = Condition(
 )
 
 
-def config_map(entry: Json, scope: Scope) -> Value:
+def config_map(entry: Json, scope: Scope) -> Expr:
     """Return the ConfigMap."""
-    scope.desk.note(LOOK_UP)
+    scope.context.note(LOOK_UP)
     name = text_value(entry["name"], scope)
     place = within(("namespace",), within_place, entry.get("namespace") or "default", scope)
     asked = ", ".join(["'v1'", "'configmaps'", *place, name.text])
     text = f"dyn(resource.Get({asked}))"
-    return Value(text, types_of([("v1", "ConfigMap")]), noun="configMap", is_looked_up=True)
+    return Expr(text, types_of([("v1", "ConfigMap")]), noun="configMap", is_looked_up=True)
 
 
 # `apiCall`: objects of the cluster, read by the path of a request.
@@ -82,13 +82,13 @@ def config_map(entry: Json, scope: Scope) -> Value:
 _VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
 
 
-def api_call(entry: Json, scope: Scope) -> Value:
+def api_call(entry: Json, scope: Scope) -> Expr:
     """Return what the API server or a service answers, or what a query finds in it."""
     if entry.get("service"):
         raise no_twin("the call of a service", "write it with `http.Get` or `http.Post`")
     if entry.get("method", "GET") != "GET":
         raise no_twin("a call that sends data", "write it with `resource.Post`")
-    scope.desk.note(LOOK_UP)
+    scope.context.note(LOOK_UP)
     value = _answer(entry.get("urlPath") or "", scope)
     query = entry.get("jmesPath")
     if not query:
@@ -97,7 +97,7 @@ def api_call(entry: Json, scope: Scope) -> Value:
     return found._replace(is_looked_up=True) if is_list(found.types) else found
 
 
-def _answer(path: str, scope: Scope) -> Value:
+def _answer(path: str, scope: Scope) -> Expr:
     path, _, asked_for = path.partition("?")
     labels = _labels(asked_for, scope) if asked_for else []
     parts = [_restored(one, path) for one in _hidden(path).strip("/").split("/")]
@@ -120,10 +120,10 @@ def _answer(path: str, scope: Scope) -> Value:
     asked += labels
     if len(rest) == 2:
         asked.append(text_value(rest[1], scope).text)
-        return Value(f"dyn(resource.Get({', '.join(asked)}))", types, is_looked_up=True)
+        return Expr(f"dyn(resource.Get({', '.join(asked)}))", types, is_looked_up=True)
     text = f"dyn(resource.List({', '.join(asked)}))"
-    items = Value(f"{text}.items", list_of(types), noun=rest[0])
-    return Value(text, noun=rest[0], fields=MappingProxyType({"items": items}))
+    items = Expr(f"{text}.items", list_of(types), noun=rest[0])
+    return Expr(text, noun=rest[0], fields=MappingProxyType({"items": items}))
 
 
 def _labels(query: str, scope: Scope) -> list[str]:
@@ -149,10 +149,10 @@ def _restored(part: str, _: str) -> str:
 # `globalReference`: data that a GlobalContextEntry keeps.
 
 
-def global_reference(entry: Json, scope: Scope) -> Value:
+def global_reference(entry: Json, scope: Scope) -> Expr:
     """Return the data, or what a query finds in them."""
-    scope.desk.note(LOOK_UP)
-    value = Value(f"globalContext.Get({quoted(entry['name'])})", noun="items", is_looked_up=True)
+    scope.context.note(LOOK_UP)
+    value = Expr(f"globalContext.Get({quoted(entry['name'])})", noun="items", is_looked_up=True)
     query = entry.get("jmesPath")
     return query_within(query, scope, value) if query else value
 
@@ -162,29 +162,29 @@ def global_reference(entry: Json, scope: Scope) -> Value:
 _METADATA: Final = Condition("image metadata", "the registry answers both in the same way")
 
 
-def image_registry(entry: Json, scope: Scope) -> Value:
+def image_registry(entry: Json, scope: Scope) -> Expr:
     """Return the metadata of an image, or what a query finds in them."""
-    scope.desk.note(_METADATA)
+    scope.context.note(_METADATA)
     reference = text_value(entry["reference"], scope)
     text = f"image.GetMetadata({reference.text})"
-    config = Value(f"{text}.config", optional=f"{text}.?config", noun="config")
+    config = Expr(f"{text}.config", optional=f"{text}.?config", noun="config")
     # What is called so in CEL has the tag, too.
     resolved = " + ".join(
         (f"{text}.registry", "'/'", f"{text}.repository", "'@'", f"{text}.digest")
     )
     fields = {
         "configData": config,
-        "manifestList": Value(
+        "manifestList": Expr(
             f"{text}.imageIndex", optional=f"{text}.?imageIndex", noun="manifestList"
         ),
-        "resolvedImage": Value(resolved, TEXT, SUM),
+        "resolvedImage": Expr(resolved, TEXT, SUM),
     }
-    value = Value(text, fields=MappingProxyType(fields))
+    value = Expr(text, fields=MappingProxyType(fields))
     query = entry.get("jmesPath")
     return query_within(query, scope, value) if query else value
 
 
-_SOURCES: Final[Mapping[str, Callable[[Json, Scope], Value]]] = MappingProxyType(
+_SOURCES: Final[Mapping[str, Callable[[Json, Scope], Expr]]] = MappingProxyType(
     {
         "variable": variable,
         "configMap": config_map,
@@ -221,11 +221,11 @@ def _with_entry(entry: Json, scope: Scope, inline: bool) -> Scope:
         if scope.patching and value.soft:
             value = _complete(value)
         text = f"{value.optional}.orValue(null)" if value.optional else value.text
-        value = _held(value, scope.desk.variable(variable_name(name), text))
+        value = _held(value, scope.context.variable(variable_name(name), text))
     return scope._replace(names={**scope.names, name: value})
 
 
-def _complete(value: Value) -> Value:
+def _complete(value: Expr) -> Expr:
     """Return a list that is null where what it is made of is missing.
 
     Once patches are made nobody can ask for that any more.
@@ -242,16 +242,16 @@ def _complete(value: Value) -> Value:
     )
 
 
-def _held_entry(value: Value, held: str) -> Value:
+def _held_entry(value: Expr, held: str) -> Expr:
     """Return an entry of a map that a variable holds: null where it may be missing."""
-    found = Value(held, value.types, noun=value.noun)
+    found = Expr(held, value.types, noun=value.noun)
     if not value.may_miss:
         return found
     optional = f"optional.ofNonZeroValue({held})"
     return found._replace(optional=optional, has=f"{held} != null", nullable=True)
 
 
-def _held(value: Value, held: str) -> Value:
+def _held(value: Expr, held: str) -> Expr:
     """Return a value that a variable holds: null where it may be missing.
 
     No optional: what Kyverno keeps of one in a variable is empty.

@@ -9,8 +9,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import ComputedRules, compute_rules
 from kyvsim.languages.classic.rules import rule_types_of
-from kyvsim.migrate.conditions import Asked, conditions_asked, conditions_test
-from kyvsim.migrate.context import Desk, NotConvertible, refused, told, within
+from kyvsim.migrate.conditions import FallibleTest, conditions_test, fallible_conditions
+from kyvsim.migrate.context import (
+    ConversionContext,
+    NotConvertible,
+    converted_outcome,
+    refused_outcome,
+    within,
+)
 from kyvsim.migrate.context_entries import with_entries
 from kyvsim.migrate.exceptions import Excepted, excepted
 from kyvsim.migrate.expressions import TRUE, Test, chosen, every, laid_out, one_line
@@ -25,16 +31,21 @@ from kyvsim.migrate.rules import (
     IMAGES,
     MUTATING,
     VALIDATING,
-    Found,
+    RuleBody,
     operations_of,
     rule_type_of,
 )
-from kyvsim.migrate.rules.results import Entry, Generation, Given, Mutation, Validation
+from kyvsim.migrate.rules.results import (
+    ConversionInput,
+    GenerationEntry,
+    MutationEntry,
+    PolicyEntry,
+    ValidationEntry,
+)
 from kyvsim.migrate.settings import (
     API_VERSION,
     RULES,
-    Variant,
-    asked_before,
+    ActionVariant,
     controllers_of,
     derived_levels,
     inlined,
@@ -43,10 +54,11 @@ from kyvsim.migrate.settings import (
     settings_of,
     subject_of,
     variants_of,
+    webhook_conditions,
     without_unread,
     written_conditions,
 )
-from kyvsim.migrate.values import Value
+from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import Condition, Conversion, Made, RuleOutcome
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.ports import fault_text
@@ -60,23 +72,23 @@ _SPEC: Final = ("spec",)
 
 def convert_cleanup(policy: Policy) -> Conversion:
     """Return what becomes of a cleanup policy."""
-    desk = Desk({}, [], set(), _SPEC)
+    context = ConversionContext({}, [], set(), _SPEC)
     try:
-        made = Made(_deleting(policy, desk), (0,), (0,))
+        made = Made(_deleting(policy, context), (0,), (0,))
     except NotConvertible as refusal:
         return Conversion(
-            policy, (refused(policy.document, policy.name, refusal.below(*_SPEC)),), ()
+            policy, (refused_outcome(policy.document, policy.name, refusal.below(*_SPEC)),), ()
         )
-    return Conversion(policy, (told(policy.document, policy.name, desk),), (made,))
+    return Conversion(policy, (converted_outcome(policy.document, policy.name, context),), (made,))
 
 
-def _deleting(policy: Policy, desk: Desk) -> dict[str, Json]:
+def _deleting(policy: Policy, context: ConversionContext) -> dict[str, Json]:
     data = policy.document.data
     spec = data["spec"]
-    matching = matching_at_rest(spec, desk)
-    target = Value("object", matching.types)
+    matching = matching_at_rest(spec, context)
+    target = Expr("object", matching.types)
     scope = Scope(
-        desk, target, target, read, {"target": target}, namespace=policy.namespace, at_rest=True
+        context, target, target, read, {"target": target}, namespace=policy.namespace, at_rest=True
     )
     scope = within(("context",), with_entries, spec.get("context"), scope)
     holds: Test = TRUE
@@ -87,7 +99,7 @@ def _deleting(policy: Policy, desk: Desk) -> dict[str, Json]:
     if spec.get("deletionPropagationPolicy"):
         found["deletionPropagationPolicy"] = spec["deletionPropagationPolicy"]
     found["matchConstraints"] = matching.constraints
-    variables = without_unread(desk, [text for _, text in conditions])
+    variables = without_unread(context, [text for _, text in conditions])
     if variables:
         found["variables"] = [{"name": one, "expression": text} for one, text in variables.items()]
     if conditions:
@@ -123,7 +135,7 @@ def object_name(wanted: str) -> str:
 # One rule, converted: what policies in CEL are put together of.
 
 
-class Part(NamedTuple):
+class ConvertedRule(NamedTuple):
     """One rule, converted."""
 
     place: int
@@ -138,7 +150,7 @@ class Part(NamedTuple):
     """What the policy says beside its entries on account of the rule."""
     conditions: tuple[tuple[str, str], ...]
     variables: Mapping[str, str]
-    entries: tuple[Entry, ...]
+    entries: tuple[PolicyEntry, ...]
     excepted: Excepted = ()
     variant: str = ""
     """What tells it from others of the same rule, by what they do where it fails."""
@@ -159,7 +171,7 @@ Written: TypeAlias = Callable[[Mapping[str, Json]], str]
 """Gives an object as YAML."""
 
 
-class Whole(NamedTuple):
+class SourcePolicy(NamedTuple):
     """The policy that is converted."""
 
     data: Json
@@ -172,9 +184,11 @@ class Whole(NamedTuple):
         return str(self.data["metadata"].get("namespace") or "default") if is_namespaced else ""
 
 
-def policies_of(parts: list[Part], whole: Whole, written: Written) -> Iterable[Made]:
+def policies_of(
+    parts: list[ConvertedRule], whole: SourcePolicy, written: Written
+) -> Iterable[Made]:
     """Yield the policies that converted rules of one become: rules that match alike share one."""
-    groups: list[list[Part]] = []
+    groups: list[list[ConvertedRule]] = []
     for part in parts:
         home = next((one for one in groups if _fits(part, one)), None)
         if home is None:
@@ -188,30 +202,30 @@ def policies_of(parts: list[Part], whole: Whole, written: Written) -> Iterable[M
         yield made if name == wanted else made._replace(wanted=wanted)
 
 
-def _name(part: Part, groups: list[list[Part]], name: str) -> str:
+def _name(part: ConvertedRule, groups: list[list[ConvertedRule]], name: str) -> str:
     """Return the name of a policy: the old one's, with what tells several apart."""
     if len({one.place for one, *_ in groups}) > 1:
         name = f"{name}-{part.rule}"
     return "-".join(filter(None, (name, part.level, part.variant)))
 
 
-def _fits(part: Part, group: list[Part]) -> bool:
+def _fits(part: ConvertedRule, group: list[ConvertedRule]) -> bool:
     if part.group != group[0].group:
         return False
     known = {name: text for one in group for name, text in one.variables.items()}
     return all(known.get(name, text) == text for name, text in part.variables.items())
 
 
-def _policy(name: str, group: list[Part], whole: Whole, written: Written) -> Made:
+def _policy(name: str, group: list[ConvertedRule], whole: SourcePolicy, written: Written) -> Made:
     first, data = group[0], whole.data
-    desk = Desk({}, [], set())
+    context = ConversionContext({}, [], set())
     found = dict(first.fields)
-    settings = settings_of(data["spec"], first.kind, desk)
+    settings = settings_of(data["spec"], first.kind, context)
     if "evaluation" in found and "evaluation" in settings:
         settings["evaluation"] |= found["evaluation"]
     found |= settings
     if first.matching.kinds == _ASSEMBLY_PODS and first.kind != GENERATING:
-        controllers = [] if first.kind == MUTATING else controllers_of(whole.computed, desk)
+        controllers = [] if first.kind == MUTATING else controllers_of(whole.computed, context)
         if controllers is not None:
             found["autogen"] = {"podControllers": {"controllers": controllers}}
     found["matchConstraints"] = first.matching.constraints
@@ -234,7 +248,7 @@ def _policy(name: str, group: list[Part], whole: Whole, written: Written) -> Mad
     return Made(made, tuple(part.place for part in group), places, first.level)
 
 
-def _validation(one: Validation, _: Written) -> dict[str, Json]:
+def _validation(one: ValidationEntry, _: Written) -> dict[str, Json]:
     found = {"expression": laid_out(one.test)}
     if one.message.expression:
         found["messageExpression"] = one.message.expression
@@ -243,12 +257,12 @@ def _validation(one: Validation, _: Written) -> dict[str, Json]:
     return found
 
 
-def _mutation(one: Mutation, _: Written) -> dict[str, Json]:
+def _mutation(one: MutationEntry, _: Written) -> dict[str, Json]:
     field = "applyConfiguration" if one.form == "ApplyConfiguration" else "jsonPatch"
     return {"patchType": one.form, field: {"expression": one.text}}
 
 
-def _generation(one: Generation, written: Written) -> dict[str, Json]:
+def _generation(one: GenerationEntry, written: Written) -> dict[str, Json]:
     if one.template is None:
         return {"expression": one.text}
     value = written(one.template.data)
@@ -270,7 +284,7 @@ _ENTRIES: Final[Mapping[str, tuple[str, Callable[[Any, Written], Json]]]] = Mapp
 
 _CONVERT_PODS: Final = ("Pod",)
 _MANIFESTS: Final = ("validate", "manifests")
-_NOTHING_ASKED: Final = Asked(TRUE, fails=False)
+_NO_PRECONDITIONS: Final = FallibleTest(TRUE, fails=False)
 _OTHER_OPERATIONS: Final = Condition(
     "requests of other operations",
     "they pass: preconditions that end in an error, since something is missing, refuse them, too",
@@ -298,30 +312,32 @@ def convert(
         return convert_cleanup(policy)
     data = policy.document.data
     computed = compute_rules(policy)
-    whole = Whole(data, computed)
-    parts: list[Part] = []
+    whole = SourcePolicy(data, computed)
+    parts: list[ConvertedRule] = []
     verdicts: list[RuleOutcome] = []
     for index, rule in enumerate(data["spec"].get("rules") or ()):
-        desk = Desk({}, [], set(), (*RULES, index))
-        found: list[Part] = []
+        context = ConversionContext({}, [], set(), (*RULES, index))
+        found: list[ConvertedRule] = []
         try:
             named = excepted(index, computed, policy.key, exceptions)
             for level, one in _levels(index, rule, whole):
-                part = _converted(index, one, whole, desk._replace(variables={}))
+                part = _converted(index, one, whole, context._replace(variables={}))
                 found.append(part._replace(rule=rule["name"], level=level, excepted=named))
         except NotConvertible as refusal:
-            verdicts.append(refused(policy.document, rule["name"], refusal.below(*RULES, index)))
+            verdicts.append(
+                refused_outcome(policy.document, rule["name"], refusal.below(*RULES, index))
+            )
             continue
         except Exception as error:  # noqa: BLE001 — INVARIANT: a rule's fault is that rule's refusal
             fault = NotConvertible(fault_text(error), "convert this rule by hand", (*RULES, index))
-            verdicts.append(refused(policy.document, rule["name"], fault))
+            verdicts.append(refused_outcome(policy.document, rule["name"], fault))
             continue
         parts += found
-        verdicts.append(told(policy.document, rule["name"], desk))
+        verdicts.append(converted_outcome(policy.document, rule["name"], context))
     return Conversion(policy, tuple(verdicts), tuple(policies_of(parts, whole, written)))
 
 
-def _levels(place: int, rule: Json, whole: Whole) -> list[tuple[str | None, Variant]]:
+def _levels(place: int, rule: Json, whole: SourcePolicy) -> list[tuple[str | None, ActionVariant]]:
     """Return a rule as it is written and as it is derived, where each needs a policy of its own.
 
     A ValidatingPolicy on Pods is derived for controllers; of a MutatingPolicy only some parts are.
@@ -330,47 +346,54 @@ def _levels(place: int, rule: Json, whole: Whole) -> list[tuple[str | None, Vari
     if "mutate" not in rule:
         return [(None, one) for one in variants_of(rule, whole.data["spec"])]
     derived = derived_levels(place, whole.computed)
-    return [("", Variant(rule)), *((level, Variant(dict(one.rule.data))) for level, one in derived)]
+    return [
+        ("", ActionVariant(rule)),
+        *((level, ActionVariant(dict(one.rule.data))) for level, one in derived),
+    ]
 
 
 # ---------------------------------------------------------------------------- one rule
 
 
-def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
+def _converted(
+    place: int, variant: ActionVariant, whole: SourcePolicy, context: ConversionContext
+) -> ConvertedRule:
     spec, computed, rule = whole.data["spec"], whole.computed, variant.rule
     found = _rule_type(rule)
     preconditions, allowed = without_operations(rule.get("preconditions"))
     rule_type = found.rule_type
     usual = operations_of(rule_type, found.body)
     operations = Operations(usual, allowed, takes_all=rule_type.kind == GENERATING)
-    matching = matching_of(rule, operations, desk)
+    matching = matching_of(rule, operations, context)
     if matching.deletes and _finds_nothing_deleted(rule.get("context")):
         kept = operations._replace(allowed=allowed - {"DELETE"})
-        matching = matching_of(rule, kept, desk)
-        desk.note(_DELETIONS)
-    scope = _scope(rule, matching, whole, desk)
+        matching = matching_of(rule, kept, context)
+        context.note(_DELETIONS)
+    scope = _scope(rule, matching, whole, context)
     asked = _preconditions(preconditions, scope, matching)
     folded = "variables." in one_line(asked.test) and rule_type.kind == VALIDATING
     derived = computed.controllers if matching.kinds == _CONVERT_PODS else frozenset[str]()
-    given = Given(rule=rule, body=found.body, scope=scope, matching=matching, controllers=derived)
+    given = ConversionInput(
+        rule=rule, body=found.body, scope=scope, matching=matching, controllers=derived
+    )
     emitted = _emitted(found, given)
     entries = _guarded(emitted, asked) if folded else emitted
-    mutations = tuple(one for one in entries if isinstance(one, Mutation))
-    conditions: list[tuple[str, Test | str]] = [*asked_before(spec, desk)]
+    mutations = tuple(one for one in entries if isinstance(one, MutationEntry))
+    conditions: list[tuple[str, Test | str]] = [*webhook_conditions(spec, context)]
     conditions += [*matching.conditions, *named_conditions("namespaces", variant.where)]
     conditions += named_conditions("precondition", TRUE if folded else asked.test)
     guards = every(guard for one in mutations for guard in one.guards)
     conditions += named_conditions("precondition", guards)
     conditions += [(one["name"], one["expression"]) for one in rule.get("celPreconditions") or ()]
     if matching.kinds == _CONVERT_PODS and rule_type.kind in DERIVED:
-        controllers_of(computed, desk)
-    settings_of(spec, rule_type.kind, desk)
+        controllers_of(computed, context)
+    settings_of(spec, rule_type.kind, context)
     texts = written_conditions(conditions)
     if rule_type.kind == GENERATING:
-        texts = tuple((name, inlined(text, desk.variables)) for name, text in texts)
+        texts = tuple((name, inlined(text, context.variables)) for name, text in texts)
     fields = {**rule_type.fields(rule, spec, scope), **_said_by(mutations)}
     read_by = [*(text for one in entries for text in one.texts), *dict(texts).values(), str(fields)]
-    return Part(
+    return ConvertedRule(
         place=place,
         rule=rule["name"],
         level=None,
@@ -379,7 +402,7 @@ def _converted(place: int, variant: Variant, whole: Whole, desk: Desk) -> Part:
         matching=matching,
         fields=fields,
         conditions=texts,
-        variables=without_unread(desk, read_by),
+        variables=without_unread(context, read_by),
         entries=entries,
     )
 
@@ -394,15 +417,15 @@ def _finds_nothing_deleted(entries: Json) -> bool:
     return any("request.object" in _BRACES.sub("", str(one)) for one in queries)
 
 
-def _emitted(found: Found, given: Given) -> tuple[Entry, ...]:
+def _emitted(found: RuleBody, given: ConversionInput) -> tuple[PolicyEntry, ...]:
     """Return the entries of a rule."""
     entries = tuple(within(found.steps, found.rule_type.emit, given))
-    if any(isinstance(one, Validation) and one.test == TRUE for one in entries):
-        given.scope.desk.at(*found.steps).note(_NEVER_FAILS)
+    if any(isinstance(one, ValidationEntry) and one.test == TRUE for one in entries):
+        given.scope.context.at(*found.steps).note(_NEVER_FAILS)
     return entries
 
 
-def _guarded(entries: Sequence[Entry], asked: Asked) -> tuple[Entry, ...]:
+def _guarded(entries: Sequence[PolicyEntry], asked: FallibleTest) -> tuple[PolicyEntry, ...]:
     """Return the entries of a rule, with validations that hold where it does not apply."""
 
     def whole(test: Test) -> Test:
@@ -410,17 +433,17 @@ def _guarded(entries: Sequence[Entry], asked: Asked) -> tuple[Entry, ...]:
         return chosen(asked.test, test, TRUE) if asked.fails else guarded(asked.test, test)
 
     return tuple(
-        one._replace(test=whole(one.test)) if isinstance(one, Validation) else one
+        one._replace(test=whole(one.test)) if isinstance(one, ValidationEntry) else one
         for one in entries
     )
 
 
-def _said_by(mutations: Sequence[Mutation]) -> dict[str, Json]:
+def _said_by(mutations: Sequence[MutationEntry]) -> dict[str, Json]:
     """Return what a policy says on account of its mutations."""
     return {name: value for one in mutations for name, value in one.fields.items()}
 
 
-def _rule_type(rule: Json) -> Found:
+def _rule_type(rule: Json) -> RuleBody:
     found = rule_type_of(rule)
     if found is None:
         raise _no_emitter(rule)
@@ -440,20 +463,22 @@ def _no_emitter(rule: Json) -> NotConvertible:
     )
 
 
-def _scope(rule: Json, matching: Matching, whole: Whole, desk: Desk) -> Scope:
+def _scope(
+    rule: Json, matching: Matching, whole: SourcePolicy, context: ConversionContext
+) -> Scope:
     derived = (
         matching.kinds == _CONVERT_PODS and bool(whole.computed.derived) and "mutate" not in rule
     )
-    found = subject_of(matching, desk, derived=derived)
-    old = Value("oldObject", matching.types, rewritten=True)
-    scope = Scope(desk, found, old, read, namespace=whole.namespace, patching="mutate" in rule)
+    found = subject_of(matching, context, derived=derived)
+    old = Expr("oldObject", matching.types, rewritten=True)
+    scope = Scope(context, found, old, read, namespace=whole.namespace, patching="mutate" in rule)
     return within(("context",), with_entries, rule.get("context"), scope)
 
 
-def _preconditions(block: Json, scope: Scope, matching: Matching) -> Asked:
+def _preconditions(block: Json, scope: Scope, matching: Matching) -> FallibleTest:
     if not block:
-        return _NOTHING_ASKED
-    asked = within(("preconditions",), conditions_asked, block, scope)
+        return _NO_PRECONDITIONS
+    asked = within(("preconditions",), fallible_conditions, block, scope)
     if asked.fails and set(matching.operations) < set(WRITES):
-        scope.desk.note(_OTHER_OPERATIONS)
+        scope.context.note(_OTHER_OPERATIONS)
     return asked

@@ -7,7 +7,13 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.autogen import CRON_JOB, ComputedRules, compute_rules
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.context import Desk, NotConvertible, refused, told, within
+from kyvsim.migrate.context import (
+    ConversionContext,
+    NotConvertible,
+    converted_outcome,
+    refused_outcome,
+    within,
+)
 from kyvsim.migrate.expressions import TRUE, Test, some
 from kyvsim.migrate.matching import block_kinds, block_test
 from kyvsim.migrate.queries.read import read
@@ -22,7 +28,7 @@ from kyvsim.migrate.settings import (
     names_of_levels,
     written_conditions,
 )
-from kyvsim.migrate.values import Value
+from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import Condition, Conversion, Made, Outcome, RuleOutcome
 from kyvsim.model.policy import ExceptedRules, Policy, PolicyException
 
@@ -76,19 +82,19 @@ def convert_exception(exception: PolicyException, conversions: Sequence[Conversi
     found: dict[_Texts, list[_Reference]] = {}
     for index, entry in enumerate(exception.exceptions):
         name = f"{entry.policy}: {', '.join(entry.rules)}"
-        desk = Desk({}, [], set(), _SPEC)
+        context = ConversionContext({}, [], set(), _SPEC)
         try:
             policy, conversion = _conversion(entry, conversions, index)
             computed = compute_rules(policy)
             place = (*_SPEC, "exceptions", index)
             references = within(place, _references, entry, conversion, computed)
-            conditions = within(_SPEC, _conditions, exception, _kinds(computed), desk)
+            conditions = within(_SPEC, _conditions, exception, _kinds(computed), context)
         except NotConvertible as refusal:
-            verdicts.append(refused(exception.document, name, refusal))
+            verdicts.append(refused_outcome(exception.document, name, refusal))
             continue
-        verdicts.append(told(exception.document, name, desk))
+        verdicts.append(converted_outcome(exception.document, name, context))
         for one in references:
-            texts = written_conditions([*_kinds_asked(one.only, exception.match), *conditions])
+            texts = written_conditions([*_referenced_kinds(one.only, exception.match), *conditions])
             found.setdefault(texts, []).append(one)
     return Conversion(exception, tuple(verdicts), tuple(_made(exception, found)))
 
@@ -155,7 +161,7 @@ def _kinds(computed: ComputedRules) -> frozenset[str]:
     }
 
 
-def _kinds_asked(only: tuple[str, ...], match: Json) -> list[tuple[str, Test]]:
+def _referenced_kinds(only: tuple[str, ...], match: Json) -> list[tuple[str, Test]]:
     """Return the condition that an object is of the kinds that an exception is for.
 
     None is needed where its match block names no others.
@@ -166,7 +172,7 @@ def _kinds_asked(only: tuple[str, ...], match: Json) -> list[tuple[str, Test]]:
 
 
 def _conditions(
-    exception: PolicyException, kinds: frozenset[str], desk: Desk
+    exception: PolicyException, kinds: frozenset[str], context: ConversionContext
 ) -> list[tuple[str, Test]]:
     if exception.pod_security:
         raise NotConvertible(
@@ -175,11 +181,11 @@ def _conditions(
             ("podSecurity",),
         )
     if exception.document.data["spec"].get("background") is False:
-        desk.note(_SCANS)
-    matched = within(("match",), block_test, exception.match, kinds, desk.at("match"))
+        context.note(_SCANS)
+    matched = within(("match",), block_test, exception.match, kinds, context.at("match"))
     holds: Test = TRUE
     if exception.conditions:
-        scope = Scope(desk, Value("object"), Value("oldObject"), read)
+        scope = Scope(context, Expr("object"), Expr("oldObject"), read)
         holds = within(("conditions",), conditions_test, exception.conditions, scope)
     asked = [] if matched == TRUE else [("matched", matched)]
     return [*asked, *named_conditions("condition", holds)]

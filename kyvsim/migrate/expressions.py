@@ -55,7 +55,7 @@ class Some(NamedTuple):
     parts: "tuple[Test, ...]"
 
 
-class Each(NamedTuple):
+class Quantified(NamedTuple):
     """What holds of every element of a list, or of one of them."""
 
     source: str
@@ -66,7 +66,7 @@ class Each(NamedTuple):
     """The first name where the loop has two: the place or the key of an element."""
 
 
-class Choice(NamedTuple):
+class Conditional(NamedTuple):
     """One test or another, decided by a third."""
 
     question: "Test"
@@ -74,7 +74,7 @@ class Choice(NamedTuple):
     no: "Test"
 
 
-Test: TypeAlias = Plain | Relation | Not | All | Some | Each | Choice
+Test: TypeAlias = Plain | Relation | Not | All | Some | Quantified | Conditional
 
 TRUE, FALSE = Plain("true"), Plain("false")
 
@@ -145,7 +145,7 @@ def chosen(question: Test, yes: Test, no: Test) -> Test:
     """Return a choice between two tests; an error of the question stays an error."""
     if {yes, no} == {TRUE, FALSE}:
         return question if yes == TRUE else opposite(question)
-    return Choice(question, yes, no)
+    return Conditional(question, yes, no)
 
 
 def opposite(test: Test) -> Test:
@@ -160,10 +160,10 @@ def opposite(test: Test) -> Test:
         return every(opposite(one) for one in test.parts)
     if isinstance(test, All):
         return some(opposite(one) for one in test.parts)
-    if isinstance(test, Each) and _turns(test.body):
+    if isinstance(test, Quantified) and _turns(test.body):
         macro = "all" if test.macro == "exists" else "exists"
         return test._replace(macro=macro, body=opposite(test.body))
-    if isinstance(test, Choice):
+    if isinstance(test, Conditional):
         return chosen(test.question, opposite(test.yes), opposite(test.no))
     return Not(test)
 
@@ -172,14 +172,21 @@ def _turns(test: Test) -> bool:
     """Return whether a body reads no worse when it is turned round."""
     if isinstance(test, All | Some):
         return all(map(_turns, test.parts))
-    if isinstance(test, Each):
+    if isinstance(test, Quantified):
         return _turns(test.body)
     return isinstance(test, Not | Relation) and getattr(test, "sign", "!=") != "in"
 
 
 def level_of(test: Test) -> int:
     """Return how tightly a test binds as text."""
-    levels = {Relation: RELATION, Not: UNARY, All: AND, Some: OR, Each: TIGHT, Choice: CHOICE}
+    levels = {
+        Relation: RELATION,
+        Not: UNARY,
+        All: AND,
+        Some: OR,
+        Quantified: TIGHT,
+        Conditional: CHOICE,
+    }
     return test.level if isinstance(test, Plain) else levels[type(test)]
 
 
@@ -221,13 +228,13 @@ def _parts(test: Test) -> list[Test | str]:
         sign = " && " if isinstance(test, All) else " || "
         joined = (part for one in test.parts for part in (sign, *_enclosed(one, AND)))
         return [*joined][1:]
-    if isinstance(test, Each):
+    if isinstance(test, Quantified):
         return [f"{head_of(test)}, ", test.body, ")"]
     question, yes = _enclosed(test.question, OR), _enclosed(test.yes, OR)
     return [*question, " ? ", *yes, " : ", *_enclosed(test.no, CHOICE)]
 
 
-def head_of(test: Each) -> str:
+def head_of(test: Quantified) -> str:
     """Return a loop as far as its names."""
     names = f"{test.keyed}, {test.name}" if test.keyed else test.name
     return f"{test.source}.{test.macro}({names}"
@@ -264,7 +271,7 @@ def _lines(test: Test, width: int) -> list[str]:
         return [text]
     if isinstance(test, All | Some):
         return _layout_joined(test, width)
-    if isinstance(test, Each):
+    if isinstance(test, Quantified):
         body = _indented(_lines(test.body, width - _STEP))
         return [f"{head_of(test)},", *body, ")"]
     if isinstance(test, Not) and level_of(test.test) >= UNARY:
@@ -272,7 +279,7 @@ def _lines(test: Test, width: int) -> list[str]:
         return [f"!{first}", *rest]
     if isinstance(test, Not):
         return ["!(", *_indented(_lines(test.test, width - _STEP)), ")"]
-    if isinstance(test, Choice):
+    if isinstance(test, Conditional):
         question = enclosed(test.question, AND)
         yes = _part(test.yes, width - _STEP, OR)
         no = _lines(test.no, width - _STEP)

@@ -7,12 +7,12 @@ from typing import Final, NamedTuple, TypeAlias
 from kyvsim.kubernetes.discovery import every_kind, is_namespaced, parse_kind_selector
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.migrate.context import Desk, NotConvertible, within
+from kyvsim.migrate.context import ConversionContext, NotConvertible, within
 from kyvsim.migrate.expressions import (
     TRUE,
-    Each,
     Not,
     Plain,
+    Quantified,
     Relation,
     Test,
     every,
@@ -22,7 +22,7 @@ from kyvsim.migrate.expressions import (
 )
 from kyvsim.migrate.queries.scope import USER_KNOWN
 from kyvsim.migrate.resource_rules import (
-    Named,
+    MatchedKind,
     Operations,
     guessed_kinds,
     known_merges,
@@ -57,9 +57,9 @@ _HERE: Final = "request.?namespace.orValue('')"
 _PLACE: Final = "binding.metadata.?namespace.orValue('')"
 
 
-def roles_test(field: str, wanted: Sequence[str], desk: Desk) -> Test:
+def roles_test(field: str, wanted: Sequence[str], context: ConversionContext) -> Test:
     """Return the test that one of some roles is bound to who asks, for one of `ROLE_FIELDS`."""
-    desk.note(_BOUND)
+    context.note(_BOUND)
     return ROLE_FIELDS[field](wanted)
 
 
@@ -96,7 +96,7 @@ def _listed(resource: str, namespace: str) -> str:
 def _bound(bindings: str, kind: str, names: Sequence[str], *more: Test) -> Test:
     is_kind = Relation("binding.roleRef.kind", "==", quoted(kind))
     is_one = Relation("binding.roleRef.name", "in", f"[{', '.join(map(quoted, names))}]")
-    return Each(bindings, "binding", every([is_kind, is_one, *more, _names_user()]), "exists")
+    return Quantified(bindings, "binding", every([is_kind, is_one, *more, _names_user()]), "exists")
 
 
 def _names_user() -> Test:
@@ -110,10 +110,10 @@ def _names_user() -> Test:
         ("ServiceAccount", Relation(account, "==", _USER)),
     )
     body = some(every([Relation("subject.kind", "==", quoted(kind)), one]) for kind, one in ways)
-    return Each("binding.?subjects.orValue([])", "subject", body, "exists")
+    return Quantified("binding.?subjects.orValue([])", "subject", body, "exists")
 
 
-class Names(NamedTuple):
+class FilterExpressions(NamedTuple):
     """The expressions of what filters ask for."""
 
     kind: str = "request.kind.kind"
@@ -122,46 +122,48 @@ class Names(NamedTuple):
     object: str = "object"
 
 
-ADMITTED: Final = Names()
+ADMITTED: Final = FilterExpressions()
 """Of an object that is created or changed."""
-DELETED: Final = Names(name="request.name")
+DELETED: Final = FilterExpressions(name="request.name")
 """Of one that may be deleted, of which only the request tells then."""
-EITHER: Final = Names(
+EITHER: Final = FilterExpressions(
     name="request.?name.orValue('')", object="(request.operation == 'DELETE' ? oldObject : object)"
 )
 """Of one of which labels are asked, too, whatever happens to it."""
-AT_REST: Final = Names(kind="object.kind", namespace="object.metadata.?namespace.orValue('')")
+AT_REST: Final = FilterExpressions(
+    kind="object.kind", namespace="object.metadata.?namespace.orValue('')"
+)
 """Of one that is there, without any request."""
 
 
-def _kinds(selectors: Json, names: Names) -> Test:
+def _kinds(selectors: Json, names: FilterExpressions) -> Test:
     kinds = [parse_kind_selector(one).kind for one in selectors]
     return some(like_one(names.kind, kinds))
 
 
-def _names(patterns: Json, names: Names) -> Test:
+def _names(patterns: Json, names: FilterExpressions) -> Test:
     return some(like_one(names.name, list(patterns)))
 
 
-def _name(pattern: Json, names: Names) -> Test:
+def _name(pattern: Json, names: FilterExpressions) -> Test:
     return _names([pattern], names)
 
 
-def _namespaces(patterns: Json, names: Names) -> Test:
+def _namespaces(patterns: Json, names: FilterExpressions) -> Test:
     return some(like_one(names.namespace, list(patterns)))
 
 
-def _filters_operations(operations: Json, _: Names) -> Test:
+def _filters_operations(operations: Json, _: FilterExpressions) -> Test:
     return some(like_one("request.operation", list(operations)))
 
 
-def _annotations(wanted: Json, names: Names) -> Test:
+def _annotations(wanted: Json, names: FilterExpressions) -> Test:
     return every(
         _entry("annotations", key, str(value), names.object) for key, value in wanted.items()
     )
 
 
-def _selector(selector: Json, names: Names) -> Test:
+def _selector(selector: Json, names: FilterExpressions) -> Test:
     return selector_test(selector, names.object)
 
 
@@ -178,7 +180,7 @@ def _entry(field: str, key: str, value: str, of: str = "object") -> Test:
     if has_wildcard(key):
         entries = f"{start}.orValue({{}})"
         body = every([like("key", key), like(f"{of}.metadata.{field}[key]", value)])
-        return Each(entries, "key", body, "exists")
+        return Quantified(entries, "key", body, "exists")
     held = f"{start}[?{quoted(key)}]"
     if value and not value.strip("*"):
         return Plain(f"{held}.hasValue()")
@@ -203,7 +205,7 @@ def _expression(one: Json, of: str) -> Test:
     return tests[operator]
 
 
-def _namespace_labels(selector: Json, names: Names) -> Test:
+def _namespace_labels(selector: Json, names: FilterExpressions) -> Test:
     lies_in_one = Relation(names.namespace, "!=", "''")
     return every([lies_in_one, selector_test(selector, "namespaceObject")])
 
@@ -216,7 +218,7 @@ def namespaces_test(patterns: Iterable[str], selector: Json) -> Test:
     return some(tests)
 
 
-_RESOURCES: Final[Mapping[str, Callable[[Json, Names], Test]]] = MappingProxyType(
+_RESOURCES: Final[Mapping[str, Callable[[Json, FilterExpressions], Test]]] = MappingProxyType(
     {
         "kinds": _kinds,
         "name": _name,
@@ -232,7 +234,11 @@ _HAS_SELECTOR: Final = frozenset({"selector", "namespaceSelector"})
 
 
 def filter_tests(
-    one: Json, desk: Desk, names: Names, *, left_out: frozenset[str] = frozenset()
+    one: Json,
+    context: ConversionContext,
+    names: FilterExpressions,
+    *,
+    left_out: frozenset[str] = frozenset(),
 ) -> list[Test]:
     """Return the tests of a filter, all of which have to hold; fields of `left_out` are not asked.
 
@@ -260,7 +266,7 @@ def filter_tests(
                 tests.append(convert(resources[field], names))
             except NotConvertible as refusal:
                 raise refusal.below("resources", field) from None
-    return tests + _user_tests(one, desk)
+    return tests + _user_tests(one, context)
 
 
 def _may_be_namespaces(resources: Json) -> bool:
@@ -274,12 +280,12 @@ def _names_wildcards(resources: Json) -> bool:
     return "Namespace" not in kinds
 
 
-def _user_tests(one: Json, desk: Desk) -> list[Test]:
-    found = [roles_test(field, one[field], desk) for field in ROLE_FIELDS if one.get(field)]
+def _user_tests(one: Json, context: ConversionContext) -> list[Test]:
+    found = [roles_test(field, one[field], context) for field in ROLE_FIELDS if one.get(field)]
     if one.get("subjects"):
         found.append(some(_subject(subject) for subject in one["subjects"]))
     if found:
-        desk.note(USER_KNOWN)
+        context.note(USER_KNOWN)
     return found
 
 
@@ -288,7 +294,7 @@ def _subject(subject: Json) -> Test:
     if kind == "Group":
         held = "request.?userInfo.?groups.orValue([])"
         if has_wildcard(name):
-            return Each(held, "group", like("group", name), "exists")
+            return Quantified(held, "group", like("group", name), "exists")
         return Relation(quoted(name), "in", held)
     if kind == "ServiceAccount":
         name = f"system:serviceaccount:{subject.get('namespace', '')}:{name}"
@@ -306,12 +312,12 @@ _BY_KIND: Final = frozenset({"kinds", "operations"})
 Steps: TypeAlias = tuple[str | int, ...]
 
 
-class Block(NamedTuple):
+class BlockContext(NamedTuple):
     """What the filters of a block share."""
 
     field: str
-    desk: Desk
-    names: Names
+    context: ConversionContext
+    names: FilterExpressions
 
 
 class Matching(NamedTuple):
@@ -333,13 +339,13 @@ class Matching(NamedTuple):
         return "DELETE" in self.operations
 
 
-def matching_of(rule: Json, operations: Operations, desk: Desk) -> Matching:
+def matching_of(rule: Json, operations: Operations, context: ConversionContext) -> Matching:
     """Return what a rule is about.
 
     Raises NotConvertible with the path from the rule.
     """
     chosen = operations.chosen(_blocks_operations(list(_filters(rule.get("match") or {}))))
-    return _matching(rule, chosen, DELETED if "DELETE" in chosen else ADMITTED, desk)
+    return _matching(rule, chosen, DELETED if "DELETE" in chosen else ADMITTED, context)
 
 
 def names_operations(rule: Json) -> bool:
@@ -347,15 +353,15 @@ def names_operations(rule: Json) -> bool:
     return bool(_blocks_operations(list(_filters(rule.get("match") or {}))))
 
 
-def matching_at_rest(spec: Json, desk: Desk) -> Matching:
+def matching_at_rest(spec: Json, context: ConversionContext) -> Matching:
     """Return what a policy is about that looks at objects as they are: operations do not count.
 
     Raises NotConvertible with the path from `spec`.
     """
-    return _matching(spec, [], AT_REST, desk)
+    return _matching(spec, [], AT_REST, context)
 
 
-def block_test(block: Json, kinds: frozenset[str], desk: Desk) -> Test:
+def block_test(block: Json, kinds: frozenset[str], context: ConversionContext) -> Test:
     """Return the test that an object is what a block is about, of objects of some kinds.
 
     Raises NotConvertible with the path from the block.
@@ -364,7 +370,7 @@ def block_test(block: Json, kinds: frozenset[str], desk: Desk) -> Test:
     for steps, one in _filters(block):
         named = _kinds_of(one)
         left_out = frozenset({"kinds"}) if kinds <= named or "*" in named else frozenset()
-        found = within(steps, filter_tests, one, desk.at(*steps), EITHER, left_out=left_out)
+        found = within(steps, filter_tests, one, context.at(*steps), EITHER, left_out=left_out)
         tests.append(every(found))
     return every(tests) if block.get("all") else some(tests)
 
@@ -379,12 +385,14 @@ def _kinds_of(one: Json) -> frozenset[str]:
     return frozenset(parse_kind_selector(text).kind for text in named)
 
 
-def _matching(rule: Json, operations: list[str], names: Names, desk: Desk) -> Matching:
+def _matching(
+    rule: Json, operations: list[str], names: FilterExpressions, context: ConversionContext
+) -> Matching:
     match = rule.get("match") or {}
     filters = list(_filters(match))
-    named = _named(match, filters, desk.at("match"))
+    named = _named(match, filters, context.at("match"))
     constraints: dict[str, Json] = {"resourceRules": resource_rules(named, operations)}
-    block = Block("match", desk, names)
+    block = BlockContext("match", context, names)
     if len(filters) == 1:
         selectors, matched = _only(block, *filters[0])
         constraints |= selectors
@@ -397,7 +405,9 @@ def _matching(rule: Json, operations: list[str], names: Names, desk: Desk) -> Ma
         "not-excluded": TRUE,
     }
     if rule.get("exclude"):
-        conditions["not-excluded"] = opposite(_excluded(rule, Block("exclude", desk, names)))
+        conditions["not-excluded"] = opposite(
+            _excluded(rule, BlockContext("exclude", context, names))
+        )
     kinds = tuple(dict.fromkeys(one.kind for one in named))
     asked = tuple((name, test) for name, test in conditions.items() if test != TRUE)
     return Matching(
@@ -410,7 +420,7 @@ def _matching(rule: Json, operations: list[str], names: Names, desk: Desk) -> Ma
     )
 
 
-def _only(block: Block, steps: Steps, one: Json) -> tuple[dict[str, Json], Test]:
+def _only(block: BlockContext, steps: Steps, one: Json) -> tuple[dict[str, Json], Test]:
     """Return the selectors and the test of a filter that is the only one of a match block."""
     resources = one.get("resources") or {}
     selectors: dict[str, Json] = {}
@@ -461,12 +471,14 @@ def _blocks_operations(filters: list[tuple[Steps, Json]]) -> list[str]:
     return list(dict.fromkeys(found)) if all(named) else []
 
 
-def _named(match: Json, filters: list[tuple[Steps, Json]], desk: Desk) -> list[Named]:
+def _named(
+    match: Json, filters: list[tuple[Steps, Json]], context: ConversionContext
+) -> list[MatchedKind]:
     lists = []
     for steps, one in filters:
         kinds = (one.get("resources") or {}).get("kinds")
         if kinds:
-            lists.append(named_kinds(kinds, desk.at(*steps)))
+            lists.append(named_kinds(kinds, context.at(*steps)))
         elif not match.get("all"):
             raise NotConvertible(
                 "a filter without kinds cannot be said as constraints",
@@ -490,35 +502,35 @@ def _is_wild(selector: Json) -> bool:
     return any(sign in str(selector) for sign in "*?") if selector else False
 
 
-def _tests(block: Block, steps: Steps, one: Json, left_out: frozenset[str]) -> list[Test]:
+def _tests(block: BlockContext, steps: Steps, one: Json, left_out: frozenset[str]) -> list[Test]:
     steps = (block.field, *steps)
-    desk = block.desk.at(*steps)
+    context = block.context.at(*steps)
     if block.names is AT_REST:
         left_out |= {"operations"}
     try:
-        return filter_tests(one, desk, block.names, left_out=left_out)
+        return filter_tests(one, context, block.names, left_out=left_out)
     except NotConvertible as refusal:
         raise refusal.below(*steps) from None
 
 
-def _several(match: Json, filters: list[tuple[Steps, Json]], block: Block) -> Test:
+def _several(match: Json, filters: list[tuple[Steps, Json]], block: BlockContext) -> Test:
     if match.get("all"):
         found = [_tests(block, steps, one, _BY_KIND) for steps, one in filters]
         return every(test for tests in found for test in tests)
-    if not any(_asks_more(one) for _, one in filters):
+    if not any(_filters_more(one) for _, one in filters):
         return TRUE
     found = [_tests(block, steps, one, frozenset()) for steps, one in filters]
     return some(every(tests) for tests in found)
 
 
-def _asks_more(one: Json) -> bool:
+def _filters_more(one: Json) -> bool:
     """Return whether a filter looks at more than kinds."""
     resources = one.get("resources") or {}
     asked = {field for field, value in resources.items() if value is not None}
     return not asked <= {"kinds"} or bool(set(one) - {"resources"})
 
 
-def _excluded(rule: Json, block: Block) -> Test:
+def _excluded(rule: Json, block: BlockContext) -> Test:
     exclude = rule["exclude"]
     matched = {
         kind

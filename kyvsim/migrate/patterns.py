@@ -19,10 +19,10 @@ from kyvsim.engine.pattern.anchors import (
 )
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.migrate.context import Desk, NotConvertible, name_for_element
-from kyvsim.migrate.expressions import TRUE, Each, Relation, Test, every, opposite, some
+from kyvsim.migrate.context import ConversionContext, NotConvertible, name_for_element
+from kyvsim.migrate.expressions import TRUE, Quantified, Relation, Test, every, opposite, some
 from kyvsim.migrate.scalars import fits_null, like, scalar_test
-from kyvsim.migrate.values import Value, element_of, values_of
+from kyvsim.migrate.values import Expr, element_of, values_of
 from kyvsim.model.migration import Condition
 
 # Loops over the lists of containers: those that ask the same become one.
@@ -31,24 +31,28 @@ CONTAINER = "container"
 """What elements of all lists of containers are called."""
 
 
-def joined_loops(tests: Iterable[Test], desk: Desk, *, nested: bool = False) -> list[Test]:
+def joined_loops(
+    tests: Iterable[Test], context: ConversionContext, *, nested: bool = False
+) -> list[Test]:
     """Return tests with those that ask the same of several lists of containers made one.
 
     The lists together are a variable, unless the tests are `nested` in another loop.
     """
     listed = list(tests)
-    loops = [one for one in listed if isinstance(one, Each) and one.name == CONTAINER]
-    same: dict[Test, list[Each]] = {}
+    loops = [one for one in listed if isinstance(one, Quantified) and one.name == CONTAINER]
+    same: dict[Test, list[Quantified]] = {}
     for one in loops:
         same.setdefault(one.body, []).append(one)
     return [
-        _over_all(same[one.body], desk, nested) if isinstance(one, Each) and one in loops else one
+        _over_all(same[one.body], context, nested)
+        if isinstance(one, Quantified) and one in loops
+        else one
         for one in listed
-        if not (isinstance(one, Each) and one in loops) or one is same[one.body][0]
+        if not (isinstance(one, Quantified) and one in loops) or one is same[one.body][0]
     ]
 
 
-def _over_all(loops: list[Each], desk: Desk, nested: bool) -> Test:
+def _over_all(loops: list[Quantified], context: ConversionContext, nested: bool) -> Test:
     first = loops[0]
     if len(loops) == 1:
         return first
@@ -56,7 +60,7 @@ def _over_all(loops: list[Each], desk: Desk, nested: bool) -> Test:
     if nested:
         return first._replace(source=f"({' + '.join(sources)})")
     name = "allContainers" if len(loops) > 2 else "containers"
-    return first._replace(source=desk.variable(name, " + ".join(sources)))
+    return first._replace(source=context.variable(name, " + ".join(sources)))
 
 
 _KEYS: Final = Condition(
@@ -64,24 +68,24 @@ _KEYS: Final = Condition(
     "of the keys that fit a wildcard every one counts; the ClusterPolicy looks at the first only",
 )
 
-TextTest: TypeAlias = Callable[[str, Value, bool], Test | None]
+TextTest: TypeAlias = Callable[[str, Expr, bool], Test | None]
 """Makes the test of a text with variables; None where it holds none."""
 
 
-class Listed(NamedTuple):
+class ListGuard(NamedTuple):
     """A list of which something may be asked of no element."""
 
-    asks: Test
+    applies: Test
     """Something is asked of one, or there is none."""
     own: tuple[Test, ...]
     """The tests of the list itself: they hold where nothing is asked."""
 
-    def within(self, value: Value) -> "Listed":
+    def within(self, value: Expr) -> "ListGuard":
         """Return the same for a list in a value that may be missing."""
-        return self._replace(asks=some([value.is_missing(), self.asks]))
+        return self._replace(applies=some([value.is_missing(), self.applies]))
 
 
-class Asked(NamedTuple):
+class PatternTest(NamedTuple):
     """What a part of a pattern asks of an object."""
 
     tests: tuple[Test, ...] = ()
@@ -89,7 +93,7 @@ class Asked(NamedTuple):
     """What has to hold for anything to be asked."""
     insists: bool = False
     """Whether the tests do not hold where the value is missing."""
-    lists: tuple[Listed, ...] = ()
+    lists: tuple[ListGuard, ...] = ()
     first: tuple[Test, ...] = ()
     """Those of the tests that are made before lists are looked at: they fail even where nothing is
     asked of any element.
@@ -100,47 +104,47 @@ class Asked(NamedTuple):
     @property
     def guard(self) -> Test:
         """What all guards come to."""
-        return every([*self.guards, *(one.asks for one in self.lists)])
+        return every([*self.guards, *(one.applies for one in self.lists)])
 
     @property
     def needed_guard(self) -> Test:
         """The same without the lists beside which nothing is asked."""
         asked = {one for one in self.tests if one != TRUE}
-        beside = (one.asks for one in self.lists if not asked <= set(one.own))
+        beside = (one.applies for one in self.lists if not asked <= set(one.own))
         return every([*self.guards, *beside])
 
 
-class Surroundings(NamedTuple):
+class PatternContext(NamedTuple):
     """What the parts of a pattern share."""
 
-    desk: Desk
+    context: ConversionContext
     text_test: TextTest
     taken: frozenset[str] = frozenset()
     """Names of the elements around."""
 
-    def below(self, *steps: str | int) -> "Surroundings":
+    def below(self, *steps: str | int) -> "PatternContext":
         """Return them for a part further down."""
-        return self._replace(desk=self.desk.at(*steps))
+        return self._replace(context=self.context.at(*steps))
 
 
-def pattern_tests(pattern: Json, value: Value, around: Surroundings) -> tuple[Test, Test]:
+def pattern_tests(pattern: Json, value: Expr, around: PatternContext) -> tuple[Test, Test]:
     """Return what guards a pattern and what it asks of a value.
 
     Raises NotConvertible for what has no twin.
     """
-    asked = _asked(pattern, value, around)
+    asked = _convert(pattern, value, around)
     return asked.guard, every(_joined(asked.tests, around))
 
 
-def pattern_test(pattern: Json, value: Value, around: Surroundings) -> Test:
+def pattern_test(pattern: Json, value: Expr, around: PatternContext) -> Test:
     """Return the test that a value fits a pattern, or that the pattern is not for it.
 
     Raises NotConvertible for what has no twin.
     """
-    return _fitting(_asked(pattern, value, around), around)
+    return _fitting(_convert(pattern, value, around), around)
 
 
-def _fitting(asked: Asked, around: Surroundings) -> Test:
+def _fitting(asked: PatternTest, around: PatternContext) -> Test:
     """Return the test that what is asked holds, or that it is not asked."""
     rest = [one for one in asked.tests if one not in asked.first]
     others = asked._replace(tests=tuple(rest), guards=())
@@ -155,7 +159,7 @@ def guarded(guard: Test, body: Test) -> Test:
     return body if guard == TRUE else some([opposite(guard), body])
 
 
-def _asked(pattern: Json, value: Value, around: Surroundings) -> Asked:
+def _convert(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     if isinstance(pattern, dict):
         return _of_map(pattern, value, around)
     if isinstance(pattern, list):
@@ -163,22 +167,24 @@ def _asked(pattern: Json, value: Value, around: Surroundings) -> Asked:
     return _of_scalar(pattern, value, around)
 
 
-def _of_scalar(pattern: Json, value: Value, around: Surroundings) -> Asked:
+def _of_scalar(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     special = _special(pattern, value, around, if_missing=False)
     if special is not None:
-        return Asked((special,), insists=True)
+        return PatternTest((special,), insists=True)
     fits = fits_null(pattern)
-    return Asked((scalar_test(pattern, value, if_missing=fits),), insists=not fits)
+    return PatternTest((scalar_test(pattern, value, if_missing=fits),), insists=not fits)
 
 
-def _special(pattern: Json, value: Value, around: Surroundings, *, if_missing: bool) -> Test | None:
+def _special(
+    pattern: Json, value: Expr, around: PatternContext, *, if_missing: bool
+) -> Test | None:
     return around.text_test(pattern, value, if_missing) if isinstance(pattern, str) else None
 
 
 # ---------------------------------------------------------------------------- maps
 
 
-def _of_map(pattern: Mapping[str, Json], value: Value, around: Surroundings) -> Asked:
+def _of_map(pattern: Mapping[str, Json], value: Expr, around: PatternContext) -> PatternTest:
     members = {
         key: _of_member(key, below, value, around.below(key)) for key, below in pattern.items()
     }
@@ -201,10 +207,12 @@ def _of_map(pattern: Mapping[str, Json], value: Value, around: Surroundings) -> 
     ]
     if value.may_miss:
         first = []
-    return Asked(tuple(tests), tuple(guards), insists or value.may_miss, tuple(lists), tuple(first))
+    return PatternTest(
+        tuple(tests), tuple(guards), insists or value.may_miss, tuple(lists), tuple(first)
+    )
 
 
-def _lists_of(members: Mapping[str, Asked]) -> list[Listed]:
+def _lists_of(members: Mapping[str, PatternTest]) -> list[ListGuard]:
     """Return the lists of a map that may have nothing asked of around them.
 
     Members under anchors count together: one of them of which something is asked is enough.
@@ -212,9 +220,9 @@ def _lists_of(members: Mapping[str, Asked]) -> list[Listed]:
     anchored = [one for key, one in members.items() if _comes_first(key)]
     found = [one for key, asked in members.items() if not _comes_first(key) for one in asked.lists]
     if anchored and all(one.lists and not one.guards for one in anchored):
-        asks = some(every(listed.asks for listed in one.lists) for one in anchored)
+        applies = some(every(listed.applies for listed in one.lists) for one in anchored)
         own = (test for one in anchored for listed in one.lists for test in listed.own)
-        found.append(Listed(asks, tuple(own)))
+        found.append(ListGuard(applies, tuple(own)))
     return found
 
 
@@ -224,14 +232,14 @@ def _comes_first(key: str) -> bool:
     return anchor is not None and anchor.sign != GLOBAL
 
 
-def _of_member(text: str, pattern: Json, value: Value, around: Surroundings) -> Asked:
+def _of_member(text: str, pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     try:
         return _asked_of_member(text, pattern, value, around)
     except NotConvertible as refusal:
         raise refusal.below(text) from None
 
 
-def _asked_of_member(text: str, pattern: Json, value: Value, around: Surroundings) -> Asked:
+def _asked_of_member(text: str, pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     anchor = parse_anchor(text)
     sign, key = (None, text) if anchor is None else anchor
     if "{{" in key:
@@ -240,27 +248,27 @@ def _asked_of_member(text: str, pattern: Json, value: Value, around: Surrounding
         return _of_wildcard_key((sign, key), pattern, value, around)
     child = value.child(key)
     if sign is None:
-        return _asked(pattern, child, around)
+        return _convert(pattern, child, around)
     emit = _ANCHORS.get(sign)
     if emit is None:
         raise _no_twin(f"the anchor `{text}`", "leave it out: it adds fields in mutate rules only")
     return emit(pattern, child, around)
 
 
-def _equality(pattern: Json, value: Value, around: Surroundings) -> Asked:
+def _equality(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     """Return what `=(key)` asks: the pattern, where there is such a key."""
     if isinstance(pattern, list):
         return _of_list(pattern, value, around, if_missing=True)
     if not isinstance(pattern, dict):
         special = _special(pattern, value, around, if_missing=True)
-        return Asked((special or scalar_test(pattern, value, if_missing=True),))
-    if value.may_miss and _asks_nothing_of_nothing(pattern):
+        return PatternTest((special or scalar_test(pattern, value, if_missing=True),))
+    if value.may_miss and _fits_empty_map(pattern):
         within = _of_map(pattern, value._replace(optional=""), around)
         optional = [
             _of_member(key, below, value, around.below(key)) for key, below in pattern.items()
         ]
         if not within.guards and not within.lists:
-            return Asked(tuple(test for one in optional for test in one.tests))
+            return PatternTest(tuple(test for one in optional for test in one.tests))
     within = _of_map(pattern, value.given(), around)
     missing = value.is_missing()
     test = some([missing, every(_joined(within.tests, around))])
@@ -270,137 +278,141 @@ def _equality(pattern: Json, value: Value, around: Surroundings) -> Asked:
         one.within(value)._replace(own=(test,) if asked <= set(one.own) else ())
         for one in within.lists
     )
-    return Asked((test,), guards, lists=lists)
+    return PatternTest((test,), guards, lists=lists)
 
 
-def _asks_nothing_of_nothing(pattern: Mapping[str, Json]) -> bool:
+def _fits_empty_map(pattern: Mapping[str, Json]) -> bool:
     """Return whether a map's pattern holds of a map without any key, at any depth."""
     for key, below in pattern.items():
         anchor = parse_anchor(key)
         if anchor is None or anchor.sign not in {EQUALITY, NEGATION} or has_wildcard(key):
             return False
         is_optional_map = anchor.sign == EQUALITY and isinstance(below, dict)
-        if is_optional_map and not _asks_nothing_of_nothing(below):
+        if is_optional_map and not _fits_empty_map(below):
             return False
     return True
 
 
-def _negation(_pattern: Json, value: Value, _around: Surroundings) -> Asked:
+def _negation(_pattern: Json, value: Expr, _around: PatternContext) -> PatternTest:
     """Return what `X(key)` asks: that there is no such key."""
-    return Asked((value.is_missing(),))
+    return PatternTest((value.is_missing(),))
 
 
-def _guard(pattern: Json, value: Value, around: Surroundings) -> Asked:
+def _guard(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     """Return what `(key)` and `<(key)` ask: nothing, but all else only where they hold."""
-    within = _asked(pattern, value, around)
+    within = _convert(pattern, value, around)
     if within.guards or within.lists:
         raise _no_twin("a condition inside of a condition", "split the rule in two")
     test = every(_joined(within.tests, around))
     there = TRUE if within.insists else value.is_there()
-    return Asked(guards=(every([there, test]),))
+    return PatternTest(guards=(every([there, test]),))
 
 
-def _global(pattern: Json, value: Value, around: Surroundings) -> Asked:
+def _global(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     """Return what `<(key)` asks: the same as `(key)`, where there is such a key."""
     (guard,) = _guard(pattern, value.given(), around).guards
-    return Asked(guards=(some([value.is_missing(), guard]),))
+    return PatternTest(guards=(some([value.is_missing(), guard]),))
 
 
-def _existence(pattern: Json, value: Value, around: Surroundings) -> Asked:
+def _existence(pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
     """Return what `^(key)` asks: for each pattern an element that fits it."""
     if not isinstance(pattern, list) or not all(isinstance(one, dict) for one in pattern):
         raise _no_twin("`^()` over what is no list of maps", "write a list of maps below it")
     tests = []
     for index, one in enumerate(pattern):
         name = name_for_element(value.noun, around.taken)
-        element = Value(name, element_of(value.types), noun=value.noun)
+        element = Expr(name, element_of(value.types), noun=value.noun)
         inside = around.below(index)._replace(taken=around.taken | {name})
         guard, body = pattern_tests(one, element, inside)
-        tests.append(Each(value.text, name, every([guard, body]), "exists"))
-    return Asked((some([value.is_missing(), every(tests)]),))
+        tests.append(Quantified(value.text, name, every([guard, body]), "exists"))
+    return PatternTest((some([value.is_missing(), every(tests)]),))
 
 
-_ANCHORS: Final[Mapping[str, Callable[[Json, Value, Surroundings], Asked]]] = MappingProxyType(
-    {
-        CONDITION: _guard,
-        GLOBAL: _global,
-        EQUALITY: _equality,
-        NEGATION: _negation,
-        EXISTENCE: _existence,
-    }
+_ANCHORS: Final[Mapping[str, Callable[[Json, Expr, PatternContext], PatternTest]]] = (
+    MappingProxyType(
+        {
+            CONDITION: _guard,
+            GLOBAL: _global,
+            EQUALITY: _equality,
+            NEGATION: _negation,
+            EXISTENCE: _existence,
+        }
+    )
 )
 """What asks for a member under an anchor, by its sign; `+()` is none of validation."""
 
 
 def _of_wildcard_key(
-    anchored: tuple[str | None, str], pattern: Json, value: Value, around: Surroundings
-) -> Asked:
+    anchored: tuple[str | None, str], pattern: Json, value: Expr, around: PatternContext
+) -> PatternTest:
     sign, key = anchored
     if sign not in {None, EQUALITY, NEGATION} or isinstance(pattern, dict | list):
         raise _no_twin(f"a wildcard in the key `{key}`", "name the key")
-    around.desk.note(_KEYS)
+    around.context.note(_KEYS)
     fits = like("key", key)
     if sign == NEGATION:
-        return Asked((Each(value.or_else({}), "key", opposite(fits)),))
-    entry = Value(f"{value.text}[key]", values_of(value.types), noun=value.noun)
+        return PatternTest((Quantified(value.or_else({}), "key", opposite(fits)),))
+    entry = Expr(f"{value.text}[key]", values_of(value.types), noun=value.noun)
     test = scalar_test(pattern, entry, if_missing=False)
     if sign == EQUALITY:
-        loop = Each(value.text, "key", guarded(fits, test))
-        return Asked((some([value.is_missing(), loop]),))
-    loop = Each(value.text, "key", every([fits, test]), "exists")
-    return Asked((every([value.is_there(), loop]),), insists=True)
+        loop = Quantified(value.text, "key", guarded(fits, test))
+        return PatternTest((some([value.is_missing(), loop]),))
+    loop = Quantified(value.text, "key", every([fits, test]), "exists")
+    return PatternTest((every([value.is_there(), loop]),), insists=True)
 
 
 # ---------------------------------------------------------------------------- lists
 
 
-def _of_list(pattern: list[Json], value: Value, around: Surroundings, *, if_missing: bool) -> Asked:
+def _of_list(
+    pattern: list[Json], value: Expr, around: PatternContext, *, if_missing: bool
+) -> PatternTest:
     if not pattern:
         raise _no_twin("an empty list", "ask for its size with a deny condition")
     first = pattern[0]
     if isinstance(first, list):
         raise _no_twin("a list of lists", "ask with deny conditions")
     name = name_for_element(value.noun, around.taken)
-    asks: Test = TRUE
+    applies: Test = TRUE
     if isinstance(first, dict):
-        asks, test = _of_element(first, value, name, around.below(0))
+        applies, test = _of_element(first, value, name, around.below(0))
     else:
-        element = Value(name, element_of(value.types), noun=value.noun)
+        element = Expr(name, element_of(value.types), noun=value.noun)
         within = _of_scalar(first, element, around.below(0))
         test = every(within.tests)
     source = value.or_else([]) if if_missing or value.soft else value.text
-    loop = Each(source, name, test)
+    loop = Quantified(source, name, test)
     if if_missing:
         tests: tuple[Test, ...] = () if test == TRUE else (loop,)
     elif test == TRUE:
         tests = (value.is_there(),)
     else:
         tests = (*(() if value.rewritten else (value.is_there(),)), loop)
-    if asks == TRUE:
-        return Asked(tests, insists=not if_missing)
-    one_asks: Test = Each(source, name, asks, "exists")
+    if applies == TRUE:
+        return PatternTest(tests, insists=not if_missing)
+    one_applies: Test = Quantified(source, name, applies, "exists")
     if value.may_miss or value.soft:  # a list that always is there always has elements
-        one_asks = some([Relation(f"size({source})", "==", "0"), one_asks])
+        one_applies = some([Relation(f"size({source})", "==", "0"), one_applies])
     if not if_missing:
-        one_asks = some([value.is_missing(), one_asks])
-    return Asked(tests, insists=not if_missing, lists=(Listed(one_asks, tests),))
+        one_applies = some([value.is_missing(), one_applies])
+    return PatternTest(tests, insists=not if_missing, lists=(ListGuard(one_applies, tests),))
 
 
 def _of_element(
-    pattern: Mapping[str, Json], value: Value, name: str, around: Surroundings
+    pattern: Mapping[str, Json], value: Expr, name: str, around: PatternContext
 ) -> tuple[Test, Test]:
     """Return the test that something is asked of an element, and that it fits then."""
-    element = Value(name, element_of(value.types), noun=value.noun)
+    element = Expr(name, element_of(value.types), noun=value.noun)
     inside = around._replace(taken=around.taken | {name})
     try:
-        asked = _asked(pattern, element, inside)
+        asked = _convert(pattern, element, inside)
         return asked.guard, _fitting(asked, inside)
     except NotConvertible as refusal:
         raise refusal.below(0) from None
 
 
-def _joined(tests: Iterable[Test], around: Surroundings) -> list[Test]:
-    return joined_loops(tests, around.desk, nested=bool(around.taken))
+def _joined(tests: Iterable[Test], around: PatternContext) -> list[Test]:
+    return joined_loops(tests, around.context, nested=bool(around.taken))
 
 
 def _no_twin(what: str, advice: str) -> NotConvertible:

@@ -28,9 +28,9 @@ from kyvsim.migrate.context import NotConvertible
 from kyvsim.migrate.expressions import (
     FALSE,
     TRUE,
-    Each,
     Not,
     Plain,
+    Quantified,
     Relation,
     Test,
     every,
@@ -39,50 +39,50 @@ from kyvsim.migrate.expressions import (
     quoted,
     some,
 )
-from kyvsim.migrate.pods import Container, Pod, each, fixed, nothing, read
+from kyvsim.migrate.pods import ContainerExpressions, PodExpressions, each, fixed, nothing, read
 from kyvsim.migrate.scalars import like_one
-from kyvsim.migrate.values import Value, element_of
+from kyvsim.migrate.values import Expr, element_of
 
 # What a node shares with a Pod: namespaces, ports, paths, kernel parameters, volumes.
 
 # What the node shares: namespaces, ports, paths, and hosts that probes call.
 
 
-def host_namespaces(pod: Pod) -> Test:
+def host_namespaces(pod: PodExpressions) -> Test:
     """No namespaces of the node."""
     return every(
-        pod.unless_excused(Not(is_set(pod.spec.child(field))), f"spec.{field}", fixed("true"))
+        pod.unless_excluded(Not(is_set(pod.spec.child(field))), f"spec.{field}", fixed("true"))
         for field in HOST_NAMESPACES
     )
 
 
-def host_path_volumes(pod: Pod) -> Test:
+def host_path_volumes(pod: PodExpressions) -> Test:
     """No paths of the node as volumes."""
     volumes = pod.spec.child("volumes")
-    path = Value("volume", element_of(volumes.types)).child("hostPath")
-    test = pod.unless_excused(
+    path = Expr("volume", element_of(volumes.types)).child("hostPath")
+    test = pod.unless_excluded(
         path.is_missing(), "spec.volumes[*].hostPath", read(f"{path.text}.path")
     )
     return each(volumes.or_else([]), "volume", test)
 
 
-def host_ports(pod: Pod) -> Test:
+def host_ports(pod: PodExpressions) -> Test:
     """No ports of the node."""
 
-    def of_container(one: Container) -> Test:
+    def of_container(one: ContainerExpressions) -> Test:
         listed = one.value.child("ports")
-        port = Value("port", element_of(listed.types)).child("hostPort")
+        port = Expr("port", element_of(listed.types)).child("hostPort")
         unused = Relation(port.or_else(0), "==", "0")
-        test = one.unless_excused(unused, "ports[*].hostPort", read(f"string({port.text})"))
+        test = one.unless_excluded(unused, "ports[*].hostPort", read(f"string({port.text})"))
         return each(listed.or_else([]), "port", test)
 
     return pod.containers(of_container)
 
 
-def host_probes(pod: Pod) -> Test:
+def host_probes(pod: PodExpressions) -> Test:
     """Probes and lifecycle handlers name no host; no exclusion is about this."""
 
-    def of_container(one: Container) -> Test:
+    def of_container(one: ContainerExpressions) -> Test:
         lifecycle = one.value.child("lifecycle")
         handlers = [one.value.child(name) for name in PROBES]
         handlers += [lifecycle.child(name) for name in LIFECYCLE]
@@ -96,24 +96,24 @@ def host_probes(pod: Pod) -> Test:
 # Kernel parameters: only those that a Pod has for itself.
 
 
-def sysctls(pod: Pod) -> Test:
+def sysctls(pod: PodExpressions) -> Test:
     """No parameters but the safe ones."""
     listed = pod.setting("sysctls")
     safe = Relation("sysctl.name", "in", pod.words("safeSysctls", pod.variant.allowed))
     field = "spec.securityContext.sysctls[*].name"
-    return each(listed.or_else([]), "sysctl", pod.unless_excused(safe, field, read("sysctl.name")))
+    return each(listed.or_else([]), "sysctl", pod.unless_excluded(safe, field, read("sysctl.name")))
 
 
 # Volumes of the kinds that a restricted Pod may have.
 
 
-def restricted_volumes(pod: Pod) -> Test:
+def restricted_volumes(pod: PodExpressions) -> Test:
     """No volumes of other kinds, nor of no kind."""
     listed = pod.spec.child("volumes")
-    volume = Value("volume", element_of(listed.types))
+    volume = Expr("volume", element_of(listed.types))
     kinds = pod.words("volumeTypes", RESTRICTED_VOLUMES)
-    allowed = Each(kinds, "kind", Relation("kind", "in", volume.text), "exists")
-    test = pod.unless_excused(allowed, "", nothing)
+    allowed = Quantified(kinds, "kind", Relation("kind", "in", volume.text), "exists")
+    test = pod.unless_excluded(allowed, "", nothing)
     excused = (
         volume.child(kind).is_there()
         for kind in OTHER_VOLUMES
@@ -129,86 +129,86 @@ def restricted_volumes(pod: Pod) -> Test:
 _NAME = "capability"
 
 
-def capabilities_baseline(pod: Pod) -> Test:
+def capabilities_baseline(pod: PodExpressions) -> Test:
     """No more than the default set may be added."""
     listed = pod.words("defaultCapabilities", DEFAULT_CAPABILITIES)
     return pod.containers(lambda one: _added(one, Relation(_NAME, "in", listed)))
 
 
-def capabilities_restricted(pod: Pod) -> Test:
+def capabilities_restricted(pod: PodExpressions) -> Test:
     """All must be dropped, and only a few may be added."""
     may_add = some(like_one(_NAME, sorted(RESTRICTED_CAPABILITIES)))
     return pod.containers(lambda one: every([_dropped(one), _added(one, may_add)]))
 
 
-def _added(one: Container, allowed: Test) -> Test:
+def _added(one: ContainerExpressions, allowed: Test) -> Test:
     added = one.setting("capabilities", "add")
-    return one.unless_excused(
+    return one.unless_excluded(
         _each(added, [allowed]),
         "securityContext.capabilities.add",
         lambda patterns: _each(added, [allowed, *like_one(_NAME, list(patterns))]),
     )
 
 
-def _dropped(one: Container) -> Test:
+def _dropped(one: ContainerExpressions) -> Test:
     dropped = one.setting("capabilities", "drop")
-    return one.unless_excused(
+    return one.unless_excluded(
         Relation(quoted(ALL_CAPABILITIES), "in", dropped.or_else([])),
         "securityContext.capabilities.drop",
         lambda patterns: _each(dropped, like_one(_NAME, list(patterns))),
     )
 
 
-def _each(listed: Value, allowed: Iterable[Test]) -> Test:
-    return Each(listed.or_else([]), _NAME, some(allowed))
+def _each(listed: Expr, allowed: Iterable[Test]) -> Test:
+    return Quantified(listed.or_else([]), _NAME, some(allowed))
 
 
 # Privileges of containers: privileged mode, escalation, masks of /proc, Windows host processes.
 
 
-def is_set(value: Value) -> Test:
+def is_set(value: Expr) -> Test:
     """Return the test that a switch is there and on."""
     return Plain(value.or_else(False))
 
 
-def privileged(pod: Pod) -> Test:
+def privileged(pod: PodExpressions) -> Test:
     """No privileged containers."""
 
-    def of_container(one: Container) -> Test:
+    def of_container(one: ContainerExpressions) -> Test:
         off = Not(is_set(one.setting("privileged")))
-        return one.unless_excused(off, "securityContext.privileged", fixed("true"))
+        return one.unless_excluded(off, "securityContext.privileged", fixed("true"))
 
     return pod.containers(of_container)
 
 
-def proc_mount(pod: Pod) -> Test:
+def proc_mount(pod: PodExpressions) -> Test:
     """The default masks of /proc."""
 
-    def of_container(one: Container) -> Test:
+    def of_container(one: ContainerExpressions) -> Test:
         masks = one.setting("procMount")
         usual = Relation(masks.or_else(DEFAULT_PROC_MOUNT), "==", quoted(DEFAULT_PROC_MOUNT))
-        return one.unless_excused(usual, "securityContext.procMount", read(masks.text))
+        return one.unless_excluded(usual, "securityContext.procMount", read(masks.text))
 
     return pod.containers(of_container)
 
 
-def windows_host_process(pod: Pod) -> Test:
+def windows_host_process(pod: PodExpressions) -> Test:
     """No processes of the Windows host."""
     steps = ("windowsOptions", "hostProcess")
     field = f"securityContext.{'.'.join(steps)}"
 
-    def of_container(one: Container) -> Test:
-        return one.unless_excused(Not(is_set(one.setting(*steps))), field, fixed("true"))
+    def of_container(one: ContainerExpressions) -> Test:
+        return one.unless_excluded(Not(is_set(one.setting(*steps))), field, fixed("true"))
 
     off = Not(is_set(pod.setting(*steps)))
-    own = pod.unless_excused(off, f"spec.{field}", fixed("true"))
+    own = pod.unless_excluded(off, f"spec.{field}", fixed("true"))
     return every([own, pod.containers(of_container)])
 
 
-def escalation(pod: Pod) -> Test:
+def escalation(pod: PodExpressions) -> Test:
     """Escalation must be ruled out in every container."""
 
-    def of_container(one: Container) -> Test:
+    def of_container(one: ContainerExpressions) -> Test:
         allowed = one.setting("allowPrivilegeEscalation")
 
         def fits(patterns: Sequence[str]) -> Test:
@@ -222,7 +222,7 @@ def escalation(pod: Pod) -> Test:
             return some([bare, is_set(allowed)]) if true else bare
 
         ruled_out = Not(Plain(allowed.or_else(True)))
-        return one.unless_excused(ruled_out, "securityContext.allowPrivilegeEscalation", fits)
+        return one.unless_excluded(ruled_out, "securityContext.allowPrivilegeEscalation", fits)
 
     return pod.containers(of_container)
 
@@ -233,12 +233,12 @@ _NON_ROOT = "securityContext.runAsNonRoot"
 _USER = "securityContext.runAsUser"
 
 
-def non_root(pod: Pod) -> Test:
+def non_root(pod: PodExpressions) -> Test:
     """The Pod or all of its containers must rule out root, and none may allow it."""
     own = pod.setting("runAsNonRoot")
-    inherited = pod.desk.offer("runAsNonRoot", own.or_else(False))
+    inherited = pod.context.optional_variable("runAsNonRoot", own.or_else(False))
 
-    def of_container(one: Container) -> Test:
+    def of_container(one: ContainerExpressions) -> Test:
         setting = one.setting("runAsNonRoot")
 
         def fits(patterns: Sequence[str]) -> Test:
@@ -246,24 +246,24 @@ def non_root(pod: Pod) -> Test:
             return TRUE if fixed("false")(patterns) == TRUE else setting.is_missing()
 
         ruled_out = Plain(f"{setting.optional}.orValue({inherited})")
-        return one.unless_excused(ruled_out, _NON_ROOT, fits)
+        return one.unless_excluded(ruled_out, _NON_ROOT, fits)
 
-    of_pod = pod.unless_excused(
+    of_pod = pod.unless_excluded(
         Relation(own.or_else(True), "!=", "false"), f"spec.{_NON_ROOT}", fixed("false")
     )
     return every([of_pod, pod.containers(of_container, (_NON_ROOT, Not(Plain(inherited))))])
 
 
-def root_user(pod: Pod) -> Test:
+def root_user(pod: PodExpressions) -> Test:
     """The user 0 may not be set."""
-    of_pod = pod.unless_excused(_is_no_root(pod.setting("runAsUser")), f"spec.{_USER}", fixed("0"))
+    of_pod = pod.unless_excluded(_is_no_root(pod.setting("runAsUser")), f"spec.{_USER}", fixed("0"))
     of_containers = pod.containers(
-        lambda one: one.unless_excused(_is_no_root(one.setting("runAsUser")), _USER, fixed("0"))
+        lambda one: one.unless_excluded(_is_no_root(one.setting("runAsUser")), _USER, fixed("0"))
     )
     return every([of_pod, of_containers])
 
 
-def _is_no_root(user: Value) -> Test:
+def _is_no_root(user: Expr) -> Test:
     return Relation(user.or_else(1), "!=", "0")
 
 
@@ -278,22 +278,25 @@ def type_field(option: str) -> str:
 
 
 def allowed_types(
-    pod: Pod, option: str, types: Iterable[str], spared: tuple[str, Test] = ("", FALSE)
+    pod: PodExpressions, option: str, types: Iterable[str], spared: tuple[str, Test] = ("", FALSE)
 ) -> Test:
-    """Return the test that no profile is of another type; `spared` is as in `Pod.containers`."""
+    """Return the test that all profiles are of some types.
+
+    `spared` is as in `PodExpressions.containers`.
+    """
     listed = sorted(types, reverse=True)
     field = type_field(option)
 
-    def of_container(one: Container) -> Test:
+    def of_container(one: ContainerExpressions) -> Test:
         kind = one.setting(option, "type")
-        return one.unless_excused(is_allowed(kind, pod, listed), field, read(kind.text))
+        return one.unless_excluded(is_allowed(kind, pod, listed), field, read(kind.text))
 
     kind = pod.setting(option, "type")
-    own = pod.unless_excused(is_allowed(kind, pod, listed), f"spec.{field}", read(kind.text))
+    own = pod.unless_excluded(is_allowed(kind, pod, listed), f"spec.{field}", read(kind.text))
     return every([own, pod.containers(of_container, spared)])
 
 
-def is_allowed(kind: Value, pod: Pod, types: Iterable[str]) -> Test:
+def is_allowed(kind: Expr, pod: PodExpressions, types: Iterable[str]) -> Test:
     """Return the test that a type is one of some, or that there is no profile."""
     listed = sorted(types, reverse=True)
     return Relation(kind.or_else(listed[0]), "in", pod.words("profileTypes", listed))
@@ -304,12 +307,12 @@ def is_allowed(kind: Value, pod: Pod, types: Iterable[str]) -> Test:
 _ANNOTATIONS = "metadata.annotations["
 
 
-def app_armor(pod: Pod) -> Test:
+def app_armor(pod: PodExpressions) -> Test:
     """Only the runtime's default profile and local ones."""
     return every([allowed_types(pod, "appArmorProfile", APP_ARMOR_PROFILES), _annotations(pod)])
 
 
-def _annotations(pod: Pod) -> Test:
+def _annotations(pod: PodExpressions) -> Test:
     for one in pod.own:
         if one.field.startswith(_ANNOTATIONS):
             raise NotConvertible(
@@ -323,7 +326,7 @@ def _annotations(pod: Pod) -> Test:
         Relation(profile, "in", literal(sorted(APP_ARMOR_NAMED))),
         Plain(f"{profile}.startsWith({quoted(APP_ARMOR_LOCAL)})"),
     ]
-    return each(pod.annotations, "key", pod.unless_excused(some(allowed), "", read(profile)))
+    return each(pod.annotations, "key", pod.unless_excluded(some(allowed), "", read(profile)))
 
 
 # Seccomp profiles: not unconfined.
@@ -331,12 +334,12 @@ def _annotations(pod: Pod) -> Test:
 _PROFILE = "seccompProfile"
 
 
-def seccomp_baseline(pod: Pod) -> Test:
+def seccomp_baseline(pod: PodExpressions) -> Test:
     """No other profile is set; rules name no version before Kubernetes had fields for it."""
     return allowed_types(pod, _PROFILE, SECCOMP_PROFILES)
 
 
-def seccomp_restricted(pod: Pod) -> Test:
+def seccomp_restricted(pod: PodExpressions) -> Test:
     """The Pod or all of its containers set a profile.
 
     Containers without one are found only where there are no other profiles, not even excluded
@@ -346,10 +349,10 @@ def seccomp_restricted(pod: Pod) -> Test:
     field = type_field(_PROFILE)
     found = (field, of_pod.is_missing())
 
-    def is_given(one: Container) -> Test:
-        return one.unless_excused(one.setting(_PROFILE).is_there(), field, nothing)
+    def is_given(one: ContainerExpressions) -> Test:
+        return one.unless_excluded(one.setting(_PROFILE).is_there(), field, nothing)
 
-    def is_other(one: Container) -> Test:
+    def is_other(one: ContainerExpressions) -> Test:
         return opposite(is_allowed(one.setting(_PROFILE, "type"), pod, SECCOMP_PROFILES))
 
     given = [of_pod.is_there(), pod.containers(is_given, found)]
@@ -363,22 +366,24 @@ def seccomp_restricted(pod: Pod) -> Test:
 _OPTIONS = "seLinuxOptions"
 
 
-def se_linux_options(pod: Pod) -> Test:
+def se_linux_options(pod: PodExpressions) -> Test:
     """No types but those that are allowed, no user and no role."""
     types = pod.words("seLinuxTypes", {"", *pod.variant.allowed})
 
-    def is_allowed(part: str, value: Value) -> Test:
+    def is_allowed(part: str, value: Expr) -> Test:
         given = value.or_else("")
         return Relation(given, "in", types) if part == "type" else Relation(given, "==", "''")
 
     def of_pod(part: str) -> Test:
         value = pod.setting(_OPTIONS, part)
-        return pod.unless_excused(is_allowed(part, value), f"spec.{_field(part)}", read(value.text))
+        return pod.unless_excluded(
+            is_allowed(part, value), f"spec.{_field(part)}", read(value.text)
+        )
 
-    def of_container(one: Container) -> Test:
+    def of_container(one: ContainerExpressions) -> Test:
         values = ((part, one.setting(_OPTIONS, part)) for part in SELINUX_FIELDS)
         return every(
-            one.unless_excused(is_allowed(part, value), _field(part), read(value.text))
+            one.unless_excluded(is_allowed(part, value), _field(part), read(value.text))
             for part, value in values
         )
 
@@ -394,7 +399,7 @@ def _field(part: str) -> str:
 # The controls, and the values that they allow, are those of
 # `kyvsim.languages.classic.pod_security`.
 
-_Emit: TypeAlias = Callable[[Pod], Test]
+_Emit: TypeAlias = Callable[[PodExpressions], Test]
 
 CONTROLS: Final[Mapping[str, _Emit]] = MappingProxyType(
     {
@@ -421,7 +426,7 @@ CONTROLS: Final[Mapping[str, _Emit]] = MappingProxyType(
 """By the ids of the checks."""
 
 
-def control_test(check: ActiveCheck, pod: Pod) -> Test:
+def control_test(check: ActiveCheck, pod: PodExpressions) -> Test:
     """Return the test that a Pod keeps a control; it is true where all of it is let pass.
 
     Raises NotConvertible for an exclusion that has no twin.

@@ -5,11 +5,11 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.classic.pod_security.controls import CONTAINER_FIELDS, Variant
-from kyvsim.migrate.context import Desk
+from kyvsim.migrate.context import ConversionContext
 from kyvsim.migrate.expressions import (
     FALSE,
     TRUE,
-    Each,
+    Quantified,
     Relation,
     Test,
     every,
@@ -20,7 +20,7 @@ from kyvsim.migrate.expressions import (
 )
 from kyvsim.migrate.patterns import CONTAINER, joined_loops
 from kyvsim.migrate.scalars import like_one
-from kyvsim.migrate.values import Value, element_of
+from kyvsim.migrate.values import Expr, element_of
 from kyvsim.model.migration import Condition
 
 # The Pod that controls look at, and what a rule excludes from them.
@@ -58,10 +58,10 @@ def nothing(_: Sequence[str]) -> Test:
 
 def each(source: str, name: str, body: Test) -> Test:
     """Return the test that all elements of a list hold something."""
-    return TRUE if body == TRUE else Each(source, name, body)
+    return TRUE if body == TRUE else Quantified(source, name, body)
 
 
-class Excuse(NamedTuple):
+class ControlExclusion(NamedTuple):
     """An exclusion: what it lets pass of a control."""
 
     images: tuple[str, ...]
@@ -79,60 +79,60 @@ class Excuse(NamedTuple):
         return fits(self.values) if self.values else TRUE
 
 
-class Container(NamedTuple):
+class ContainerExpressions(NamedTuple):
     """Each container of one list."""
 
-    value: Value
+    value: Expr
     group: str
-    excuses: tuple[Excuse, ...]
+    exclusions: tuple[ControlExclusion, ...]
 
-    def setting(self, *steps: str) -> Value:
+    def setting(self, *steps: str) -> Expr:
         """Return something in the security context."""
         return _below(self.value, ("securityContext", *steps))
 
-    def unless_excused(self, test: Test, field: str, fits: Fits) -> Test:
+    def unless_excluded(self, test: Test, field: str, fits: Fits) -> Test:
         """Return a test of a field, or that what is found there is let pass with the image."""
         image = self.value.child("image").text
         found = (
             every([some(like_one(image, list(one.images))), one.has(fits)])
-            for one in self.excuses
+            for one in self.exclusions
             if one.is_of(f"spec.{self.group}[*].{field}")
         )
         return some([test, *found])
 
 
-class Pod(NamedTuple):
+class PodExpressions(NamedTuple):
     """The Pod of an object."""
 
-    desk: Desk
-    spec: Value
+    context: ConversionContext
+    spec: Expr
     annotations: str
     """The expression of its annotations, a map."""
     variant: Variant
     """The check as it is in the version of the rule."""
-    own: tuple[Excuse, ...]
+    own: tuple[ControlExclusion, ...]
     """What is excluded without images."""
-    by_image: tuple[Excuse, ...]
+    by_image: tuple[ControlExclusion, ...]
 
-    def setting(self, *steps: str) -> Value:
+    def setting(self, *steps: str) -> Expr:
         """Return something in the Pod's own security context."""
         return _below(self.spec, ("securityContext", *steps))
 
     def is_windows(self) -> str:
         """Return the variable that tells whether the Pod is for Windows."""
         name = _below(self.spec, ("os", "name")).or_else("")
-        return self.desk.offer("isWindows", f"{name} == 'windows'")
+        return self.context.optional_variable("isWindows", f"{name} == 'windows'")
 
     def words(self, name: str, values: Iterable[str]) -> str:
         """Return the variable of words that are allowed."""
-        return self.desk.offer(name, literal(sorted(values)))
+        return self.context.optional_variable(name, literal(sorted(values)))
 
-    def unless_excused(self, test: Test, field: str, fits: Fits) -> Test:
+    def unless_excluded(self, test: Test, field: str, fits: Fits) -> Test:
         """Return a test of a field of the Pod, or that what is found there is let pass."""
         return some([test, *(one.has(fits) for one in self.own if one.is_of(field))])
 
     def containers(
-        self, body: Callable[[Container], Test], spared: tuple[str, Test] = ("", FALSE)
+        self, body: Callable[[ContainerExpressions], Test], spared: tuple[str, Test] = ("", FALSE)
     ) -> Test:
         """Return the test that all containers hold what `body` makes of those of one list.
 
@@ -141,28 +141,30 @@ class Pod(NamedTuple):
         """
         loops, apart = [], []
         for group, source in self._lists():
-            loop = Each(source.or_else([]), CONTAINER, body(self._container(group, source)))
+            loop = Quantified(source.or_else([]), CONTAINER, body(self._container(group, source)))
             if loop.body == TRUE:
                 continue
             if group == CONTAINER_FIELDS[1] and self._spares(spared[0]):
                 apart.append(_but_one(loop, spared[1]))
             else:
                 loops.append(loop)
-        return every([*apart, *joined_loops(loops, self.desk)])
+        return every([*apart, *joined_loops(loops, self.context)])
 
-    def some_container(self, body: Callable[[Container], Test]) -> Test:
+    def some_container(self, body: Callable[[ContainerExpressions], Test]) -> Test:
         """Return the test that what `body` makes holds in a container of some list."""
         loops = (
-            Each(source.or_else([]), CONTAINER, body(self._container(group, source)), "exists")
+            Quantified(
+                source.or_else([]), CONTAINER, body(self._container(group, source)), "exists"
+            )
             for group, source in self._lists()
         )
-        return some(joined_loops(loops, self.desk))
+        return some(joined_loops(loops, self.context))
 
-    def _container(self, group: str, source: Value) -> Container:
-        element = Value(CONTAINER, element_of(source.types), noun=group)
-        return Container(element, group, self.by_image)
+    def _container(self, group: str, source: Expr) -> ContainerExpressions:
+        element = Expr(CONTAINER, element_of(source.types), noun=group)
+        return ContainerExpressions(element, group, self.by_image)
 
-    def _lists(self) -> Iterator[tuple[str, Value]]:
+    def _lists(self) -> Iterator[tuple[str, Expr]]:
         return ((group, self.spec.child(group)) for group in CONTAINER_FIELDS)
 
     def _spares(self, field: str) -> bool:
@@ -171,17 +173,17 @@ class Pod(NamedTuple):
             one.is_of(f"spec.{CONTAINER_FIELDS[1]}[*].{field}") for one in self.own
         )
         if spares and self.by_image:
-            self.desk.note(_WHICH_ONE)
+            self.context.note(_WHICH_ONE)
         return spares
 
 
-def _below(value: Value, steps: Iterable[str]) -> Value:
+def _below(value: Expr, steps: Iterable[str]) -> Expr:
     for step in steps:
         value = value.child(step)
     return value
 
 
-def _but_one(loop: Each, found: Test) -> Test:
+def _but_one(loop: Quantified, found: Test) -> Test:
     """Return the test that all elements pass, or all but one where something is found."""
     others = f"{loop.source}.filter({loop.name}, {one_line(opposite(loop.body))})"
     return some([loop, every([found, Relation(f"size({others})", "<=", "1")])])

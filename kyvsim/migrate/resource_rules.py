@@ -13,7 +13,7 @@ from kyvsim.kubernetes.discovery import (
 )
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
-from kyvsim.migrate.context import Desk, NotConvertible
+from kyvsim.migrate.context import ConversionContext, NotConvertible
 from kyvsim.migrate.values import Types, types_of
 from kyvsim.model.migration import Condition
 from kyvsim.patch.keyed_lists import Field, find_type
@@ -114,7 +114,7 @@ _ALL_KINDS: Final = Condition(
 _PARTS: Final = Condition("subresources", "only a cluster sends requests for subresources")
 
 
-class Named(NamedTuple):
+class MatchedKind(NamedTuple):
     """One kind as a rule names it."""
 
     group: str
@@ -123,35 +123,37 @@ class Named(NamedTuple):
     kind: str
 
 
-def named_kinds(selectors: Iterable[str], desk: Desk) -> list[Named]:
+def named_kinds(selectors: Iterable[str], context: ConversionContext) -> list[MatchedKind]:
     """Return what `kinds` entries name, in their order."""
-    found: list[Named] = []
+    found: list[MatchedKind] = []
     for text in selectors:
         selector = parse_kind_selector(text)
         if selector.subresource:
-            desk.note(_PARTS)
-        found += _named(selector, desk)
+            context.note(_PARTS)
+        found += _named(selector, context)
     return list(dict.fromkeys(found))
 
 
-def _named(selector: KindSelector, desk: Desk) -> list[Named]:
+def _named(selector: KindSelector, context: ConversionContext) -> list[MatchedKind]:
     if selector.kind == "*":
-        desk.note(_ALL_KINDS)
+        context.note(_ALL_KINDS)
         resource = "*/*" if selector.subresource == "*" else _with_part("*", selector)
-        return [Named(selector.group, selector.version, resource, "")]
+        return [MatchedKind(selector.group, selector.version, resource, "")]
     fits_group, fits_kind = compile_wildcard(selector.group), compile_wildcard(selector.kind)
     known = [(g, k) for g, k in every_kind() if fits_kind(k) and fits_group(g)]
     if known:
         return [
-            Named(group, _version(group, kind, selector), _resource(group, kind, selector), kind)
+            MatchedKind(
+                group, _version(group, kind, selector), _resource(group, kind, selector), kind
+            )
             for group, kind in known
         ]
-    desk.note(_GUESSED)
-    desk.note(_NO_TYPES)
+    context.note(_GUESSED)
+    context.note(_NO_TYPES)
     if has_wildcard(selector.kind):
-        return [Named(selector.group, selector.version, "*", "")]
+        return [MatchedKind(selector.group, selector.version, "*", "")]
     resource = _with_part(plural(selector.group, selector.kind), selector)
-    return [Named(selector.group, selector.version, resource, selector.kind)]
+    return [MatchedKind(selector.group, selector.version, resource, selector.kind)]
 
 
 def _version(group: str, kind: str, selector: KindSelector) -> str:
@@ -168,7 +170,7 @@ def _with_part(name: str, selector: KindSelector) -> str:
     return f"{name}/{selector.subresource}" if selector.subresource else name
 
 
-def resource_rules(named: Iterable[Named], operations: list[str]) -> list[dict[str, Json]]:
+def resource_rules(named: Iterable[MatchedKind], operations: list[str]) -> list[dict[str, Json]]:
     """Return the resource rules for kinds: one for each group and version.
 
     Without operations they name none.
@@ -189,20 +191,20 @@ def resource_rules(named: Iterable[Named], operations: list[str]) -> list[dict[s
     ]
 
 
-def known_types(named: Iterable[Named]) -> Types:
+def known_types(named: Iterable[MatchedKind]) -> Types:
     """Return what is known of the objects of kinds; () where one of them is not known."""
     pairs = _known(named)
     return types_of(pairs) if pairs else ()
 
 
-def known_merges(named: Iterable[Named]) -> tuple[Field, ...]:
+def known_merges(named: Iterable[MatchedKind]) -> tuple[Field, ...]:
     """Return how lists of the objects of kinds merge; () where one of them is not known."""
     found = [find_type(*one) for one in _known(named)]
     known = tuple(one for one in found if one is not None)
     return known if len(known) == len(found) else ()
 
 
-def _known(named: Iterable[Named]) -> list[tuple[str, str]]:
+def _known(named: Iterable[MatchedKind]) -> list[tuple[str, str]]:
     """Return apiVersion and kind of each, [] where one is a wildcard or a part of an object."""
     pairs = []
     for one in named:
@@ -213,6 +215,6 @@ def _known(named: Iterable[Named]) -> list[tuple[str, str]]:
     return pairs
 
 
-def guessed_kinds(named: Iterable[Named]) -> list[str]:
+def guessed_kinds(named: Iterable[MatchedKind]) -> list[str]:
     """Return the kinds whose resource names are guessed in groups that nobody named."""
     return [one.kind for one in named if one.group == "*" and one.kind]

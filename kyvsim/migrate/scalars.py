@@ -11,8 +11,8 @@ from kyvsim.kubernetes.wildcard import has_wildcard, range_ends, split_operator
 from kyvsim.migrate.expressions import (
     FALSE,
     TRUE,
-    Each,
     Plain,
+    Quantified,
     Relation,
     Test,
     every,
@@ -22,8 +22,8 @@ from kyvsim.migrate.expressions import (
     some,
 )
 from kyvsim.migrate.values import (
+    Expr,
     Types,
-    Value,
     element_of,
     is_bool,
     is_list,
@@ -81,7 +81,7 @@ _DURATION: Final = "^[-+]?(0|([0-9.]+(ns|us|ms|s|m|h))+)$"
 """What texts of durations look like."""
 
 
-def scalar_test(pattern: Json, value: Value, *, if_missing: bool) -> Test:
+def scalar_test(pattern: Json, value: Expr, *, if_missing: bool) -> Test:
     """Return the test that a value fits a scalar, with what a missing one means."""
     if pattern == "*":
         return TRUE if if_missing else value.is_there()
@@ -99,11 +99,11 @@ def scalar_test(pattern: Json, value: Value, *, if_missing: bool) -> Test:
     return every([value.is_there(), test])
 
 
-def _each_fits(pattern: Json, value: Value, *, if_missing: bool) -> Test:
+def _each_fits(pattern: Json, value: Expr, *, if_missing: bool) -> Test:
     # A list under a scalar: every element has to fit.
     body = _test(pattern, "item", element_of(value.types))
     source = value.or_else([]) if if_missing else value.text
-    return every([TRUE if if_missing else value.is_there(), Each(source, "item", body)])
+    return every([TRUE if if_missing else value.is_there(), Quantified(source, "item", body)])
 
 
 def _defaults(types: Types, pattern: Json) -> Iterator[Json]:
@@ -250,7 +250,7 @@ def is_amount(text: str) -> bool:
     return parse_duration(text) is not None or parse_quantity(text) is not None
 
 
-def amount_test(value: Value, sign: str, operand: str) -> Test:
+def amount_test(value: Expr, sign: str, operand: str) -> Test:
     """Return the comparison of a value with an amount."""
     if value.duration and parse_duration(operand) is not None:
         return Relation(value.duration, sign, f"duration({quoted(operand)})")
@@ -258,7 +258,7 @@ def amount_test(value: Value, sign: str, operand: str) -> Test:
     return every([*_readable(value, operand), test])
 
 
-def _readable(value: Value, operand: str) -> Iterator[Test]:
+def _readable(value: Expr, operand: str) -> Iterator[Test]:
     """Yield what has to hold of a text for it to be compared with an amount at all."""
     if not is_text(value.types) or value.constant:
         return

@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 from kyvsim.kubernetes.discovery import plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import ANNOTATION, ComputedRules, DerivedRule
-from kyvsim.migrate.context import Desk, NotConvertible
+from kyvsim.migrate.context import ConversionContext, NotConvertible
 from kyvsim.migrate.expressions import FALSE, TRUE, All, Test, every, laid_out, opposite, some
 from kyvsim.migrate.matching import Matching, namespaces_test
 from kyvsim.migrate.queries.scope import Scope
-from kyvsim.migrate.values import Value, field_of
+from kyvsim.migrate.values import Expr, field_of
 from kyvsim.model.migration import Condition
 from kyvsim.schema.kinds import CEL_GROUP, written_schema
 from kyvsim.schema.node import Node
@@ -70,7 +70,7 @@ def written_conditions(
 _ENFORCE: Final = "Enforce"
 
 
-class Variant(NamedTuple):
+class ActionVariant(NamedTuple):
     """A rule with one action."""
 
     rule: Json
@@ -80,7 +80,7 @@ class Variant(NamedTuple):
     """What tells it from the other one, "" where there is none."""
 
 
-def variants_of(rule: Json, spec: Json) -> list[Variant]:
+def variants_of(rule: Json, spec: Json) -> list[ActionVariant]:
     """Return a rule by action: the first override that fits a namespace decides.
 
     Raises NotConvertible for image rules with several. upstream: pkg/webhooks/utils/block.go
@@ -92,12 +92,12 @@ def variants_of(rule: Json, spec: Json) -> list[Variant]:
                 "an action of an image rule for some namespaces only is not converted",
                 "write one policy for each action, and name the namespaces in its match block",
             )
-        return [Variant(rule)]
+        return [ActionVariant(rule)]
     overrides = (
         body.get("failureActionOverrides") or spec.get("validationFailureActionOverrides") or ()
     )
     if not overrides:
-        return [Variant(rule)]
+        return [ActionVariant(rule)]
     own = body.get("failureAction") or spec.get("validationFailureAction") or "Audit"
     enforced: Test = TRUE if _is_enforced(own) else FALSE
     for one in reversed(overrides):
@@ -110,10 +110,12 @@ def variants_of(rule: Json, spec: Json) -> list[Variant]:
     return list(_variants(rule, [one for one in found if one[1] != FALSE]))
 
 
-def _variants(rule: Json, found: list[tuple[str, Test]]) -> Iterator[Variant]:
+def _variants(rule: Json, found: list[tuple[str, Test]]) -> Iterator[ActionVariant]:
     for action, where in found:
         body = {**rule["validate"], "failureAction": action}
-        yield Variant({**rule, "validate": body}, where, action.lower() if len(found) > 1 else "")
+        yield ActionVariant(
+            {**rule, "validate": body}, where, action.lower() if len(found) > 1 else ""
+        )
 
 
 def _is_enforced(action: Json) -> bool:
@@ -162,24 +164,24 @@ def actions_of(rule: Json, spec: Json, scope: Scope) -> dict[str, Json]:
     action = body.get("failureAction") or spec.get("validationFailureAction") or "Audit"
     if action.lower() == "enforce":
         if body.get("allowExistingViolations", True):
-            scope.desk.note(_EXISTING)
+            scope.context.note(_EXISTING)
         return {"validationActions": ["Deny"]}
     warns = body.get("emitWarning", spec.get("emitWarning", False))
     return {"validationActions": ["Audit", "Warn"] if warns else ["Audit"]}
 
 
-def asked_before(spec: Json, desk: Desk) -> list[tuple[str, str]]:
+def webhook_conditions(spec: Json, context: ConversionContext) -> list[tuple[str, str]]:
     """Return the conditions of a policy's webhook, which are those of all that it becomes."""
     conditions = (spec.get("webhookConfiguration") or {}).get("matchConditions") or ()
     if conditions:
-        desk.note(_WEBHOOK)
+        context.note(_WEBHOOK)
     return [(one["name"], one["expression"]) for one in conditions]
 
 
-def settings_of(spec: Json, kind: str, desk: Desk) -> dict[str, Json]:
+def settings_of(spec: Json, kind: str, context: ConversionContext) -> dict[str, Json]:
     """Return the fields of a policy as a whole, as far as its kind has them."""
     if spec.get("applyRules") == "One" and len(spec.get("rules") or ()) > 1:
-        desk.note(_ONE_RULE)
+        context.note(_ONE_RULE)
     found: dict[str, Json] = {}
     webhook = spec.get("webhookConfiguration") or {}
     if (webhook.get("failurePolicy") or spec.get("failurePolicy")) == "Ignore":
@@ -205,11 +207,11 @@ def _has(kind: str, *steps: str) -> bool:
     return node is not None
 
 
-def controllers_of(computed: ComputedRules, desk: Desk) -> Json | None:
+def controllers_of(computed: ComputedRules, context: ConversionContext) -> Json | None:
     """Return the controllers that a policy on Pods is derived for; None for all that there are."""
     wanted = computed.controllers
     if "ReplicationController" in wanted:
-        desk.note(_REPLICATION)
+        context.note(_REPLICATION)
     known = [one for one in _DERIVABLE if one in wanted]
     if len(known) == len(_DERIVABLE):
         return None
@@ -237,51 +239,51 @@ _DELETED: Final = "request.operation == 'DELETE'"
 _ROLES: Final = frozenset({"Role", "ClusterRole"})
 
 
-def subject_of(matching: Matching, desk: Desk, *, derived: bool) -> Value:
+def subject_of(matching: Matching, context: ConversionContext, *, derived: bool) -> Expr:
     """Return the object that a rule looks at; `derived` tells whether it may be a Pod template.
 
-    What it needs stands as variables on the desk, also what nobody will read.
+    Variables that it needs are added to the context, also those that nobody reads.
     """
-    whole = Value("object", matching.types, rewritten=True)
+    whole = Expr("object", matching.types, rewritten=True)
     if derived:
-        return whole._replace(fields=MappingProxyType(_of_pods(matching, desk)))
+        return whole._replace(fields=MappingProxyType(_of_pods(matching, context)))
     if matching.deletes:
-        target = desk.offer("target", f"{_DELETED} ? oldObject : object")
-        whole = Value(target, matching.types)
+        target = context.optional_variable("target", f"{_DELETED} ? oldObject : object")
+        whole = Expr(target, matching.types)
         whole = whole._replace(fields=MappingProxyType(_given_fields(whole)))
     if set(matching.kinds) <= _ROLES:
         text = f"{whole.text}.?rules.orValue(null) == null ? [] : {whole.text}.rules"
         named = whole.child("rules")
-        rules = named._replace(soft=desk.offer("rules", text))
+        rules = named._replace(soft=context.optional_variable("rules", text))
         return whole._replace(fields=MappingProxyType({**whole.fields, "rules": rules}))
     return whole
 
 
-def _of_pods(matching: Matching, desk: Desk) -> dict[str, Value]:
+def _of_pods(matching: Matching, context: ConversionContext) -> dict[str, Expr]:
     """Return the fields of a Pod or of a template; an API server hands on none without metadata."""
     found = {}
     for key in ("spec", "metadata"):
         text = f"object.{key}"
         if matching.deletes:
-            text = desk.offer(key, f"{_DELETED} ? oldObject.{key} : object.{key}")
-        found[key] = Value(text, field_of(matching.types, key), noun=key)
+            text = context.optional_variable(key, f"{_DELETED} ? oldObject.{key} : object.{key}")
+        found[key] = Expr(text, field_of(matching.types, key), noun=key)
     return found
 
 
-def _given_fields(whole: Value) -> dict[str, Value]:
+def _given_fields(whole: Expr) -> dict[str, Expr]:
     given = ("spec", "metadata") if whole.types else ("metadata",)
-    return {
-        key: Value(f"{whole.text}.{key}", field_of(whole.types, key), noun=key) for key in given
-    }
+    return {key: Expr(f"{whole.text}.{key}", field_of(whole.types, key), noun=key) for key in given}
 
 
-def without_unread(desk: Desk, texts: list[str]) -> dict[str, str]:
+def without_unread(context: ConversionContext, texts: list[str]) -> dict[str, str]:
     """Return variables without the offered ones that neither texts nor other variables read."""
     kept: dict[str, Json] = {}
-    for name, text in reversed(desk.variables.items()):
-        if name not in desk.offered or any(_reads(name, one) for one in (*texts, *kept.values())):
+    for name, text in reversed(context.variables.items()):
+        if name not in context.optional_names or any(
+            _reads(name, one) for one in (*texts, *kept.values())
+        ):
             kept[name] = text
-    return {name: text for name, text in desk.variables.items() if name in kept}
+    return {name: text for name, text in context.variables.items() if name in kept}
 
 
 def _reads(name: str, text: str) -> bool:

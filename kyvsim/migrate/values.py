@@ -177,7 +177,7 @@ def is_always_given(types: Types, key: str) -> bool:
 # Values that expressions read: their text, what they are, and whether they may be missing.
 
 
-class Value(NamedTuple):
+class Expr(NamedTuple):
     """One value."""
 
     text: str
@@ -197,9 +197,9 @@ class Value(NamedTuple):
     """The expression of a list that is empty where what it is made of is missing."""
     needs: tuple[Test, ...] = ()
     """What has to be there for the expression to be evaluated."""
-    parts: "tuple[Value, ...]" = ()
+    parts: "tuple[Expr, ...]" = ()
     """The lists that a list of lists is made of."""
-    fields: "Mapping[str, Value]" = MappingProxyType({})
+    fields: "Mapping[str, Expr]" = MappingProxyType({})
     """What stands for some fields in place of what they would be otherwise."""
     fallback: tuple[Json, ...] = ()
     """What stands for the value where it is missing, in a tuple of one; `asked` may be missing."""
@@ -241,11 +241,11 @@ class Value(NamedTuple):
         """Return the text as it stands inside of others that bind as tightly as `least`."""
         return wrapped(self.text, self.level, least)
 
-    def given(self) -> "Value":
+    def given(self) -> "Expr":
         """Return the value where it is known to be there."""
         return self._replace(optional="", has="")
 
-    def child(self, key: str) -> "Value":
+    def child(self, key: str) -> "Expr":
         """Return what a map has under a key."""
         if key in self.fields:
             return self.fields[key]
@@ -253,12 +253,12 @@ class Value(NamedTuple):
         found = self._field(key, before)._replace(needs=self.needs)
         return found._replace(is_looked_up=True) if self.is_looked_up else found
 
-    def entry(self, key: str) -> "Value":
+    def entry(self, key: str) -> "Expr":
         """Return what a map has under the key that an expression gives."""
         before = self.tight()
         optional = f"{self.optional or before}[?{key}]"
         has = "" if self.optional else f"({key}) in {before}"
-        found = Value(
+        found = Expr(
             f"{before}[{key}]",
             values_of(self.types),
             optional=optional,
@@ -267,18 +267,18 @@ class Value(NamedTuple):
         )
         return found._replace(is_looked_up=self.is_looked_up)
 
-    def _field(self, key: str, before: str) -> "Value":
+    def _field(self, key: str, before: str) -> "Expr":
         types = field_of(self.types, key)
         named = is_name(key)
         text = f"{before}.{key}" if named else f"{before}[{quoted(key)}]"
         if self.rewritten and (key == "metadata" or (key == "spec" and self.types)):
-            return Value(text, types, noun=key)
+            return Expr(text, types, noun=key)
         if not self.optional and is_always_given(self.types, key):
-            return Value(text, types, noun=key)
+            return Expr(text, types, noun=key)
         start = self.optional or before
         optional = f"{start}.?{key}" if named else f"{start}[?{quoted(key)}]"
         has = "" if self.optional else f"has({text})" if named else f"{quoted(key)} in {before}"
-        return Value(text, types, optional=optional, has=has, noun=key)
+        return Expr(text, types, optional=optional, has=has, noun=key)
 
     def is_there(self) -> Test:
         """Return the test that there is a value."""
@@ -296,7 +296,7 @@ class Value(NamedTuple):
         """Return the test that there is no value."""
         return Not(self.is_there()) if self.optional else Plain("false")
 
-    def if_needed_is_there(self) -> "Value":
+    def if_needed_is_there(self) -> "Expr":
         """Return a value that is missing where what its expression needs is missing.
 
         The plain expression ends in an error there, and no optional can be asked instead.

@@ -10,7 +10,7 @@ from kyvsim.model.source import Path
 # The words between the walk through a policy and the kinds of change.
 
 
-class Part(Enum):
+class PartKind(Enum):
     """What a part of a policy is, whatever the kind of policy."""
 
     REMOVABLE = "removable"
@@ -31,10 +31,10 @@ class Part(Enum):
     """The text of a CEL expression."""
 
 
-class Site(NamedTuple):
+class MutationPoint(NamedTuple):
     """A part of a policy that can be changed."""
 
-    part: Part
+    part: PartKind
     path: Path
     """The way to it in the policy's document."""
     value: Json
@@ -46,7 +46,7 @@ class Site(NamedTuple):
 # A change of a policy, and a kind of changes.
 
 
-class Change(NamedTuple):
+class PolicyChange(NamedTuple):
     """A policy's document with one place changed."""
 
     path: Path
@@ -61,12 +61,12 @@ class Change(NamedTuple):
     """Which character of the text at the path it begins with; -1 for the whole."""
 
 
-class Kind(NamedTuple):
+class ChangeKind(NamedTuple):
     """A kind of changes."""
 
     name: str
     """What is changed, in words: `operator of a condition`."""
-    parts: frozenset[Part]
+    parts: frozenset[PartKind]
     """Which parts of policies it changes."""
-    changes: Callable[[Site, Json], Iterator[Change]]
+    changes: Callable[[MutationPoint, Json], Iterator[PolicyChange]]
     """Yields the changes at a part of a document."""

@@ -10,7 +10,7 @@ from kyvsim.cel.lexer import Token, tokenize
 from kyvsim.engine.pattern.anchors import CONDITION, EQUALITY, GLOBAL, Anchor, parse_anchor
 from kyvsim.kubernetes.objects import Json, renamed, replaced, without
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends, split_operator
-from kyvsim.mutation.change import Change, Kind, Part, Site
+from kyvsim.mutation.change import ChangeKind, MutationPoint, PartKind, PolicyChange
 
 # The value that takes another one's place.
 
@@ -80,13 +80,13 @@ def atoms_of(value: Json) -> Iterator[Atom]:
 # `any` becomes `all`, and the other way round, around several filters or conditions.
 
 
-def any_or_all_changes(site: Site, data: Json) -> Iterator[Change]:
+def any_or_all_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with the other word."""
-    other = "all" if site.name == "any" else "any"
-    yield Change(site.path, site.name, other, renamed(data, site.path, other))
+    other = "all" if point.name == "any" else "any"
+    yield PolicyChange(point.path, point.name, other, renamed(data, point.path, other))
 
 
-ANY_OR_ALL = Kind("any or all", frozenset({Part.CHOICE}), any_or_all_changes)
+ANY_OR_ALL = ChangeKind("any or all", frozenset({PartKind.CHOICE}), any_or_all_changes)
 
 # The operator of a condition becomes its opposite, or the one beside it.
 
@@ -120,48 +120,48 @@ _CONDITIONS_OTHERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """What each operator becomes: first the one that differs least, last its opposite."""
 
 
-def condition_operators_changes(site: Site, data: Json) -> Iterator[Change]:
+def condition_operators_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with each other operator."""
-    was = site.value.get("operator")
-    path = (*site.path, "operator")
+    was = point.value.get("operator")
+    path = (*point.path, "operator")
     for other in _CONDITIONS_OTHERS.get(was, ()):
-        yield Change(path, was, other, replaced(data, path, other))
+        yield PolicyChange(path, was, other, replaced(data, path, other))
 
 
-CONDITION_OPERATORS = Kind(
-    "operator of a condition", frozenset({Part.CONDITION}), condition_operators_changes
+CONDITION_OPERATORS = ChangeKind(
+    "operator of a condition", frozenset({PartKind.CONDITION}), condition_operators_changes
 )
 
 # A part is left out: a filter, a condition, the exclude block, a field of a pattern.
 
 
-def left_out_changes(site: Site, data: Json) -> Iterator[Change]:
+def left_out_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document without the part."""
-    yield Change(site.path, _named(site), "", without(data, site.path))
+    yield PolicyChange(point.path, _named(point), "", without(data, point.path))
 
 
-def _named(site: Site) -> str:
+def _named(point: MutationPoint) -> str:
     """Return what a part is called: by its field, by what people call it, or by its value."""
-    last = site.path[-1]
-    return last if last.__class__ is str else site.name or json.dumps(site.value)
+    last = point.path[-1]
+    return last if last.__class__ is str else point.name or json.dumps(point.value)
 
 
-LEFT_OUT = Kind("left out", frozenset({Part.REMOVABLE}), left_out_changes)
+LEFT_OUT = ChangeKind("left out", frozenset({PartKind.REMOVABLE}), left_out_changes)
 
 # Changes of single values, and of the level of the Pod Security Standards.
 
 # A value is another one: a number one more, a truth the other one, a text a longer one.
 
 
-def constants_changes(site: Site, data: Json) -> Iterator[Change]:
+def constants_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with another value, unless the value is made when the rule runs."""
-    other = other_value(site.value)
+    other = other_value(point.value)
     if other is not None:
-        changed = replaced(data, site.path, other)
-        yield Change(site.path, json.dumps(site.value), json.dumps(other), changed)
+        changed = replaced(data, point.path, other)
+        yield PolicyChange(point.path, json.dumps(point.value), json.dumps(other), changed)
 
 
-CONSTANTS = Kind("value", frozenset({Part.CONSTANT}), constants_changes)
+CONSTANTS = ChangeKind("value", frozenset({PartKind.CONSTANT}), constants_changes)
 
 # A level of the Pod Security Standards becomes the other one.
 
@@ -170,14 +170,14 @@ _CONSTANTS_OTHERS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def pod_security_levels_changes(site: Site, data: Json) -> Iterator[Change]:
+def pod_security_levels_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with the other level."""
-    other = _CONSTANTS_OTHERS.get(str(site.value))
+    other = _CONSTANTS_OTHERS.get(str(point.value))
     if other:
-        yield Change(site.path, str(site.value), other, replaced(data, site.path, other))
+        yield PolicyChange(point.path, str(point.value), other, replaced(data, point.path, other))
 
 
-POD_SECURITY_LEVELS = Kind("level", frozenset({Part.LEVEL}), pod_security_levels_changes)
+POD_SECURITY_LEVELS = ChangeKind("level", frozenset({PartKind.LEVEL}), pod_security_levels_changes)
 
 # Changes of patterns: anchors, operators, values.
 
@@ -187,14 +187,14 @@ _ANCHORS_OTHERS: Mapping[str, str] = MappingProxyType({CONDITION: EQUALITY, GLOB
 """Anchors that become another one, too; all are left off."""
 
 
-def anchors_changes(site: Site, data: Json) -> Iterator[Change]:
+def anchors_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with the field as another anchor, or as none."""
-    was = str(site.path[-1])
+    was = str(point.path[-1])
     anchor = parse_anchor(was)
     if anchor is None:
         return
     for now in _keys(anchor):
-        yield Change(site.path, was, now, renamed(data, site.path, now))
+        yield PolicyChange(point.path, was, now, renamed(data, point.path, now))
 
 
 def _keys(anchor: Anchor) -> Iterator[str]:
@@ -203,7 +203,7 @@ def _keys(anchor: Anchor) -> Iterator[str]:
         yield str(Anchor(_ANCHORS_OTHERS[anchor.sign], anchor.key))
 
 
-ANCHORS = Kind("anchor", frozenset({Part.FIELD}), anchors_changes)
+ANCHORS = ChangeKind("anchor", frozenset({PartKind.FIELD}), anchors_changes)
 
 # An operator in a value of a pattern becomes another one: `>=` `>`, `!` nothing.
 
@@ -212,41 +212,43 @@ _PATTERN_OPERATORS_OTHERS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def pattern_operators_changes(site: Site, data: Json) -> Iterator[Change]:
+def pattern_operators_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with the operator of one atom changed."""
-    for atom in atoms_of(site.value):
-        yield from _changed(atom, site, data)
+    for atom in atoms_of(point.value):
+        yield from _changed(atom, point, data)
 
 
-def _changed(atom: Atom, site: Site, data: Json) -> Iterator[Change]:
+def _changed(atom: Atom, point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     operator, operand = split_operator(atom.text)
     if operator in _PATTERN_OPERATORS_OTHERS:
         now = f"{_PATTERN_OPERATORS_OTHERS[operator]}{operand}"
-        yield Change(site.path, atom.text, now, replaced(data, site.path, atom.put(now)), atom.at)
+        yield PolicyChange(
+            point.path, atom.text, now, replaced(data, point.path, atom.put(now)), atom.at
+        )
 
 
-PATTERN_OPERATORS = Kind(
-    "operator of a pattern", frozenset({Part.PATTERN}), pattern_operators_changes
+PATTERN_OPERATORS = ChangeKind(
+    "operator of a pattern", frozenset({PartKind.PATTERN}), pattern_operators_changes
 )
 
 # A value of a pattern is another one, an alternative less, or asks for less.
 
 
-def pattern_values_changes(site: Site, data: Json) -> Iterator[Change]:
+def pattern_values_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with another value, or without one of several alternatives."""
-    if site.value.__class__ is not str:
-        other = other_value(site.value)
-        changed = replaced(data, site.path, other)
-        yield Change(site.path, json.dumps(site.value), json.dumps(other), changed)
+    if point.value.__class__ is not str:
+        other = other_value(point.value)
+        changed = replaced(data, point.path, other)
+        yield PolicyChange(point.path, json.dumps(point.value), json.dumps(other), changed)
         return
-    for atom in atoms_of(site.value):
+    for atom in atoms_of(point.value):
         less = atom.left_out()
         if less:
-            yield Change(site.path, atom.text, "", replaced(data, site.path, less), atom.at)
+            yield PolicyChange(point.path, atom.text, "", replaced(data, point.path, less), atom.at)
         now = _other(atom)
         if now:
-            whole = replaced(data, site.path, atom.put(now))
-            yield Change(site.path, atom.text, now, whole, atom.at)
+            whole = replaced(data, point.path, atom.put(now))
+            yield PolicyChange(point.path, atom.text, now, whole, atom.at)
 
 
 def _other(atom: Atom) -> str:
@@ -263,7 +265,9 @@ def _other(atom: Atom) -> str:
     return f"{operator}{other_text(operand)}"
 
 
-PATTERN_VALUES = Kind("value of a pattern", frozenset({Part.PATTERN}), pattern_values_changes)
+PATTERN_VALUES = ChangeKind(
+    "value of a pattern", frozenset({PartKind.PATTERN}), pattern_values_changes
+)
 
 # Changes of CEL expressions: constants, operators and quantifiers.
 
@@ -272,15 +276,15 @@ PATTERN_VALUES = Kind("value of a pattern", frozenset({Part.PATTERN}), pattern_v
 _QUOTES = ("'", '"')
 
 
-def cel_constants_changes(site: Site, data: Json) -> Iterator[Change]:
+def cel_constants_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with one constant of the expression changed."""
-    text = site.value
+    text = point.value
     for token in tokenize(text)[0]:
         now = _cel_constants_other(token)
         if now:
             changed = f"{text[: token.at]}{now}{text[token.at + len(token.text) :]}"
-            whole = replaced(data, site.path, changed)
-            yield Change(site.path, token.text, now, whole, token.at)
+            whole = replaced(data, point.path, changed)
+            yield PolicyChange(point.path, token.text, now, whole, token.at)
 
 
 def _cel_constants_other(token: Token) -> str:
@@ -295,7 +299,9 @@ def _cel_constants_other(token: Token) -> str:
     return f"{quote}{other_text(token.text[1:-1])}{quote}"
 
 
-CEL_CONSTANTS = Kind("constant in CEL", frozenset({Part.EXPRESSION}), cel_constants_changes)
+CEL_CONSTANTS = ChangeKind(
+    "constant in CEL", frozenset({PartKind.EXPRESSION}), cel_constants_changes
+)
 
 # An operator or a quantifier of a CEL expression becomes another one.
 
@@ -315,16 +321,16 @@ _SIGNS: Mapping[str, str] = MappingProxyType(
 _CALLED: Mapping[str, str] = MappingProxyType({"all": "exists", "exists": "all"})
 
 
-def cel_operators_changes(site: Site, data: Json) -> Iterator[Change]:
+def cel_operators_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with one operator of the expression changed."""
-    text = site.value
+    text = point.value
     tokens, _ = tokenize(text)
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
         now = _cel_operators_other(token, before, after)
         if now is not None:
             changed = f"{text[: token.at]}{now}{text[token.at + len(token.text) :]}"
-            whole = replaced(data, site.path, changed)
-            yield Change(site.path, token.text, now, whole, token.at)
+            whole = replaced(data, point.path, changed)
+            yield PolicyChange(point.path, token.text, now, whole, token.at)
 
 
 def _cel_operators_other(token: Token, before: Token | None, after: Token | None) -> str | None:
@@ -335,11 +341,13 @@ def _cel_operators_other(token: Token, before: Token | None, after: Token | None
     return _CALLED.get(token.text) if called and is_method else None
 
 
-CEL_OPERATORS = Kind("operator in CEL", frozenset({Part.EXPRESSION}), cel_operators_changes)
+CEL_OPERATORS = ChangeKind(
+    "operator in CEL", frozenset({PartKind.EXPRESSION}), cel_operators_changes
+)
 
 # The kinds of changes; their order has no effect.
 
-KINDS: tuple[Kind, ...] = (
+KINDS: tuple[ChangeKind, ...] = (
     LEFT_OUT,
     ANY_OR_ALL,
     CONDITION_OPERATORS,

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.source import Path
-from kyvsim.mutation.change import Change, Kind, Part, Site
+from kyvsim.mutation.change import ChangeKind, MutationPoint, PartKind, PolicyChange
 from kyvsim.mutation.changes import KINDS
 
 # Goes through the document of a policy and tells which parts of it can be changed.
@@ -15,15 +15,15 @@ from kyvsim.mutation.changes import KINDS
 # policies, so names tell what a part is. What nobody tests (messages, descriptions) is passed
 # over.
 
-_Read: TypeAlias = Callable[[Json, Path], Iterator[Site]]
+_Read: TypeAlias = Callable[[Json, Path], Iterator[MutationPoint]]
 
 
-def sites_of(data: Json) -> Iterator[Site]:
+def mutation_points(data: Json) -> Iterator[MutationPoint]:
     """Yield the parts of a policy that can be changed, each behind what is around it."""
     yield from _inside(data.get("spec"), ("spec",))
 
 
-def _inside(value: Json, path: Path) -> Iterator[Site]:
+def _inside(value: Json, path: Path) -> Iterator[MutationPoint]:
     """Yield what is in a part of which nothing is known by itself."""
     if value.__class__ is dict:
         for name, inner in value.items():
@@ -33,15 +33,15 @@ def _inside(value: Json, path: Path) -> Iterator[Site]:
             yield from _inside(inner, (*path, index))
 
 
-def _nothing(_value: Json, _path: Path) -> Iterator[Site]:
+def _nothing(_value: Json, _path: Path) -> Iterator[MutationPoint]:
     return iter(())
 
 
 def _removable(read: _Read) -> _Read:
     """Return what reads a field that can be left out as a whole."""
 
-    def sites(value: Json, path: Path) -> Iterator[Site]:
-        yield Site(Part.REMOVABLE, path, value)
+    def sites(value: Json, path: Path) -> Iterator[MutationPoint]:
+        yield MutationPoint(PartKind.REMOVABLE, path, value)
         yield from read(value, path)
 
     return sites
@@ -50,19 +50,19 @@ def _removable(read: _Read) -> _Read:
 def _listed(name: str, read: _Read) -> _Read:
     """Return what reads a list whose elements can be left out while another one stays."""
 
-    def sites(value: Json, path: Path) -> Iterator[Site]:
+    def sites(value: Json, path: Path) -> Iterator[MutationPoint]:
         if value.__class__ is not list:
             yield from read(value, path)
             return
         for index, one in enumerate(value):
             if len(value) > 1:
-                yield Site(Part.REMOVABLE, (*path, index), one, name)
+                yield MutationPoint(PartKind.REMOVABLE, (*path, index), one, name)
             yield from read(one, (*path, index))
 
     return sites
 
 
-def _filters(value: Json, path: Path) -> Iterator[Site]:
+def _filters(value: Json, path: Path) -> Iterator[MutationPoint]:
     """Yield what a match or exclude block has: filters, under `any` or `all` or by itself."""
     if value.__class__ is not dict:
         yield from _entries(value, path)
@@ -72,15 +72,15 @@ def _filters(value: Json, path: Path) -> Iterator[Site]:
         yield from _filter(value, path)
 
 
-def _choices(value: Mapping[str, Json], path: Path, read: _Read) -> Iterator[Site]:
+def _choices(value: Mapping[str, Json], path: Path, read: _Read) -> Iterator[MutationPoint]:
     for name in ("any", "all"):
         found = value.get(name)
         if found.__class__ is list and len(found) > 1 and len(value) == 1:
-            yield Site(Part.CHOICE, (*path, name), found, name)
+            yield MutationPoint(PartKind.CHOICE, (*path, name), found, name)
         yield from read(found, (*path, name))
 
 
-def _filter(value: Json, path: Path) -> Iterator[Site]:
+def _filter(value: Json, path: Path) -> Iterator[MutationPoint]:
     if value.__class__ is not dict:
         return
     for name, inner in value.items():
@@ -88,53 +88,53 @@ def _filter(value: Json, path: Path) -> Iterator[Site]:
             yield from _limits(inner, (*path, name))
         else:
             if len(value) > 1:
-                yield Site(Part.REMOVABLE, (*path, name), inner)
+                yield MutationPoint(PartKind.REMOVABLE, (*path, name), inner)
             yield from _entries(inner, (*path, name))
 
 
-def _limits(value: Mapping[str, Json], path: Path) -> Iterator[Site]:
+def _limits(value: Mapping[str, Json], path: Path) -> Iterator[MutationPoint]:
     """Yield what says which resources are meant; what is left has to be something."""
     for name, inner in value.items():
         if name != "kinds" and len(value) > 1:
-            yield Site(Part.REMOVABLE, (*path, name), inner)
+            yield MutationPoint(PartKind.REMOVABLE, (*path, name), inner)
         yield from _entries(inner, (*path, name))
 
 
-def _constraints(value: Json, path: Path) -> Iterator[Site]:
+def _constraints(value: Json, path: Path) -> Iterator[MutationPoint]:
     if value.__class__ is not dict:
         return
     for name, inner in value.items():
         if name in {"excludeResourceRules", "namespaceSelector", "objectSelector"} and inner:
-            yield Site(Part.REMOVABLE, (*path, name), inner)
+            yield MutationPoint(PartKind.REMOVABLE, (*path, name), inner)
         if name in {"resourceRules", "excludeResourceRules"}:
             yield from _resource_rules(inner, (*path, name))
 
 
-def _resource_rules(value: Json, path: Path) -> Iterator[Site]:
-    def rule(one: Json, at: Path) -> Iterator[Site]:
+def _resource_rules(value: Json, path: Path) -> Iterator[MutationPoint]:
+    def rule(one: Json, at: Path) -> Iterator[MutationPoint]:
         for name, inner in one.items() if one.__class__ is dict else ():
             if name == "resourceNames":
-                yield Site(Part.REMOVABLE, (*at, name), inner)
+                yield MutationPoint(PartKind.REMOVABLE, (*at, name), inner)
             yield from _entries(inner, (*at, name))
 
     yield from _listed("rule", rule)(value, path)
 
 
-def _entries(value: Json, path: Path) -> Iterator[Site]:
+def _entries(value: Json, path: Path) -> Iterator[MutationPoint]:
     """Yield the elements of a list of which each can be left out."""
     if value.__class__ is list and len(value) > 1:
         for index, one in enumerate(value):
-            yield Site(Part.REMOVABLE, (*path, index), one)
+            yield MutationPoint(PartKind.REMOVABLE, (*path, index), one)
 
 
-def _conditions(value: Json, path: Path) -> Iterator[Site]:
+def _conditions(value: Json, path: Path) -> Iterator[MutationPoint]:
     """Yield what conditions have: in a list, under `any` or `all`, or a list of such."""
     if value.__class__ is list:
         yield from _listed("condition", _conditions)(value, path)
     elif value.__class__ is not dict:
         return
     elif "key" in value:
-        yield Site(Part.CONDITION, path, value)
+        yield MutationPoint(PartKind.CONDITION, path, value)
         yield from _operand(value.get("value"), (*path, "value"))
     elif value.keys() & {"any", "all"}:
         yield from _choices(value, path, _listed("condition", _conditions))
@@ -142,16 +142,16 @@ def _conditions(value: Json, path: Path) -> Iterator[Site]:
         yield from _inside(value, path)
 
 
-def _operand(value: Json, path: Path) -> Iterator[Site]:
+def _operand(value: Json, path: Path) -> Iterator[MutationPoint]:
     yield from _entries(value, path)
     if value.__class__ is list:
         for index, one in enumerate(value if len(value) == 1 else ()):
-            yield Site(Part.CONSTANT, (*path, index), one)
+            yield MutationPoint(PartKind.CONSTANT, (*path, index), one)
     elif value.__class__ is not dict and value is not None:
-        yield Site(Part.CONSTANT, path, value)
+        yield MutationPoint(PartKind.CONSTANT, path, value)
 
 
-def _context(value: Json, path: Path) -> Iterator[Site]:
+def _context(value: Json, path: Path) -> Iterator[MutationPoint]:
     """Yield the values that entries give to variables; what others load is no part of a policy."""
     for index, entry in enumerate(value if value.__class__ is list else ()):
         variable = (entry.get("variable") or {}) if entry.__class__ is dict else {}
@@ -159,39 +159,39 @@ def _context(value: Json, path: Path) -> Iterator[Site]:
             yield from _operand(variable.get(name), (*path, index, "variable", name))
 
 
-def _pattern(value: Json, path: Path) -> Iterator[Site]:
-    yield from _node(value, path, Part.PATTERN)
+def _pattern(value: Json, path: Path) -> Iterator[MutationPoint]:
+    yield from _node(value, path, PartKind.PATTERN)
 
 
-def _patch(value: Json, path: Path) -> Iterator[Site]:
-    yield from _node(value, path, Part.CONSTANT)
+def _patch(value: Json, path: Path) -> Iterator[MutationPoint]:
+    yield from _node(value, path, PartKind.CONSTANT)
 
 
-def _node(value: Json, path: Path, leaf: Part) -> Iterator[Site]:
+def _node(value: Json, path: Path, leaf: PartKind) -> Iterator[MutationPoint]:
     """Yield what a pattern or patch has: fields, elements, values."""
     if value.__class__ is dict:
         for name, inner in value.items():
             at = (*path, name)
-            yield Site(Part.FIELD, at, inner)
+            yield MutationPoint(PartKind.FIELD, at, inner)
             if len(value) > 1:
-                yield Site(Part.REMOVABLE, at, inner)
+                yield MutationPoint(PartKind.REMOVABLE, at, inner)
             yield from _node(inner, at, leaf)
     elif value.__class__ is list:
         for index, inner in enumerate(value):
             if len(value) > 1:
-                yield Site(Part.REMOVABLE, (*path, index), inner, "element")
+                yield MutationPoint(PartKind.REMOVABLE, (*path, index), inner, "element")
             yield from _node(inner, (*path, index), leaf)
     elif value is not None:
-        yield Site(leaf, path, value)
+        yield MutationPoint(leaf, path, value)
 
 
-def _level(value: Json, path: Path) -> Iterator[Site]:
-    yield Site(Part.LEVEL, path, value)
+def _level(value: Json, path: Path) -> Iterator[MutationPoint]:
+    yield MutationPoint(PartKind.LEVEL, path, value)
 
 
-def _expression(value: Json, path: Path) -> Iterator[Site]:
+def _expression(value: Json, path: Path) -> Iterator[MutationPoint]:
     if value.__class__ is str:
-        yield Site(Part.EXPRESSION, path, value)
+        yield MutationPoint(PartKind.EXPRESSION, path, value)
     else:
         yield from _inside(value, path)
 
@@ -228,7 +228,7 @@ _FIELDS: Mapping[str, _Read] = MappingProxyType(
 # All mutants of a policy: every kind of change at every place where it can be made.
 
 
-def mutants_of(data: Json) -> Iterator[tuple[Kind, Change]]:
+def mutants_of(data: Json) -> Iterator[tuple[ChangeKind, PolicyChange]]:
     """Yield the changes of a policy's document, in the order of their places, each once.
 
     Two that come to the same document are one. What comes of a change may be no sound policy.
@@ -240,7 +240,7 @@ def mutants_of(data: Json) -> Iterator[tuple[Kind, Change]]:
             yield kind, change
 
 
-def _changes(data: Json) -> Iterator[tuple[Kind, Change]]:
-    for site in sites_of(data):
-        for kind in (one for one in KINDS if site.part in one.parts):
-            yield from ((kind, change) for change in kind.changes(site, data))
+def _changes(data: Json) -> Iterator[tuple[ChangeKind, PolicyChange]]:
+    for point in mutation_points(data):
+        for kind in (one for one in KINDS if point.part in one.parts):
+            yield from ((kind, change) for change in kind.changes(point, data))

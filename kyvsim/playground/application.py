@@ -18,14 +18,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kyvsim.api.typed import Typed
 from kyvsim.model.diagnostic import likely, listed
-from kyvsim.playground.evaluator import Asked, Evaluator, NoAnswerError, VIEWS
+from kyvsim.playground.evaluator import Asked, Evaluator, NoAnswerError, PageQuery, VIEWS
 from kyvsim.playground.pages import PlaygroundExample, playground
 
 MOST: Final = 1 << 20
 """How many bytes a question may have."""
 
 
-class Limits(NamedTuple):
+class ConnectionLimits(NamedTuple):
     """What one who asks, or stops asking, may cost."""
 
     connections: int = 64
@@ -109,7 +109,7 @@ def _json(content: Any, status: int = 200) -> Response:
     return Response(json.dumps(content), status, media_type="application/json")
 
 
-def application(port: int, evaluator: Evaluator, limits: Limits) -> ASGIApp:
+def application(port: int, evaluator: Evaluator, limits: ConnectionLimits) -> ASGIApp:
     """Return what answers questions at a port of this machine."""
     page = playground(_EDITORS, [_example(*one) for one in _EXAMPLES])
     one_at_a_time = anyio.Lock()
@@ -119,7 +119,7 @@ def application(port: int, evaluator: Evaluator, limits: Limits) -> ASGIApp:
 
     async def evaluate(request: Request) -> Response:
         try:
-            asked = asked_in(await _body(request, limits.body_seconds))
+            query = query_in(await _body(request, limits.body_seconds))
             with anyio.move_on_after(limits.waiting_seconds) as waiting:
                 await one_at_a_time.acquire()
             if waiting.cancelled_caught:
@@ -127,7 +127,7 @@ def application(port: int, evaluator: Evaluator, limits: Limits) -> ASGIApp:
             try:
                 if await request.is_disconnected():  # somebody has typed on
                     return Response(status_code=204)
-                shown = await anyio.to_thread.run_sync(evaluator.ask, asked)
+                shown = await anyio.to_thread.run_sync(evaluator.evaluate, query)
             finally:
                 one_at_a_time.release()
         except RefusedError as error:
@@ -196,7 +196,7 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def asked_in(body: bytes) -> Asked:
+def query_in(body: bytes) -> PageQuery:
     """Return what a question asks; raises RefusedError."""
     try:
         found = json.loads(body.decode("utf-8"))
@@ -217,4 +217,4 @@ def asked_in(body: bytes) -> Asked:
     view = found.pop("view", next(iter(VIEWS)))
     if view not in VIEWS:
         raise RefusedError(400, f"`view` must be one of {listed(VIEWS)}, not `{view}`")
-    return Asked(Typed(**found), view)
+    return PageQuery(Typed(**found), view)

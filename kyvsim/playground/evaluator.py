@@ -97,7 +97,7 @@ def _is_within(path: object, folders: Sequence[str], *, also_itself: bool = Fals
 # What the page is answered: texts that are typed → parts of a page.
 
 
-class Asked(NamedTuple):
+class PageQuery(NamedTuple):
     """What the page asks for."""
 
     typed: Typed
@@ -126,9 +126,9 @@ VIEWS: Mapping[str, Callable[[Typed], PageUpdate]] = MappingProxyType(
 """The tabs of the page, and what shows them."""
 
 
-def answer(asked: Asked) -> PageUpdate:
+def answer(query: PageQuery) -> PageUpdate:
     """Return what the page shows."""
-    return VIEWS[asked.view](asked.typed)
+    return VIEWS[query.view](query.typed)
 
 
 try:
@@ -165,13 +165,13 @@ class Evaluator:
         self._is_ready = False
         self._worker = _begun()
 
-    def ask(self, asked: Asked) -> PageUpdate:
+    def evaluate(self, query: PageQuery) -> PageUpdate:
         """Return the answer; raises NoAnswerError."""
         connection = self._worker.connection
         try:
             if not self._is_ready:
                 self._is_ready = connection.poll(_PATIENCE) and connection.recv()
-            connection.send(asked)
+            connection.send(query)
             if not connection.poll(self._seconds):
                 self._renew()
                 text = f"this takes longer than {self._seconds:g} seconds: it was given up"
@@ -230,13 +230,13 @@ def _work(connection: Connection, calls: int) -> None:
     with contextlib.suppress(EOFError, OSError):
         connection.send(True)
         while True:
-            asked = connection.recv()
-            connection.send(_answered(asked))
+            query = connection.recv()
+            connection.send(_answered(query))
 
 
-def _answered(asked: Asked) -> PageUpdate | str:
+def _answered(query: PageQuery) -> PageUpdate | str:
     try:
-        return answer(asked)
+        return answer(query)
     except Exception as error:  # noqa: BLE001 — INVARIANT: what is typed ends no process
         return fault_text(error)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from kyvsim.playground.application import Limits, application
+from kyvsim.playground.application import ConnectionLimits, application
 from kyvsim.playground.evaluator import Evaluator, evaluator
 
 HOST: Final = "127.0.0.1"
@@ -24,19 +24,19 @@ def serve(port: int, began: Callable[[str], None]) -> None:
 
     Where `port` is 0 the system chooses one. `began` is given the address of the page.
     """
-    with listening(port) as listener, evaluator() as asked:
-        made = server(listener, asked)
+    with listening(port) as listener, evaluator() as query:
+        made = server(listener, query)
         began(f"http://{HOST}:{listener.getsockname()[1]}/")
         made.run(sockets=[listener])
 
 
 def server(
-    listener: socket.socket, asked: Evaluator, limits: Limits | None = None
+    listener: socket.socket, query: Evaluator, limits: ConnectionLimits | None = None
 ) -> uvicorn.Server:
     """Return the server of the page for a socket that listens."""
-    limits = limits or Limits()
+    limits = limits or ConnectionLimits()
     config = uvicorn.Config(
-        application(listener.getsockname()[1], asked, limits),
+        application(listener.getsockname()[1], query, limits),
         access_log=False,
         log_config=None,
         # What it would log is about those who ask: an incomplete question, one that is no HTTP.
@@ -71,7 +71,7 @@ class _LimitedProtocol(H11Protocol):
     Its own timeout begins after the first answer, and ends with the first byte of a question.
     """
 
-    limits: ClassVar[Limits] = Limits()
+    limits: ClassVar[ConnectionLimits] = ConnectionLimits()
     _deadline: asyncio.TimerHandle | None = None
     _is_asked = False
 
@@ -115,6 +115,6 @@ class _LimitedProtocol(H11Protocol):
             self.transport.abort()
 
 
-def _limited(limits: Limits) -> type[H11Protocol]:
+def _limited(limits: ConnectionLimits) -> type[H11Protocol]:
     """Return the protocol with other limits: uvicorn takes a class."""
     return type("_LimitedProtocol", (_LimitedProtocol,), {"limits": limits})

@@ -6,9 +6,9 @@ from kyvsim.api.typed import Typed
 from kyvsim.api.workspace import Source, remarks_on
 from kyvsim.lsp.document import read_text
 from kyvsim.lsp.hints import completions_at, hover_at
-from kyvsim.lsp.navigation import Around, named_by, spots_of, symbols_of
+from kyvsim.lsp.navigation import DefinitionContext, named_by, spots_of, symbols_of
 from kyvsim.lsp.session import shown
-from kyvsim.playground.evaluator import VIEWS, Asked, answer
+from kyvsim.playground.evaluator import VIEWS, PageQuery, answer
 
 _STEPS = 12
 """Of how many places of a text an editor asks."""
@@ -29,7 +29,7 @@ def edit(files: Mapping[str, str]) -> None:
                 hover_at(text, source, line, column)
                 entry = text.entry_at(line, column)
                 if entry is not None:
-                    around = Around(name, sources, sources.get)
+                    around = DefinitionContext(name, sources, sources.get)
                     tuple(spots_of(named_by(text, entry), text, around))
 
 
@@ -38,4 +38,4 @@ def play(files: Mapping[str, str]) -> None:
     names = ("policy.yaml", "resource.yaml", "values.yaml", "exception.yaml")
     typed = Typed(*(files[name] for name in names))
     for view in VIEWS:
-        answer(Asked(typed, view))
+        answer(PageQuery(typed, view))

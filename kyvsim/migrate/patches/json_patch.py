@@ -13,7 +13,7 @@ from kyvsim.migrate.expressions import (
     OR,
     SUM,
     TRUE,
-    Each,
+    Quantified,
     Test,
     enclosed,
     every,
@@ -24,7 +24,15 @@ from kyvsim.migrate.expressions import (
 )
 from kyvsim.migrate.queries.read import text_value
 from kyvsim.migrate.queries.scope import Scope, shown
-from kyvsim.migrate.values import NUMBER, TEXT, Value, element_of, is_number, is_text, values_of
+from kyvsim.migrate.values import (
+    NUMBER,
+    TEXT,
+    Expr,
+    element_of,
+    is_number,
+    is_text,
+    values_of,
+)
 from kyvsim.model.migration import Condition
 from kyvsim.patch.keyed_lists import Field
 from kyvsim.yaml.document import YamlError
@@ -48,12 +56,12 @@ class Atomic(Exception):  # noqa: N818 — it is no fault: it says how the field
     """A field is replaced as a whole, or nothing is known of it: it cannot be applied."""
 
 
-class Loop(NamedTuple):
+class PatchLoop(NamedTuple):
     """A loop whose elements a patch is for."""
 
-    listed: Value
-    element: Value
-    counter: Value
+    listed: Expr
+    element: Expr
+    counter: Expr
     """The place of the element in the list."""
     condition: Test = TRUE
     """Which of the elements count."""
@@ -64,30 +72,30 @@ class Loop(NamedTuple):
         """The expression of the list: an error where it is missing, as in the rule."""
         return self.listed.soft or self.listed.tight()
 
-    def goes_over(self, value: Value) -> bool:
+    def goes_over(self, value: Expr) -> bool:
         """Return whether its elements are those of a list that is patched."""
         same = {self.listed.asked, self.listed.text, self.listed.soft} - {""}
         soft = value.or_else([]) if value.may_miss else value.text
         return bool(same & {value.text, value.optional, soft})
 
 
-def reads(loop: Loop, text: str) -> bool:
+def reads(loop: PatchLoop, text: str) -> bool:
     """Return whether an expression reads the element of a loop, or its place."""
     names = rf"({loop.element.text}|{loop.counter.text})"
     return re.search(rf"(?<![\w.']){names}(?![\w'])", text) is not None
 
 
-class Around(NamedTuple):
+class PatchContext(NamedTuple):
     """What the parts of a patch share."""
 
     scope: Scope
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[PatchLoop, ...] = ()
     """The loops around it, the outermost first."""
     merges: tuple[Field, ...] = ()
     """How lists of the objects merge, by kind; () where nothing is known of one."""
 
     @property
-    def loop(self) -> Loop | None:
+    def loop(self) -> PatchLoop | None:
         """The innermost loop."""
         return self.loops[-1] if self.loops else None
 
@@ -105,7 +113,7 @@ class Quoted(NamedTuple):
     text: str
 
 
-def value_text(data: Json, around: Around) -> str:
+def value_text(data: Json, around: PatchContext) -> str:
     """Return a value of a patch, whose texts may have variables."""
     if isinstance(data, Quoted):
         return _as_text(text_value(data.text, around.scope))
@@ -120,16 +128,16 @@ def value_text(data: Json, around: Around) -> str:
     return literal(data)
 
 
-def _as_text(value: Value) -> str:
+def _as_text(value: Expr) -> str:
     # JSON within quotes is no YAML: maps and lists are an error there.
     return shown(value) if value.types else f"string({value.text})"
 
 
-def _key_text(key: str, around: Around) -> str:
+def _key_text(key: str, around: PatchContext) -> str:
     return text_value(key, around.scope).text if "{{" in key else quoted(key)
 
 
-def _draft_alike(values: list[Json], around: Around) -> list[str]:
+def _draft_alike(values: list[Json], around: PatchContext) -> list[str]:
     """Return the parts of a map or list, of one type for the type checker."""
     texts = [value_text(one, around) for one in values]
     shapes = [_shape(one, around) for one in values]
@@ -139,7 +147,7 @@ def _draft_alike(values: list[Json], around: Around) -> list[str]:
     return [f"dyn({one})" for one in texts] if len(set(shapes)) > 1 else texts
 
 
-def _shape(value: Json, around: Around) -> str:
+def _shape(value: Json, around: PatchContext) -> str:
     """Return what tells the type of an expression from others; `text` is one that hides it."""
     if isinstance(value, Quoted) or (isinstance(value, str) and "{{" in value):
         found = text_value(value.text if isinstance(value, Quoted) else value, around.scope)
@@ -154,7 +162,7 @@ def _shape(value: Json, around: Around) -> str:
     return type(value).__name__
 
 
-def optional_text(data: Json, around: Around) -> str:
+def optional_text(data: Json, around: PatchContext) -> str:
     """Return the optional of a value that is left out where nothing is found, "" for others."""
     if not isinstance(data, str):
         return ""
@@ -260,7 +268,7 @@ def _filled(value: Json, texts: list[str], quoted: list[bool], scope: Scope) -> 
         return _text(value, texts)
     if quoted[int(alone[1])]:
         return Quoted(texts[int(alone[1])])
-    scope.desk.note(_BARE)
+    scope.context.note(_BARE)
     return texts[int(alone[1])]
 
 
@@ -270,7 +278,7 @@ def _text(value: str, texts: list[str]) -> str:
 
 # Where JSON patches point: what stands there, and the pointer to it as an expression.
 
-Step: TypeAlias = "str | Value"
+Step: TypeAlias = "str | Expr"
 """A key, a place in a list, or an expression that gives one of them."""
 
 _ESCAPES: Final = str.maketrans({"~": "~0", "/": "~1"})
@@ -281,10 +289,10 @@ END: Final = "-"
 """Behind the last element of a list."""
 
 
-class Place(NamedTuple):
+class PatchTarget(NamedTuple):
     """A place in the object that is patched."""
 
-    value: Value
+    value: Expr
     """What stands there."""
     way: tuple[Step, ...] = ()
 
@@ -312,18 +320,18 @@ class Place(NamedTuple):
         """The way, as texts: to tell places apart."""
         return tuple(step if isinstance(step, str) else f"={step.text}" for step in self.way)
 
-    def below(self, step: Step) -> "Place":
+    def below(self, step: Step) -> "PatchTarget":
         """Return the place of a field, of a key of a map, or of an element of a list."""
-        return Place(below(self.value, step), (*self.way, step))
+        return PatchTarget(below(self.value, step), (*self.way, step))
 
-    def below_key(self, key: Value) -> "Place":
+    def below_key(self, key: Expr) -> "PatchTarget":
         """Return the place of a key that an expression gives as it is, not as a part of a path."""
-        escaped = Value(f"jsonpatch.escapeKey({key.text})", TEXT)
-        return Place(below(self.value, key), (*self.way, escaped))
+        escaped = Expr(f"jsonpatch.escapeKey({key.text})", TEXT)
+        return PatchTarget(below(self.value, key), (*self.way, escaped))
 
-    def element(self, index: Value, element: Value) -> "Place":
+    def element(self, index: Expr, element: Expr) -> "PatchTarget":
         """Return the place of the element of a list that a loop is at."""
-        return Place(element, (*self.way, index))
+        return PatchTarget(element, (*self.way, index))
 
 
 def is_index(step: Step) -> bool:
@@ -333,36 +341,36 @@ def is_index(step: Step) -> bool:
     return is_number(step.types)
 
 
-def _shown(step: Value) -> str:
+def _shown(step: Expr) -> str:
     return step.tight(SUM) if is_text(step.types) else f"string({step.text})"
 
 
-def below(value: Value, step: Step) -> Value:
+def below(value: Expr, step: Step) -> Expr:
     """Return what stands at a step below a value."""
     if isinstance(step, str):
         if step == END:
-            return Value(value.text, element_of(value.types), optional="optional.none()")
+            return Expr(value.text, element_of(value.types), optional="optional.none()")
         if step == LAST:
             return _last(value)
         if not is_index(step):
             return value.child(step)
         if step == "0" and value.noun == "containers" and not value.may_miss:
-            return Value(f"{value.tight()}[0]", element_of(value.types), noun=value.noun)
+            return Expr(f"{value.tight()}[0]", element_of(value.types), noun=value.noun)
     key = step if isinstance(step, str) else step.text
     types = element_of(value.types) if is_index(step) else values_of(value.types)
     start = value.optional or value.tight()
-    return Value(f"{value.tight()}[{key}]", types, optional=f"{start}[?{key}]", noun=value.noun)
+    return Expr(f"{value.tight()}[{key}]", types, optional=f"{start}[?{key}]", noun=value.noun)
 
 
-def _last(value: Value) -> Value:
+def _last(value: Expr) -> Expr:
     listed = value.or_else([]) if value.may_miss else value.tight()
     optional = f"{listed}.last()"
-    return Value(f"{optional}.value()", element_of(value.types), optional=optional, noun=value.noun)
+    return Expr(f"{optional}.value()", element_of(value.types), optional=optional, noun=value.noun)
 
 
-def counter(name: str) -> Value:
+def counter(name: str) -> Expr:
     """Return the place in its list of the element that a loop is at."""
-    return Value(name, NUMBER, noun="index")
+    return Expr(name, NUMBER, noun="index")
 
 
 # JSON patches as expressions: single ones, lists of them, one or more for each element.
@@ -371,7 +379,7 @@ _ALWAYS: Final = ("containers",)
 """Lists that are never empty."""
 
 
-class Operation(NamedTuple):
+class PatchOperation(NamedTuple):
     """One JSON patch, or an expression that is a list of them."""
 
     text: str
@@ -382,7 +390,9 @@ class Operation(NamedTuple):
     """Whether it is made once for all elements of the loops around it, before they begin."""
 
 
-def operation(name: str, place: Place, value: str = "", source: Place | None = None) -> str:
+def operation(
+    name: str, place: PatchTarget, value: str = "", source: PatchTarget | None = None
+) -> str:
     """Return a JSON patch as an expression; `value` and `source` where it has them."""
     fields = [f"op: {quoted(name)}"]
     if source is not None:
@@ -393,7 +403,7 @@ def operation(name: str, place: Place, value: str = "", source: Place | None = N
     return struct("JSONPatch", fields)
 
 
-def listed(operations: Sequence[Operation]) -> str:
+def listed(operations: Sequence[PatchOperation]) -> str:
     """Return the expression of a list of JSON patches; neighbours share a condition."""
     parts: list[str] = []
     at = 0
@@ -410,7 +420,7 @@ def listed(operations: Sequence[Operation]) -> str:
     return " +\n".join(parts) if parts else "[]"
 
 
-def _json_patch_alike(one: Operation, other: Operation) -> bool:
+def _json_patch_alike(one: PatchOperation, other: PatchOperation) -> bool:
     return not one.is_list and not other.is_list and one.test == other.test
 
 
@@ -418,23 +428,23 @@ def _list(texts: list[str]) -> str:
     return struct("", texts, opening="[", closing="]")
 
 
-def looped(loop: Loop, operations: Iterable[Operation]) -> list[Operation]:
+def looped(loop: PatchLoop, operations: Iterable[PatchOperation]) -> list[PatchOperation]:
     """Return the operations of a loop: those that are made once, and those for each element."""
     found = list(operations)
     once = [one for one in found if one.once]
     each = [one for one in found if not one.once]
     before = [one._replace(test=every([any_kept(loop), one.test])) for one in once]
-    return [*before, Operation(_each(loop, each), is_list=True)] if each else before
+    return [*before, PatchOperation(_each(loop, each), is_list=True)] if each else before
 
 
-def any_kept(loop: Loop) -> Test:
+def any_kept(loop: PatchLoop) -> Test:
     """Return the test that a loop has an element to go over."""
     if loop.condition == TRUE and loop.listed.noun in _ALWAYS and not loop.listed.fallback:
         return TRUE
-    return Each(loop.source, loop.element.text, loop.condition, "exists")
+    return Quantified(loop.source, loop.element.text, loop.condition, "exists")
 
 
-def _each(loop: Loop, operations: list[Operation]) -> str:
+def _each(loop: PatchLoop, operations: list[PatchOperation]) -> str:
     single = len(operations) == 1 and not operations[0].is_list
     kept = every([loop.condition, operations[0].test]) if single else loop.condition
     body = operations[0].text if single else listed(operations)
@@ -473,8 +483,8 @@ _Steps: TypeAlias = tuple[str, ...]
 class _Patch(NamedTuple):
     """A patch whose operations are converted one after the other."""
 
-    root: Place
-    around: Around
+    root: PatchTarget
+    around: PatchContext
     made: set[_Steps]
     """Places that earlier operations have made."""
     gone: set[_Steps]
@@ -484,11 +494,11 @@ class _Patch(NamedTuple):
 
 
 def json_patch(
-    operations: Sequence[Mapping[str, Json]], root: Value, around: Around
-) -> list[Operation]:
+    operations: Sequence[Mapping[str, Json]], root: Expr, around: PatchContext
+) -> list[PatchOperation]:
     """Return the operations of a patch; raises NotConvertible with their number."""
-    patch = _Patch(Place(root), around, set(), set(), set())
-    found: list[Operation] = []
+    patch = _Patch(PatchTarget(root), around, set(), set(), set())
+    found: list[PatchOperation] = []
     for index, one in enumerate(operations):
         try:
             found += _CONVERTERS[one["op"]](one, patch)
@@ -498,14 +508,14 @@ def json_patch(
 
 
 def removed_element(
-    operations: Sequence[Mapping[str, Json]], root: Value, around: Around
-) -> Place | None:
+    operations: Sequence[Mapping[str, Json]], root: Expr, around: PatchContext
+) -> PatchTarget | None:
     """Return the list from which a loop takes its elements; None where it does something else."""
     loop = around.loop
     if loop is None or [one["op"] for one in operations] != ["remove"]:
         return None
     *before, last = _steps(operations[0]["path"], around)
-    listed = [Place(root), *_walk(Place(root), before, around)][-1]
+    listed = [PatchTarget(root), *_walk(PatchTarget(root), before, around)][-1]
     mine = last == loop.counter and loop.goes_over(listed.value)
     return listed if mine else None
 
@@ -513,7 +523,7 @@ def removed_element(
 # ---------------------------------------------------------------------------- the way to a place
 
 
-def _steps(path: Json, around: Around) -> list[Step]:
+def _steps(path: Json, around: PatchContext) -> list[Step]:
     text = path.text if isinstance(path, Quoted) else path
     if not isinstance(text, str) or not text.startswith("/"):
         raise no_twin(f"the path `{text}`", "name a field of the object").below("path")
@@ -537,18 +547,18 @@ def _parts(path: str) -> list[str]:
     return [*found[:-1], found[-1] + first, *more]
 
 
-def _step(part: str, around: Around) -> Step:
+def _step(part: str, around: PatchContext) -> Step:
     if "{{" not in part:
         return part.replace("~1", "/").replace("~0", "~")
     value = text_value(part, around.scope)
     if not is_number(value.types) and "'~1'" not in value.text:
-        around.scope.desk.note(_KEYS)
+        around.scope.context.note(_KEYS)
     return value
 
 
-def _walk(place: Place, steps: Sequence[Step], around: Around) -> list[Place]:
+def _walk(place: PatchTarget, steps: Sequence[Step], around: PatchContext) -> list[PatchTarget]:
     """Return the places on a way, the last one too."""
-    found: list[Place] = []
+    found: list[PatchTarget] = []
     for step in steps:
         loop = next((one for one in around.loops if one.counter == step), None)
         if loop is not None and loop.goes_over(place.value):
@@ -563,11 +573,11 @@ def _walk(place: Place, steps: Sequence[Step], around: Around) -> list[Place]:
     return found
 
 
-def _way(path: Json, patch: _Patch) -> list[Place]:
+def _way(path: Json, patch: _Patch) -> list[PatchTarget]:
     return [patch.root, *_walk(patch.root, _steps(path, patch.around), patch.around)]
 
 
-def _is_there(place: Place, patch: _Patch) -> Test:
+def _is_there(place: PatchTarget, patch: _Patch) -> Test:
     """Return the test that there is something at a place when its operation is made."""
     steps = place.steps
     if steps in patch.made:
@@ -586,7 +596,7 @@ def _is_there(place: Place, patch: _Patch) -> Test:
 # ---------------------------------------------------------------------------- operations
 
 
-def _add(written: Mapping[str, Json], patch: _Patch) -> list[Operation]:
+def _add(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
     _, *parents, place = _way(written["path"], patch)
     steps = place.way
     if steps[-1] == LAST:
@@ -603,16 +613,16 @@ def _add(written: Mapping[str, Json], patch: _Patch) -> list[Operation]:
         first, there = unsure[0]
         around_value = _nested(place.way[len(first.way) :], value)
         instead = operation("add", first, around_value)
-        return [Operation(_choice(there, added, instead))]
+        return [PatchOperation(_choice(there, added, instead))]
     made = [
-        Operation(
+        PatchOperation(
             operation("add", one, _container(steps[len(one.way)])),
             opposite(there),
             once=bool(patch.around.loops) and one.is_fixed,
         )
         for one, there in unsure
     ]
-    return [*made, Operation(added)]
+    return [*made, PatchOperation(added)]
 
 
 def _choice(test: Test, yes: str, no: str) -> str:
@@ -641,17 +651,17 @@ def _nested(steps: Sequence[Step], value: str) -> str:
     return value
 
 
-def _remove(written: Mapping[str, Json], patch: _Patch) -> list[Operation]:
+def _remove(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
     place = _way(written["path"], patch)[-1]
     there = _is_there(place, patch)
     _took(place, patch)
     if there == FALSE:
         return []
     once = bool(patch.around.loops) and place.is_fixed
-    return [Operation(operation("remove", place), there, once=once)]
+    return [PatchOperation(operation("remove", place), there, once=once)]
 
 
-def _took(place: Place, patch: _Patch) -> None:
+def _took(place: PatchTarget, patch: _Patch) -> None:
     patch.made.discard(place.steps)
     if is_index(place.way[-1]):
         patch.shifted.add(place.steps[:-1])
@@ -659,45 +669,48 @@ def _took(place: Place, patch: _Patch) -> None:
         patch.gone.add(place.steps)
 
 
-def _replace(written: Mapping[str, Json], patch: _Patch) -> list[Operation]:
+def _replace(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
     place = _way(written["path"], patch)[-1]
     value = _value(written, patch.around)
     if place.steps in patch.made or not place.value.may_miss:
-        return [Operation(operation("replace", place, value))]
+        return [PatchOperation(operation("replace", place, value))]
     # Taking away what is not there is the error that `replace` is in a rule.
-    return [Operation(operation("remove", place)), Operation(operation("add", place, value))]
+    return [
+        PatchOperation(operation("remove", place)),
+        PatchOperation(operation("add", place, value)),
+    ]
 
 
-def _move(written: Mapping[str, Json], patch: _Patch) -> list[Operation]:
+def _move(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
     source, place = _way(written["from"], patch)[-1], _way(written["path"], patch)[-1]
     _took(source, patch)
     patch.made.add(place.steps)
-    return [Operation(operation("move", place, source=source))]
+    return [PatchOperation(operation("move", place, source=source))]
 
 
-def _copy(written: Mapping[str, Json], patch: _Patch) -> list[Operation]:
+def _copy(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
     source, place = _way(written["from"], patch)[-1], _way(written["path"], patch)[-1]
     patch.made.add(place.steps)
     if source.steps in patch.made or not source.value.may_miss:
-        return [Operation(operation("copy", place, source=source))]
+        return [PatchOperation(operation("copy", place, source=source))]
     # What is not there is an error when it is read.
-    return [Operation(operation("add", place, source.value.text))]
+    return [PatchOperation(operation("add", place, source.value.text))]
 
 
-def _test(written: Mapping[str, Json], patch: _Patch) -> list[Operation]:
-    patch.around.scope.desk.note(_TESTS)
+def _test(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
+    patch.around.scope.context.note(_TESTS)
     place = _way(written["path"], patch)[-1]
-    return [Operation(operation("test", place, _value(written, patch.around)))]
+    return [PatchOperation(operation("test", place, _value(written, patch.around)))]
 
 
-def _value(written: Mapping[str, Json], around: Around) -> str:
+def _value(written: Mapping[str, Json], around: PatchContext) -> str:
     try:
         return value_text(written.get("value"), around)
     except NotConvertible as refusal:
         raise refusal.below("value") from None
 
 
-_CONVERTERS: Final[Mapping[str, Callable[[Mapping[str, Json], _Patch], list[Operation]]]] = (
+_CONVERTERS: Final[Mapping[str, Callable[[Mapping[str, Json], _Patch], list[PatchOperation]]]] = (
     MappingProxyType(
         {
             "add": _add,

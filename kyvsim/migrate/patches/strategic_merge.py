@@ -12,8 +12,8 @@ from kyvsim.migrate.expressions import (
     FALSE,
     OR,
     TRUE,
-    Each,
     Plain,
+    Quantified,
     Relation,
     Test,
     enclosed,
@@ -28,12 +28,12 @@ from kyvsim.migrate.patches.json_patch import (
     FIRST,
     ORDER,
     WIDTH,
-    Around,
     Atomic,
-    Loop,
-    Operation,
+    PatchContext,
     Patched,
-    Place,
+    PatchLoop,
+    PatchOperation,
+    PatchTarget,
     any_kept,
     below,
     counter,
@@ -47,10 +47,10 @@ from kyvsim.migrate.patches.json_patch import (
     struct,
     value_text,
 )
-from kyvsim.migrate.patterns import Surroundings, pattern_tests
+from kyvsim.migrate.patterns import PatternContext, pattern_tests
 from kyvsim.migrate.queries.read import text_value
 from kyvsim.migrate.scalars import scalar_test
-from kyvsim.migrate.values import Types, Value, element_of, is_list, is_map
+from kyvsim.migrate.values import Expr, Types, element_of, is_list, is_map
 from kyvsim.patch.keyed_lists import NOTHING_MERGES, Field
 from kyvsim.patch.strategic_merge import DIRECTIVE
 
@@ -61,7 +61,7 @@ from kyvsim.patch.strategic_merge import DIRECTIVE
 CONDITIONS: Final = frozenset({CONDITION, GLOBAL})
 
 
-class Key(NamedTuple):
+class MergeKey(NamedTuple):
     """A key of a merge."""
 
     sign: str | None
@@ -69,19 +69,19 @@ class Key(NamedTuple):
     name: str
 
     @property
-    def asks(self) -> bool:
+    def is_condition(self) -> bool:
         """Whether it is a condition."""
         return self.sign in CONDITIONS
 
 
-def key_of(text: str) -> Key:
+def key_of(text: str) -> MergeKey:
     """Return what a key of a merge is; raises NotConvertible for anchors that do nothing there."""
     anchor = parse_anchor(text)
     if anchor is None:
-        return Key(None, text)
+        return MergeKey(None, text)
     if anchor.sign not in CONDITIONS | {ADDITION}:
         raise no_twin(f"the anchor `{text}`", "ask in a precondition")
-    return Key(anchor.sign, anchor.key)
+    return MergeKey(anchor.sign, anchor.key)
 
 
 def adds(patch: Json) -> bool:
@@ -91,13 +91,13 @@ def adds(patch: Json) -> bool:
     )
 
 
-def asked_of(data: Json, value: Value, around: Around) -> Test:
+def condition_test(data: Json, value: Expr, around: PatchContext) -> Test:
     """Return the test that a value is there and fits what a condition asks for.
 
     Raises NotConvertible for what has no twin.
     """
     if isinstance(data, str) and "{{" in data:
-        around.scope.desk.note(READ_TEXTS)
+        around.scope.context.note(READ_TEXTS)
         wanted = text_value(data, around.scope)
         return every([value.is_there(), Relation(value.text, "==", wanted.tight(5))])
     if isinstance(data, list):
@@ -109,7 +109,7 @@ def asked_of(data: Json, value: Value, around: Around) -> Test:
     if any(parse_anchor(key) for key in data) or not all(map(_is_fixed, data.values())):
         # What stands below the condition is merged, too, with its wildcards.
         raise no_twin("a condition on a map with anchors or wildcards", "ask in a precondition")
-    surroundings = Surroundings(around.scope.desk, lambda *_: None, around.scope.taken)
+    surroundings = PatternContext(around.scope.context, lambda *_: None, around.scope.taken)
     return every(pattern_tests(data, value, surroundings))
 
 
@@ -125,7 +125,7 @@ _NAME: Final = "name"
 _OF_LOOP: Final = "{{element.name}}"
 
 
-class Element(NamedTuple):
+class ListElement(NamedTuple):
     """An element of a list in a merge."""
 
     data: Mapping[str, Json]
@@ -160,7 +160,7 @@ def _is_of_loop(name: Json) -> bool:
     return isinstance(name, str) and name.replace(" ", "") == _OF_LOOP
 
 
-def element_patch(patch: Json, keys: tuple[str, ...]) -> Element:
+def element_patch(patch: Json, keys: tuple[str, ...]) -> ListElement:
     """Return an element of a list that merges by keys.
 
     Raises NotConvertible for what has no twin.
@@ -170,8 +170,8 @@ def element_patch(patch: Json, keys: tuple[str, ...]) -> Element:
     signs = {text: key_of(text) for text in patch}
     names = {one.name: patch[text] for text, one in signs.items() if one.name in keys}
     is_loops = keys == (_NAME,) and _is_of_loop(names.get(_NAME))
-    asks = any(one.sign is not None for one in signs.values())
-    if asks and not is_loops and keys != (_NAME,):
+    is_condition = any(one.sign is not None for one in signs.values())
+    if is_condition and not is_loops and keys != (_NAME,):
         raise no_twin("anchors in an element that has no name", "name what is meant")
     everywhere = {one.name: patch[text] for text, one in signs.items() if one.sign == GLOBAL}
     if everywhere and len(everywhere) < len(patch):
@@ -184,16 +184,16 @@ def element_patch(patch: Json, keys: tuple[str, ...]) -> Element:
         and text != DIRECTIVE
         and signs[text].sign != GLOBAL
         and not (is_loops and signs[text].name == _NAME)
-        and not (signs[text].asks and data == "*" and signs[text].name == _NAME)
+        and not (signs[text].is_condition and data == "*" and signs[text].name == _NAME)
     }
-    if not asks and not is_loops and not names:
+    if not is_condition and not is_loops and not names:
         raise no_twin("an element without a name in a list that merges by names")
-    return Element(
+    return ListElement(
         patch,
         names,
         rest,
         everywhere,
-        is_template=asks and not is_loops,
+        is_template=is_condition and not is_loops,
         is_loops=is_loops,
         must_be=_NAME not in patch,
         is_deleted=patch.get(DIRECTIVE) == "delete",
@@ -207,16 +207,16 @@ def element_patch(patch: Json, keys: tuple[str, ...]) -> Element:
 _MERGE: Final = "merge"
 
 
-class _Part(NamedTuple):
+class _FieldPatch(NamedTuple):
     """A part of a patch, and where it goes."""
 
-    place: Place
+    place: PatchTarget
     merges: tuple[Field, ...]
-    around: Around
+    around: PatchContext
     guards: list[Test]
     """What conditions ask, gathered on the way."""
 
-    def below(self, key: str) -> "_Part":
+    def below(self, key: str) -> "_FieldPatch":
         place = self.place.below(key)
         if "{{" in key:
             place = self.place.below_key(text_value(key, self.around.scope))
@@ -224,36 +224,38 @@ class _Part(NamedTuple):
         return self._replace(place=place, merges=merges)
 
 
-def merged_fields(patch: Mapping[str, Json], root: Value, around: Around) -> Patched:
+def merged_fields(patch: Mapping[str, Json], root: Expr, around: PatchContext) -> Patched:
     """Return a patch as a list of JSON patches.
 
     Raises NotConvertible for what has no twin.
     """
     guards: list[Test] = []
-    found = _merged_fields_fields(patch, _Part(Place(root), around.merges, around, guards))
+    found = _merged_fields_fields(
+        patch, _FieldPatch(PatchTarget(root), around.merges, around, guards)
+    )
     if around.loop is not None:
         found = looped(around.loop, found)
     return Patched(listed(found), tuple(guards))
 
 
-def _merged_fields_fields(patch: Mapping[str, Json], part: _Part) -> list[Operation]:
-    found: list[Operation] = []
+def _merged_fields_fields(patch: Mapping[str, Json], part: _FieldPatch) -> list[PatchOperation]:
+    found: list[PatchOperation] = []
     for text, data in patch.items():
         if text == DIRECTIVE:
             continue
         try:
             key = key_of(text)
             below = part.below(key.name)
-            if key.asks:
-                part.guards.append(asked_of(data, below.place.value, part.around))
-            if not key.asks or adds(data):
+            if key.is_condition:
+                part.guards.append(condition_test(data, below.place.value, part.around))
+            if not key.is_condition or adds(data):
                 found += _change(data, below, only_new=key.sign == ADDITION)
         except NotConvertible as refusal:
             raise refusal.below(text) from None
     return found
 
 
-def _change(data: Json, part: _Part, *, only_new: bool) -> list[Operation]:
+def _change(data: Json, part: _FieldPatch, *, only_new: bool) -> list[PatchOperation]:
     place = part.place
     missing = opposite(place.value.is_there())
     directive = data.get(DIRECTIVE, _MERGE) if isinstance(data, dict) else _MERGE
@@ -267,7 +269,7 @@ def _change(data: Json, part: _Part, *, only_new: bool) -> list[Operation]:
     return _operations("add", part, text, missing if only_new else TRUE)
 
 
-def _map(data: Mapping[str, Json], part: _Part, missing: Test) -> list[Operation]:
+def _map(data: Mapping[str, Json], part: _FieldPatch, missing: Test) -> list[PatchOperation]:
     value = part.place.value
     given = part.place._replace(value=value.given())
     guards: list[Test] = []
@@ -284,7 +286,7 @@ def _map(data: Mapping[str, Json], part: _Part, missing: Test) -> list[Operation
     return added + [one._replace(test=every([there, one.test])) for one in found]
 
 
-def _operations(name: str, part: _Part, value: str, test: Test) -> list[Operation]:
+def _operations(name: str, part: _FieldPatch, value: str, test: Test) -> list[PatchOperation]:
     """Return an operation at a place, once for all elements where it is the same for them."""
     if test == FALSE:
         return []
@@ -294,7 +296,7 @@ def _operations(name: str, part: _Part, value: str, test: Test) -> list[Operatio
         if place.way[-1] != END:
             raise no_twin("a field that each element of a loop sets anew")
         once = False
-    return [Operation(operation(name, place, value), test, once=once)]
+    return [PatchOperation(operation(name, place, value), test, once=once)]
 
 
 def _bare(data: Json) -> Json:
@@ -306,7 +308,7 @@ def _bare(data: Json) -> Json:
     found = {}
     for text, one in data.items():
         key = key_of(text)
-        if key.asks:
+        if key.is_condition:
             raise no_twin(f"the anchor `{text}` below what may be missing")
         if one is not None and text != DIRECTIVE:
             found[key.name] = _bare(one)
@@ -318,7 +320,7 @@ def _bare(data: Json) -> Json:
 def _is_for_others(element: Json) -> bool:
     """Return whether an element of a list is about elements that are there."""
     return isinstance(element, dict) and (
-        DIRECTIVE in element or any(key_of(text).asks for text in element)
+        DIRECTIVE in element or any(key_of(text).is_condition for text in element)
     )
 
 
@@ -326,14 +328,14 @@ def _is_for_others(element: Json) -> bool:
 
 
 def _merged_fields_list(
-    data: list[Json], part: _Part, missing: Test, *, only_new: bool
-) -> list[Operation]:
+    data: list[Json], part: _FieldPatch, missing: Test, *, only_new: bool
+) -> list[PatchOperation]:
     keys = {one.keys for one in part.merges}
     if len(keys) > 1:
         raise no_twin("a list that merges in several ways", "write a rule for each kind")
     (named,) = keys or {None}
     if only_new or named is None or data[:1] == [{DIRECTIVE: "replace"}]:
-        if any(isinstance(one, dict) and _asks(one) for one in data):
+        if any(isinstance(one, dict) and _has_condition(one) for one in data):
             raise no_twin("conditions on the elements of a list that is replaced")
         text = value_text(_bare(data), part.around)
         return _operations("add", part, text, missing if only_new else TRUE)
@@ -344,11 +346,11 @@ def _merged_fields_list(
     return _keyed(data, part, missing, named)
 
 
-def _asks(element: Mapping[str, Json]) -> bool:
+def _has_condition(element: Mapping[str, Json]) -> bool:
     return any(key_of(text).sign is not None for text in element)
 
 
-def _set(data: list[Json], part: _Part, missing: Test) -> list[Operation]:
+def _set(data: list[Json], part: _FieldPatch, missing: Test) -> list[PatchOperation]:
     listed_texts = value_text(data, part.around)
     others = f"{part.place.value.text}.filter(item, !(item in {listed_texts}))"
     there = opposite(missing)
@@ -356,7 +358,9 @@ def _set(data: list[Json], part: _Part, missing: Test) -> list[Operation]:
     return added + _operations("replace", part, f"{listed_texts} + {others}", there)
 
 
-def _keyed(data: list[Json], part: _Part, missing: Test, named: tuple[str, ...]) -> list[Operation]:
+def _keyed(
+    data: list[Json], part: _FieldPatch, missing: Test, named: tuple[str, ...]
+) -> list[PatchOperation]:
     elements = [element_patch(one, named) for one in data]
     gone = [one for one in elements if one.is_deleted]
     if gone and len(gone) < len(elements):
@@ -365,7 +369,7 @@ def _keyed(data: list[Json], part: _Part, missing: Test, named: tuple[str, ...])
     given = part._replace(place=part.place._replace(value=part.place.value.given()))
     if gone:
         return _without(gone, given, there)
-    found: list[Operation] = []
+    found: list[PatchOperation] = []
     for index, one in enumerate(elements):
         try:
             found += _merged_fields_element(one, given)
@@ -378,15 +382,15 @@ def _keyed(data: list[Json], part: _Part, missing: Test, named: tuple[str, ...])
     return _operations("add", part, value_text(whole, part.around), missing) + found
 
 
-def _without(gone: list[Element], part: _Part, there: Test) -> list[Operation]:
+def _without(gone: list[ListElement], part: _FieldPatch, there: Test) -> list[PatchOperation]:
     name = part.around.scope.element(part.place.value.noun)
-    element = Value(name, element_of(part.place.value.types))
+    element = Expr(name, element_of(part.place.value.types))
     kept = every(opposite(_is_named(one, element, part.around)) for one in gone)
     rest = f"{part.place.value.tight()}.filter({name}, {one_line(kept)})"
     return _operations("replace", part, rest, there)
 
 
-def _is_named(patch: Element, element: Value, around: Around) -> Test:
+def _is_named(patch: ListElement, element: Expr, around: PatchContext) -> Test:
     tests = []
     for key, wanted in patch.names.items():
         found = element.child(key)
@@ -394,7 +398,7 @@ def _is_named(patch: Element, element: Value, around: Around) -> Test:
     return every(tests)
 
 
-def _merged_fields_element(patch: Element, part: _Part) -> list[Operation]:
+def _merged_fields_element(patch: ListElement, part: _FieldPatch) -> list[PatchOperation]:
     """Return what becomes of the elements of a list that a part of a patch is for."""
     value, outer = part.place.value, part.around.loop
     if patch.is_loops and outer is not None and outer.goes_over(value):
@@ -403,47 +407,49 @@ def _merged_fields_element(patch: Element, part: _Part) -> list[Operation]:
         return [one._replace(test=every([*mine.guards, one.test])) for one in found]
     name = part.around.scope.element(value.noun)
     index = counter("index" if not part.around.loops else "place")
-    element = Value(name, element_of(value.types), noun=value.noun)
+    element = Expr(name, element_of(value.types), noun=value.noun)
     scope = part.around.scope._replace(taken=part.around.scope.taken | {name})
     inner = _inner(part, index, element)
     inner = inner._replace(around=part.around._replace(scope=scope), guards=[])
     operations = _merged_fields_fields(patch.rest, inner)
     if patch.is_template:
         if patch.adds:
-            part.around.scope.desk.note(FIRST)
+            part.around.scope.context.note(FIRST)
         part.guards.extend(
-            Each(value.text, name, asked_of(data, element.child(key), part.around), "exists")
+            Quantified(
+                value.text, name, condition_test(data, element.child(key), part.around), "exists"
+            )
             for key, data in patch.everywhere.items()
         )
         kept = every(inner.guards)
-        return _over(Loop(value, element, index, kept), operations)
+        return _over(PatchLoop(value, element, index, kept), operations)
     kept = _is_named(patch, element, part.around)
-    changed = _over(Loop(value, element, index, kept), operations)
-    part.around.scope.desk.note(ORDER)
+    changed = _over(PatchLoop(value, element, index, kept), operations)
+    part.around.scope.context.note(ORDER)
     new = part._replace(place=part.place.below(END))
-    none = opposite(Each(value.text, name, kept, "exists"))
+    none = opposite(Quantified(value.text, name, kept, "exists"))
     return changed + _operations("add", new, value_text(_bare(patch.data), part.around), none)
 
 
-def _inner(part: _Part, index: Value, element: Value) -> _Part:
+def _inner(part: _FieldPatch, index: Expr, element: Expr) -> _FieldPatch:
     merges = tuple(one.element or NOTHING_MERGES for one in part.merges)
     return part._replace(place=part.place.element(index, element), merges=merges)
 
 
-def _over(loop: Loop, operations: list[Operation]) -> list[Operation]:
+def _over(loop: PatchLoop, operations: list[PatchOperation]) -> list[PatchOperation]:
     return looped(loop, operations) if operations else []
 
 
 # Strategic merges → `Object{...}`, which is merged by the types of the fields.
 
 
-class _Place(NamedTuple):
+class _MergeTarget(NamedTuple):
     """The object that a part of a patch is for."""
 
-    value: Value
+    value: Expr
     name: str
     """The name of its type: `Object.spec.containers`."""
-    around: Around
+    around: PatchContext
     guards: list[Test]
     """What conditions ask, gathered on the way."""
     loose: list[str]
@@ -451,7 +457,7 @@ class _Place(NamedTuple):
     merges: tuple[Field, ...] = ()
     """How a ClusterPolicy merges it, by kind."""
 
-    def below(self, key: str) -> "_Place":
+    def below(self, key: str) -> "_MergeTarget":
         step = text_value(key, self.around.scope) if "{{" in key else key
         merges = tuple(one.fields.get(key, NOTHING_MERGES) for one in self.merges)
         return self._replace(
@@ -459,7 +465,7 @@ class _Place(NamedTuple):
         )
 
 
-def merged_object(patch: Mapping[str, Json], root: Value, around: Around) -> Patched:
+def merged_object(patch: Mapping[str, Json], root: Expr, around: PatchContext) -> Patched:
     """Return a patch as an object to be applied.
 
     Raises Atomic where the types of the fields do not merge so, NotConvertible for what has no
@@ -467,7 +473,7 @@ def merged_object(patch: Mapping[str, Json], root: Value, around: Around) -> Pat
     """
     if not root.types:
         raise Atomic
-    place = _Place(
+    place = _MergeTarget(
         value=root, name="Object", around=around, guards=[], loose=[], merges=around.merges
     )
     text = struct("Object", _merged_object_fields(patch, place))
@@ -480,7 +486,7 @@ def merged_object(patch: Mapping[str, Json], root: Value, around: Around) -> Pat
     return Patched(text, tuple(place.guards))
 
 
-def _merged_object_fields(patch: Mapping[str, Json], place: _Place) -> list[str]:
+def _merged_object_fields(patch: Mapping[str, Json], place: _MergeTarget) -> list[str]:
     found: list[str] = []
     for text, data in patch.items():
         try:
@@ -490,13 +496,13 @@ def _merged_object_fields(patch: Mapping[str, Json], place: _Place) -> list[str]
     return found
 
 
-def _field(text: str, data: Json, place: _Place) -> list[str]:
+def _field(text: str, data: Json, place: _MergeTarget) -> list[str]:
     if text == DIRECTIVE or data is None:
         raise Atomic
     key = key_of(text)
     inner = place.below(key.name)
-    if key.asks:
-        place.guards.append(asked_of(data, inner.value, place.around))
+    if key.is_condition:
+        place.guards.append(condition_test(data, inner.value, place.around))
         if not adds(data):
             return []
     shown = _shown(key.name, place)
@@ -510,7 +516,7 @@ def _field(text: str, data: Json, place: _Place) -> list[str]:
     return [f"?{shown}: {optional}" if optional else f"{shown}: {_whole(data, inner)}"]
 
 
-def _shown(key: str, place: _Place) -> str:
+def _shown(key: str, place: _MergeTarget) -> str:
     if "{{" in key:
         if not _is_open(place.value.types):
             raise no_twin("a variable as the name of a field", "write a JSON patch")
@@ -523,7 +529,7 @@ def _is_open(types: Types) -> bool:
     return is_map(types) and not any(one.mapping and one.mapping.fields for one in types)
 
 
-def _whole(data: Json, place: _Place) -> str:
+def _whole(data: Json, place: _MergeTarget) -> str:
     """Return a value of a patch; lists with all that is in them."""
     types = place.value.types
     if isinstance(data, list):
@@ -545,14 +551,14 @@ def _whole(data: Json, place: _Place) -> str:
     return text
 
 
-def _is_special(key: str, data: Json, around: Around) -> bool:
+def _is_special(key: str, data: Json, around: PatchContext) -> bool:
     """Return whether an entry of a map is more than a key and a scalar that is there."""
     if key == DIRECTIVE or data is None or isinstance(data, dict | list):
         return True
     return key_of(key).sign is not None or bool(optional_text(data, around))
 
 
-def _entries(data: Mapping[str, Json], place: _Place, loop: Loop) -> str:
+def _entries(data: Mapping[str, Json], place: _MergeTarget, loop: PatchLoop) -> str:
     """Return a map with entries for each element of a loop."""
     found = place._replace(loose=[])
     body = struct("", _merged_object_fields(data, found))
@@ -566,7 +572,7 @@ def _entries(data: Mapping[str, Json], place: _Place, loop: Loop) -> str:
 # ---------------------------------------------------------------------------- lists
 
 
-def _keys_of(place: _Place) -> tuple[str, ...]:
+def _keys_of(place: _MergeTarget) -> tuple[str, ...]:
     """Return what names the elements of a list; raises Atomic where it is replaced as a whole."""
     types = place.value.types
     keys = {one.sequence.keys for one in types if one.sequence}
@@ -578,7 +584,7 @@ def _keys_of(place: _Place) -> tuple[str, ...]:
     return found or ()
 
 
-def _whole_list(patch: list[Json], place: _Place) -> str:
+def _whole_list(patch: list[Json], place: _MergeTarget) -> str:
     """Return a list that is added as it is."""
     keys = _keys_of(place)
     if not keys:
@@ -587,13 +593,13 @@ def _whole_list(patch: list[Json], place: _Place) -> str:
     return struct("", texts, opening="[", closing="]")
 
 
-def _scalars(patch: list[Json], place: _Place) -> str:
+def _scalars(patch: list[Json], place: _MergeTarget) -> str:
     text = value_text(patch, place.around)
     place.loose.append(text)
     return text
 
 
-def _merged_object_list(shown: str, patch: list[Json], place: _Place) -> list[str]:
+def _merged_object_list(shown: str, patch: list[Json], place: _MergeTarget) -> list[str]:
     keys = _keys_of(place)
     if not keys:
         return [f"{shown}: {_scalars(patch, place)}"]
@@ -617,7 +623,7 @@ def _merged_object_list(shown: str, patch: list[Json], place: _Place) -> list[st
     return [f"?{shown}: {one_line(present)} ? optional.of({joined}) : optional.none()"]
 
 
-def _merged_object_element(patch: Element, place: _Place) -> tuple[str, Test]:
+def _merged_object_element(patch: ListElement, place: _MergeTarget) -> tuple[str, Test]:
     """Return a list with what becomes of elements, and what has to be there for it."""
     loop = place.around.loop
     if patch.is_loops and loop is not None:
@@ -626,39 +632,39 @@ def _merged_object_element(patch: Element, place: _Place) -> tuple[str, Test]:
             return _mapped(patch, place, loop._replace(condition=kept)), TRUE
         return _mapped(patch, place, loop), TRUE
     if not patch.is_template:
-        place.around.scope.desk.note(ORDER)
+        place.around.scope.context.note(ORDER)
         return f"[{_literal_element(patch, place)}]", TRUE
     name = place.around.scope.element(place.value.noun)
-    element = Value(name, element_of(place.value.types), noun=place.value.noun)
+    element = Expr(name, element_of(place.value.types), noun=place.value.noun)
     if patch.everywhere:
         place.guards.extend(
-            _one_fits(place.value, element, asked_of(data, element.child(key), place.around))
+            _one_fits(place.value, element, condition_test(data, element.child(key), place.around))
             for key, data in patch.everywhere.items()
         )
         return "", TRUE
-    text = _mapped(patch, place, Loop(place.value.given(), element, counter("index")))
+    text = _mapped(patch, place, PatchLoop(place.value.given(), element, counter("index")))
     return text, place.value.is_there()
 
 
-def _has_namesake(element: Value, listed: Value) -> Test:
+def _has_namesake(element: Expr, listed: Expr) -> Test:
     """Return the test that a list has an element of the same name as another one."""
     item = f"{listed.or_else([])}.exists(item, item.name == {element.text}.name)"
     return Plain(item)
 
 
-def _one_fits(listed: Value, element: Value, test: Test) -> Test:
+def _one_fits(listed: Expr, element: Expr, test: Test) -> Test:
     """Return the test that an element fits; a list that is there and empty is not asked."""
-    found = Each(listed.text, element.text, test, "exists")
+    found = Quantified(listed.text, element.text, test, "exists")
     return every([listed.is_there(), found])
 
 
-def _of_elements(place: _Place) -> tuple[Field, ...]:
+def _of_elements(place: _MergeTarget) -> tuple[Field, ...]:
     return tuple(one.element or NOTHING_MERGES for one in place.merges)
 
 
-def _literal_element(patch: Element, place: _Place) -> str:
+def _literal_element(patch: ListElement, place: _MergeTarget) -> str:
     element = place._replace(
-        value=Value("", element_of(place.value.types)), merges=_of_elements(place)
+        value=Expr("", element_of(place.value.types)), merges=_of_elements(place)
     )
     if any(one.mapping is not None and one.mapping.atomic for one in element.value.types):
         raise Atomic
@@ -667,7 +673,7 @@ def _literal_element(patch: Element, place: _Place) -> str:
     return struct(place.name, _merged_object_fields(patch.data, element))
 
 
-def _mapped(patch: Element, place: _Place, loop: Loop) -> str:
+def _mapped(patch: ListElement, place: _MergeTarget, loop: PatchLoop) -> str:
     """Return the elements that conditions choose, or that a loop goes over, each patched."""
     source, name = loop.source, loop.element.text
     taken = place.around.scope.taken | {name}
@@ -676,11 +682,11 @@ def _mapped(patch: Element, place: _Place, loop: Loop) -> str:
         value=loop.element, around=around, guards=[], loose=[], merges=_of_elements(place)
     )
     if patch.adds:
-        place.around.scope.desk.note(FIRST)
+        place.around.scope.context.note(FIRST)
     fields = _merged_object_fields(patch.rest, inner)
     kept = every([*inner.guards, loop.condition])
     if kept != TRUE:
-        around.scope.desk.note(ORDER)
+        around.scope.context.note(ORDER)
         source = f"{source}.filter({name}, {one_line(kept)})"
     patched = struct(place.name, [f"name: {name}.name", *fields])
     text = f"{source}.map({name}, {patched})"

@@ -7,15 +7,15 @@ from typing import Final, TypeAlias
 
 from kyvsim.jmespath.functions.table import functions
 from kyvsim.migrate.context import NotConvertible
-from kyvsim.migrate.expressions import Each, Plain, Relation, Test, every, quoted
+from kyvsim.migrate.expressions import Plain, Quantified, Relation, Test, every, quoted
 from kyvsim.migrate.queries.operators import as_value
 from kyvsim.migrate.queries.scope import Scope, Tree, no_twin
 from kyvsim.migrate.values import (
     NUMBER,
     TEXT,
     UNKNOWN,
+    Expr,
     Types,
-    Value,
     element_of,
     is_list,
     is_map,
@@ -26,28 +26,28 @@ from kyvsim.migrate.values import (
 
 # JMESPath functions of times and durations → CEL, which has types for both.
 
-_TimesConverter: TypeAlias = Callable[[list[Value], Scope], Value]
+_TimesConverter: TypeAlias = Callable[[list[Expr], Scope], Expr]
 _NOW: Final = "time.now()"
 
 
-def _moment(value: Value) -> str:
+def _moment(value: Expr) -> str:
     """Return the time that a text tells."""
     return value.moment or f"timestamp({value.text})"
 
 
-def _at(moment: str) -> Value:
-    return Value(f"string({moment})", TEXT, moment=moment)
+def _at(moment: str) -> Expr:
+    return Expr(f"string({moment})", TEXT, moment=moment)
 
 
-def _lasting(duration: str) -> Value:
-    return Value(f"string({duration})", TEXT, duration=duration)
+def _lasting(duration: str) -> Expr:
+    return Expr(f"string({duration})", TEXT, duration=duration)
 
 
-def _now(_given: list[Value], _: Scope) -> Value:
+def _now(_given: list[Expr], _: Scope) -> Expr:
     return _at(_NOW)
 
 
-def _since(given: list[Value], _: Scope) -> Value:
+def _since(given: list[Expr], _: Scope) -> Expr:
     layout, start, end = given
     if layout.constant != ("",):
         raise no_twin("a time in another layout than that of RFC 3339")
@@ -55,36 +55,36 @@ def _since(given: list[Value], _: Scope) -> Value:
     return _lasting(f"{last} - {_moment(start)}")
 
 
-def _difference(given: list[Value], _: Scope) -> Value:
+def _difference(given: list[Expr], _: Scope) -> Expr:
     start, end = given
     return _lasting(f"{_moment(end)} - {_moment(start)}")
 
 
-def _sum(given: list[Value], _: Scope) -> Value:
+def _sum(given: list[Expr], _: Scope) -> Expr:
     start, added = given
     duration = added.duration or f"duration({added.text})"
     return _at(f"{_moment(start)} + {duration}")
 
 
-def _same_moment(given: list[Value], _: Scope) -> Value:
+def _same_moment(given: list[Expr], _: Scope) -> Expr:
     return _at(_moment(given[0]))
 
 
 def _compared(sign: str) -> _TimesConverter:
-    def convert(given: list[Value], _: Scope) -> Value:
+    def convert(given: list[Expr], _: Scope) -> Expr:
         left, right = given
         return as_value(Relation(_moment(left), sign, _moment(right)))
 
     return convert
 
 
-def _between(given: list[Value], _: Scope) -> Value:
+def _between(given: list[Expr], _: Scope) -> Expr:
     time, start, end = map(_moment, given)
     return as_value(every([Relation(time, ">", start), Relation(time, "<", end)]))
 
 
-def _cron(given: list[Value], _: Scope) -> Value:
-    return Value(f"time.toCron({_moment(given[0])})", TEXT)
+def _cron(given: list[Expr], _: Scope) -> Expr:
+    return Expr(f"time.toCron({_moment(given[0])})", TEXT)
 
 
 TIMES: Final[Mapping[str, _TimesConverter]] = MappingProxyType(
@@ -104,10 +104,10 @@ TIMES: Final[Mapping[str, _TimesConverter]] = MappingProxyType(
 
 # JMESPath functions → CEL, one converter for each.
 
-_FunctionsConverter: TypeAlias = Callable[[list[Value], Scope], Value]
+_FunctionsConverter: TypeAlias = Callable[[list[Expr], Scope], Expr]
 
 
-def call(tree: Tree, scope: Scope) -> Value:
+def call(tree: Tree, scope: Scope) -> Expr:
     """Return the value of a call."""
     name = tree["value"]
     convert = FUNCTIONS.get(name)
@@ -128,16 +128,16 @@ def call(tree: Tree, scope: Scope) -> Value:
 _TAKE_NULL: Final = frozenset({"to_string", "to_array", "label_match"})
 
 
-def _needs(given: list[Value]) -> tuple[Test, ...]:
+def _needs(given: list[Expr]) -> tuple[Test, ...]:
     return tuple(need for one in given for need in one.needed())
 
 
-def _length(given: list[Value], _: Scope) -> Value:
+def _length(given: list[Expr], _: Scope) -> Expr:
     (value,) = given
-    return Value(f"size({value.text})", NUMBER, needs=value.needed())
+    return Expr(f"size({value.text})", NUMBER, needs=value.needed())
 
 
-def _contains(given: list[Value], _: Scope) -> Value:
+def _contains(given: list[Expr], _: Scope) -> Expr:
     whole, part = given
     text = whole.tight()
     if is_text(whole.types):
@@ -154,30 +154,30 @@ def _contains(given: list[Value], _: Scope) -> Value:
     return found._replace(needs=(*whole.needed(), *part.needed()))
 
 
-def _keys(given: list[Value], _: Scope) -> Value:
+def _keys(given: list[Expr], _: Scope) -> Expr:
     (value,) = given
     text = f"{value.tight()}.map(key, key)"
-    return Value(text, list_of(TEXT), noun="keys", needs=value.needed(), keys_of=value.tight())
+    return Expr(text, list_of(TEXT), noun="keys", needs=value.needed(), keys_of=value.tight())
 
 
-def _values(given: list[Value], _: Scope) -> Value:
+def _values(given: list[Expr], _: Scope) -> Expr:
     (value,) = given
     types = list_of(values_of(value.types) if is_map(value.types) else UNKNOWN)
     text = f"{value.tight()}.map(key, {value.text}[key])"
-    return Value(text, types, noun="values", needs=value.needed())
+    return Expr(text, types, noun="values", needs=value.needed())
 
 
 def _method(name: str, types: Types = TEXT) -> _FunctionsConverter:
-    def convert(given: list[Value], _: Scope) -> Value:
+    def convert(given: list[Expr], _: Scope) -> Expr:
         first, *rest = given
         arguments = ", ".join(one.text for one in rest)
-        return Value(f"{first.tight()}.{name}({arguments})", types, needs=_needs(given))
+        return Expr(f"{first.tight()}.{name}({arguments})", types, needs=_needs(given))
 
     return convert
 
 
 def _test_method(name: str) -> _FunctionsConverter:
-    def convert(given: list[Value], _: Scope) -> Value:
+    def convert(given: list[Expr], _: Scope) -> Expr:
         first, second = given
         found = as_value(Plain(f"{first.tight()}.{name}({second.text})"))
         return found._replace(needs=_needs(given))
@@ -185,113 +185,113 @@ def _test_method(name: str) -> _FunctionsConverter:
     return convert
 
 
-def _regex_match(given: list[Value], _: Scope) -> Value:
+def _regex_match(given: list[Expr], _: Scope) -> Expr:
     pattern, text = given
     subject = text.tight() if is_text(text.types) else f"string({text.text})"
     found = as_value(Plain(f"{subject}.matches({pattern.text})"))
     return found._replace(needs=_needs(given))
 
 
-def _regex_replace_all(given: list[Value], _: Scope) -> Value:
+def _regex_replace_all(given: list[Expr], _: Scope) -> Expr:
     pattern, text, replacement = given
     if not replacement.constant:
         raise no_twin("a replacement that is no fixed text")
     sign = re.sub(r"\$\{?(\d+)\}?", r"\\\1", str(replacement.constant[0]))
     subject = text.tight() if is_text(text.types) else f"string({text.text})"
-    return Value(f"regex.replace({subject}, {pattern.text}, {quoted(sign)})", TEXT)
+    return Expr(f"regex.replace({subject}, {pattern.text}, {quoted(sign)})", TEXT)
 
 
-def _split(given: list[Value], _: Scope) -> Value:
+def _split(given: list[Expr], _: Scope) -> Expr:
     text, sign = given
-    return Value(f"{text.tight()}.split({sign.text})", list_of(TEXT), noun=text.noun)
+    return Expr(f"{text.tight()}.split({sign.text})", list_of(TEXT), noun=text.noun)
 
 
-def _join(given: list[Value], _: Scope) -> Value:
+def _join(given: list[Expr], _: Scope) -> Expr:
     sign, texts = given
-    return Value(f"{texts.tight()}.join({sign.text})", TEXT)
+    return Expr(f"{texts.tight()}.join({sign.text})", TEXT)
 
 
-def _replace_all(given: list[Value], _: Scope) -> Value:
+def _replace_all(given: list[Expr], _: Scope) -> Expr:
     text, old, new = given
-    return Value(f"{text.tight()}.replace({old.text}, {new.text})", TEXT)
+    return Expr(f"{text.tight()}.replace({old.text}, {new.text})", TEXT)
 
 
-def _to_string(given: list[Value], _: Scope) -> Value:
+def _to_string(given: list[Expr], _: Scope) -> Expr:
     (value,) = given
     if is_list(value.types) or is_map(value.types):
-        return Value(f"json.marshal({value.or_else(None)})", TEXT)
+        return Expr(f"json.marshal({value.or_else(None)})", TEXT)
     # What is missing is null to a function, and `null` is the text of that.
     text = value.or_else("null")
     if is_text(value.types):
         return value._replace(text=text, optional="", has="", needs=())
-    return Value(f"string({text})", TEXT, needs=value.needs)
+    return Expr(f"string({text})", TEXT, needs=value.needs)
 
 
-def _to_number(given: list[Value], _: Scope) -> Value:
+def _to_number(given: list[Expr], _: Scope) -> Expr:
     (value,) = given
-    return Value(f"double({value.text})", NUMBER, is_double=True, needs=value.needed())
+    return Expr(f"double({value.text})", NUMBER, is_double=True, needs=value.needed())
 
 
 def _numbers(name: str) -> _FunctionsConverter:
-    def convert(given: list[Value], _: Scope) -> Value:
+    def convert(given: list[Expr], _: Scope) -> Expr:
         (value,) = given
-        return Value(f"{value.tight()}.{name}()", element_of(value.types) or NUMBER, is_double=True)
+        return Expr(f"{value.tight()}.{name}()", element_of(value.types) or NUMBER, is_double=True)
 
     return convert
 
 
-def _sort(given: list[Value], _: Scope) -> Value:
+def _sort(given: list[Expr], _: Scope) -> Expr:
     (value,) = given
-    return Value(f"{value.tight()}.sort()", value.types, noun=value.noun)
+    return Expr(f"{value.tight()}.sort()", value.types, noun=value.noun)
 
 
-def _reverse(given: list[Value], _: Scope) -> Value:
+def _reverse(given: list[Expr], _: Scope) -> Expr:
     (value,) = given
     if not is_list(value.types):
         raise no_twin("`reverse` of a text")
-    return Value(f"{value.tight()}.reverse()", value.types, noun=value.noun)
+    return Expr(f"{value.tight()}.reverse()", value.types, noun=value.noun)
 
 
-def _to_array(given: list[Value], _: Scope) -> Value:
+def _to_array(given: list[Expr], _: Scope) -> Expr:
     (value,) = given
     if is_list(value.types):
         # Of nothing it makes a list with null in it, which is nothing to look for.
         text = value.or_else([])
         return value._replace(text=text, soft="", optional="", has="", needs=())
-    return Value(f"[{value.text}]", list_of(value.types), noun=value.noun)
+    return Expr(f"[{value.text}]", list_of(value.types), noun=value.noun)
 
 
-def _label_match(given: list[Value], _: Scope) -> Value:
+def _label_match(given: list[Expr], _: Scope) -> Expr:
     wanted, labels = given
     found = f"{labels.optional or labels.tight()}[?key]"
     body = Relation(found, "==", f"optional.of({wanted.tight()}[key])")
-    return as_value(Each(wanted.or_else({}), "key", body))
+    return as_value(Quantified(wanted.or_else({}), "key", body))
 
 
 def _parse(function: str) -> _FunctionsConverter:
-    def convert(given: list[Value], _: Scope) -> Value:
-        return Value(f"{function}({given[0].text})", UNKNOWN)
+    def convert(given: list[Expr], _: Scope) -> Expr:
+        return Expr(f"{function}({given[0].text})", UNKNOWN)
 
     return convert
 
 
-def _base64_decode(given: list[Value], _: Scope) -> Value:
-    return Value(f"string(base64.decode({given[0].text}))", TEXT)
+def _base64_decode(given: list[Expr], _: Scope) -> Expr:
+    return Expr(f"string(base64.decode({given[0].text}))", TEXT)
 
 
-def _base64_encode(given: list[Value], _: Scope) -> Value:
-    return Value(f"base64.encode(bytes({given[0].text}))", TEXT)
+def _base64_encode(given: list[Expr], _: Scope) -> Expr:
+    return Expr(f"base64.encode(bytes({given[0].text}))", TEXT)
 
 
-def _random(given: list[Value], _: Scope) -> Value:
-    return Value(f"random({given[0].text})", TEXT)
+def _random(given: list[Expr], _: Scope) -> Expr:
+    return Expr(f"random({given[0].text})", TEXT)
 
 
 def _arithmetic(sign: str, level: int) -> _FunctionsConverter:
-    def convert(given: list[Value], _: Scope) -> Value:
+    def convert(given: list[Expr], _: Scope) -> Expr:
         left, right = given
         numbers = (f"double({one.text})" for one in (left, right))
-        return Value(f" {sign} ".join(numbers), NUMBER, level, is_double=True)
+        return Expr(f" {sign} ".join(numbers), NUMBER, level, is_double=True)
 
     return convert
 

@@ -8,8 +8,8 @@ from kyvsim.migrate.expressions import (
     RELATION,
     SUM,
     TRUE,
-    Each,
     Plain,
+    Quantified,
     Relation,
     Test,
     every,
@@ -24,8 +24,8 @@ from kyvsim.migrate.values import (
     BOOL,
     MAP,
     UNKNOWN,
+    Expr,
     Types,
-    Value,
     element_of,
     is_bool,
     is_list,
@@ -41,12 +41,12 @@ from kyvsim.migrate.values import (
 # When a value counts as true, and tests as values.
 
 
-def as_value(test: Test) -> Value:
+def as_value(test: Test) -> Expr:
     """Return a test as a value that is true or false."""
-    return Value(one_line(test), BOOL, level_of(test), test=test)
+    return Expr(one_line(test), BOOL, level_of(test), test=test)
 
 
-def truth_of(value: Value) -> Test:
+def truth_of(value: Expr) -> Test:
     """Return the test that a value counts as true: it is there and not empty."""
     if value.test is not None:
         return value.test
@@ -74,7 +74,7 @@ def _is_zero(value: Json) -> bool:
 _SIGNS = MappingProxyType({"eq": "==", "ne": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="})
 
 
-def comparator(tree: Tree, scope: Scope) -> Value:
+def comparator(tree: Tree, scope: Scope) -> Expr:
     """Return whether two values are equal, or one is the larger number."""
     left, right = (scope.read(one, scope) for one in tree["children"])
     sign = _SIGNS[tree["value"]]
@@ -84,7 +84,7 @@ def comparator(tree: Tree, scope: Scope) -> Value:
     return as_value(_compared(left, sign, right))
 
 
-def _compared(left: Value, sign: str, right: Value) -> Test:
+def _compared(left: Expr, sign: str, right: Expr) -> Test:
     if right.constant and right.constant[0] is None:
         return left.is_missing() if sign == "==" else left.is_there()
     if right.constant and isinstance(right.constant[0], bool) and left.test is not None:
@@ -110,7 +110,7 @@ def _other_than(constant: object) -> str | int | bool:
     return "" if constant != "" else "-"
 
 
-def either(tree: Tree, scope: Scope) -> Value:
+def either(tree: Tree, scope: Scope) -> Expr:
     """Return the first value if it counts as true, else the second."""
     first, second = (scope.read(one, scope) for one in tree["children"])
     if first.test is not None and second.test is not None:
@@ -131,12 +131,12 @@ def either(tree: Tree, scope: Scope) -> Value:
         optional = f"{first.optional}.or({second.optional})"
         needs = (*first.needs, *second.needs)
         text = f"{optional}.value()"
-        return Value(text, first.types, optional=optional, noun=first.noun, needs=needs)
+        return Expr(text, first.types, optional=optional, noun=first.noun, needs=needs)
     text = f"{first.optional}.orValue({second.text})"
-    return Value(text, first.types or second.types, noun=first.noun or second.noun)
+    return Expr(text, first.types or second.types, noun=first.noun or second.noun)
 
 
-def _or_constant(first: Value, second: Value) -> Value:
+def _or_constant(first: Expr, second: Expr) -> Expr:
     default = second.constant[0]
     if default and (is_bool(first.types) or (default is True and not first.types)):
         # In JMESPath `false` is as good as nothing: the default stands for it, too.
@@ -171,24 +171,24 @@ def _or_constant(first: Value, second: Value) -> Value:
     )
 
 
-def _unless_no_element(first: Value, second: Value) -> Value:
+def _unless_no_element(first: Expr, second: Expr) -> Expr:
     """Return a list, or another value where it is empty or made of nothing."""
     chosen = f"(size({first.soft}) > 0 ? {first.soft} : {second.text})"
-    return Value(chosen, first.types, noun=first.noun)
+    return Expr(chosen, first.types, noun=first.noun)
 
 
-def _unless_empty(first: Value, text: str, second: Value) -> Value:
+def _unless_empty(first: Expr, text: str, second: Expr) -> Expr:
     chosen = f"({text} != '' ? {first.text} : {second.text})"
-    return Value(chosen, first.types, noun=first.noun)
+    return Expr(chosen, first.types, noun=first.noun)
 
 
-def both(tree: Tree, scope: Scope) -> Value:
+def both(tree: Tree, scope: Scope) -> Expr:
     """Return whether two values count as true."""
     tests = [truth_of(scope.read(one, scope)) for one in tree["children"]]
     return as_value(every(tests))
 
 
-def negation(tree: Tree, scope: Scope) -> Value:
+def negation(tree: Tree, scope: Scope) -> Expr:
     """Return whether a value does not count as true."""
     return as_value(opposite(truth_of(scope.read(tree["children"][0], scope))))
 
@@ -196,34 +196,34 @@ def negation(tree: Tree, scope: Scope) -> Value:
 # Lists: `[*]`, `[]`, `[?test]`, `.*`, `[a, b]`; and maps that are made: `{a: b}`.
 
 
-def projection(tree: Tree, scope: Scope) -> Value:
+def projection(tree: Tree, scope: Scope) -> Expr:
     """Return what an expression gives for each element of a list, without what is missing."""
     left, right = tree["children"]
     return _mapped(scope.read(left, scope), right, scope)
 
 
-def _source(value: Value) -> str:
+def _source(value: Expr) -> str:
     return value.or_else([]) if value.may_miss or value.soft else value.tight()
 
 
-def derived_list(whole: Value, steps: str, types: Types, noun: str) -> Value:
+def derived_list(whole: Expr, steps: str, types: Types, noun: str) -> Expr:
     """Return a list that `steps` make of another one."""
     plain, soft = f"{whole.tight()}{steps}", f"{_source(whole)}{steps}"
     is_soft = soft != plain and not _fails(whole)
-    return Value(plain, types, noun=noun, soft=soft if is_soft else "", needs=whole.needed())
+    return Expr(plain, types, noun=noun, soft=soft if is_soft else "", needs=whole.needed())
 
 
-def _fails(whole: Value) -> bool:
+def _fails(whole: Expr) -> bool:
     """Return whether a value may end in an error, and not just be missing."""
     return bool(whole.needs) and not whole.soft
 
 
-def _mapped(whole: Value, right: Tree, scope: Scope, kept: str = "") -> Value:
+def _mapped(whole: Expr, right: Tree, scope: Scope, kept: str = "") -> Expr:
     """Return the elements, each as `right` says; `kept` is the filter that chose them."""
     if right["type"] == "identity":
         return derived_list(whole, kept, whole.types, whole.noun)
     name = scope.element(whole.noun)
-    element = Value(name, element_of(whole.types), noun=whole.noun)
+    element = Expr(name, element_of(whole.types), noun=whole.noun)
     found = scope.read(right, scope.with_element(name, element))
     types = list_of(found.types)
     if found.soft:
@@ -238,7 +238,7 @@ def _mapped(whole: Value, right: Tree, scope: Scope, kept: str = "") -> Value:
     return derived_list(whole, f"{kept}{steps}", types, found.noun)
 
 
-def flatten(tree: Tree, scope: Scope) -> Value:
+def flatten(tree: Tree, scope: Scope) -> Expr:
     """Return a list with the lists in it opened."""
     value = scope.read(tree["children"][0], scope)
     if value.parts:
@@ -249,40 +249,40 @@ def flatten(tree: Tree, scope: Scope) -> Value:
     return derived_list(value, "", value.types, value.noun)
 
 
-def _concatenated(found: list[Value], scope: Scope) -> Value:
+def _concatenated(found: list[Expr], scope: Scope) -> Expr:
     if not all(is_list(one.types) for one in found):
         raise no_twin("`[a, b][]` of what may be no lists")
     parts = [_source(one) for one in found]
     if scope.patching:
         text = " + ".join(parts)
-        return Value(text, found[0].types, SUM, noun=found[0].noun)
+        return Expr(text, found[0].types, SUM, noun=found[0].noun)
     parts.sort(key=lambda text: ".orValue" in text)
-    text = scope.desk.variable(_name_of(found), " + ".join(parts))
-    return Value(text, found[0].types, noun=found[0].noun)
+    text = scope.context.variable(_name_of(found), " + ".join(parts))
+    return Expr(text, found[0].types, noun=found[0].noun)
 
 
-def _name_of(lists: list[Value]) -> str:
+def _name_of(lists: list[Expr]) -> str:
     nouns = {one.noun for one in lists}
     if all(one.lower().endswith("containers") for one in nouns):
         return "allContainers" if len(nouns) > 2 else "containers"
     return "all" + "".join(one[:1].upper() + one[1:] for one in sorted(nouns))
 
 
-def filtered(tree: Tree, scope: Scope) -> Value:
+def filtered(tree: Tree, scope: Scope) -> Expr:
     """Return the elements for which a test holds."""
     left, right, test = tree["children"]
     whole = scope.read(left, scope)
     name = scope.element(whole.noun)
-    element = Value(name, element_of(whole.types), noun=whole.noun)
+    element = Expr(name, element_of(whole.types), noun=whole.noun)
     holds = truth_of(scope.read(test, scope.with_element(name, element)))
     kept = f".filter({name}, {one_line(holds)})"
     value = _mapped(whole, right, scope, kept)
     if right["type"] != "identity":
         return value
-    return value._replace(test=Each(_source(whole), name, holds, "exists"))
+    return value._replace(test=Quantified(_source(whole), name, holds, "exists"))
 
 
-def values(tree: Tree, scope: Scope) -> Value:
+def values(tree: Tree, scope: Scope) -> Expr:
     """Return the values of a map."""
     left, right = tree["children"]
     whole = scope.read(left, scope)
@@ -291,21 +291,21 @@ def values(tree: Tree, scope: Scope) -> Value:
     plain, soft = f"{whole.tight()}{steps}", f"{source}{steps}"
     soft = "" if soft == plain or _fails(whole) else soft
     types = list_of(values_of(whole.types))
-    listed = Value(plain, types, noun=whole.noun, soft=soft, needs=whole.needed())
+    listed = Expr(plain, types, noun=whole.noun, soft=soft, needs=whole.needed())
     return _mapped(listed, right, scope)
 
 
-def multi_select(tree: Tree, scope: Scope) -> Value:
+def multi_select(tree: Tree, scope: Scope) -> Expr:
     """Return a list of several values."""
     found = [scope.read(one, scope) for one in tree["children"]]
     types: Types = list_of(found[0].types if all(is_text(one.types) for one in found) else UNKNOWN)
     text = f"[{', '.join(one.or_else(None) for one in found)}]"
-    return Value(text, types, parts=tuple(found))
+    return Expr(text, types, parts=tuple(found))
 
 
-def multi_select_map(tree: Tree, scope: Scope) -> Value:
+def multi_select_map(tree: Tree, scope: Scope) -> Expr:
     """Return a map of several values; what is missing is null there."""
     found = {one["value"]: scope.read(one["children"][0], scope) for one in tree["children"]}
     entries = (f"{quoted(key)}: dyn({one.or_else(None)})" for key, one in found.items())
     fields = {key: one._replace(nullable=one.may_miss) for key, one in found.items()}
-    return Value(f"{{{', '.join(entries)}}}", MAP, fields=MappingProxyType(fields), noun="map")
+    return Expr(f"{{{', '.join(entries)}}}", MAP, fields=MappingProxyType(fields), noun="map")

@@ -32,23 +32,23 @@ from kyvsim.migrate.queries.scope import (
     tree_of,
     with_marks,
 )
-from kyvsim.migrate.values import TEXT, UNKNOWN, Value, element_of, is_list, list_of
+from kyvsim.migrate.values import TEXT, UNKNOWN, Expr, element_of, is_list, list_of
 
 # Names and fields: `request.object.spec.replicas`, `element.name`, `labels."a/b"`.
 
 _REQUEST: Final = "request"
 _PLAIN: Final = frozenset({"operation", "namespace", "name"})
 _TYPED: Final = frozenset({"kind", "resource", "requestKind", "requestResource"})
-_USER: Final[Mapping[str, Value]] = MappingProxyType(
+_USER: Final[Mapping[str, Expr]] = MappingProxyType(
     {
-        "username": Value("request.userInfo.username", TEXT, noun="username"),
-        "groups": Value("request.userInfo.groups", list_of(TEXT), noun="groups"),
-        "uid": Value("request.userInfo.uid", TEXT, noun="uid"),
+        "username": Expr("request.userInfo.username", TEXT, noun="username"),
+        "groups": Expr("request.userInfo.groups", list_of(TEXT), noun="groups"),
+        "uid": Expr("request.userInfo.uid", TEXT, noun="uid"),
     }
 )
 
 
-def field(tree: Tree, scope: Scope) -> Value:
+def field(tree: Tree, scope: Scope) -> Expr:
     """Return a field of what is looked at, or what a name stands for."""
     key = tree["value"]
     current = scope.current
@@ -59,35 +59,35 @@ def field(tree: Tree, scope: Scope) -> Value:
     if current.text == _REQUEST:
         return _of_request(key, scope)
     if current.text == "request.userInfo":
-        scope.desk.note(USER_KNOWN)
+        scope.context.note(USER_KNOWN)
         if key not in _USER:
             return current.child(key)
         return _USER[key]
     if current.text == "request" or (
         current.noun in _TYPED and current.text.startswith("request.")
     ):
-        return Value(f"{current.text}.{key}", TEXT, noun=key)
+        return Expr(f"{current.text}.{key}", TEXT, noun=key)
     return current.child(key)
 
 
-def _chosen(key: str, scope: Scope) -> Value:
+def _chosen(key: str, scope: Scope) -> Expr:
     """Return the field whose name other variables tell."""
     if scope.current is None or scope.current.text.startswith("request"):
         raise no_twin("a name that another variable tells", "name the field")
     return scope.current.entry(marked_text(key, scope).text)
 
 
-def _named(key: str, scope: Scope) -> Value:
+def _named(key: str, scope: Scope) -> Expr:
     if key == _REQUEST:
-        return Value(_REQUEST)
+        return Expr(_REQUEST)
     if key in scope.names:
         return scope.names[key]
     if key == "serviceAccountName":
-        scope.desk.note(USER_KNOWN)
-        return Value("parseServiceAccount(request.userInfo.username).Name", TEXT)
+        scope.context.note(USER_KNOWN)
+        return Expr("parseServiceAccount(request.userInfo.username).Name", TEXT)
     if key == "serviceAccountNamespace":
-        scope.desk.note(USER_KNOWN)
-        return Value("parseServiceAccount(request.userInfo.username).Namespace", TEXT)
+        scope.context.note(USER_KNOWN)
+        return Expr("parseServiceAccount(request.userInfo.username).Namespace", TEXT)
     if key == "images":
         raise no_twin(
             "`images`",
@@ -101,7 +101,7 @@ def _named(key: str, scope: Scope) -> Value:
     raise no_twin(f"the name `{key}`")
 
 
-def _of_request(key: str, scope: Scope) -> Value:
+def _of_request(key: str, scope: Scope) -> Expr:
     if scope.at_rest:
         if key == "namespace":
             return scope.object.child("metadata").child("namespace")
@@ -111,15 +111,15 @@ def _of_request(key: str, scope: Scope) -> Value:
     if key == "oldObject":
         return scope.old
     if key in _PLAIN:
-        return Value(f"request.{key}", TEXT, noun=key)
+        return Expr(f"request.{key}", TEXT, noun=key)
     if key in _TYPED or key == "userInfo":
-        return Value(f"request.{key}", UNKNOWN, noun=key)
+        return Expr(f"request.{key}", UNKNOWN, noun=key)
     if key == "dryRun":
-        return Value("request.dryRun")
+        return Expr("request.dryRun")
     raise no_twin(f"`request.{key}`", "ask for groups or names of users instead")
 
 
-def subexpression(tree: Tree, scope: Scope) -> Value:
+def subexpression(tree: Tree, scope: Scope) -> Expr:
     """Return what a chain of steps leads to."""
     value = scope.current
     for place, step in enumerate(tree["children"]):
@@ -133,7 +133,7 @@ def subexpression(tree: Tree, scope: Scope) -> Value:
     return value
 
 
-def _called(step: Tree, value: Value, scope: Scope) -> Value:
+def _called(step: Tree, value: Expr, scope: Scope) -> Expr:
     """Return `x.f(@)`, which is nothing where there is no `x`."""
     found = scope.read(step, scope.within(value.given()))
     if found.test is not None:
@@ -145,19 +145,19 @@ def _called(step: Tree, value: Value, scope: Scope) -> Value:
     return found._replace(soft=softly.text)
 
 
-def identity(_: Tree, scope: Scope) -> Value:
+def identity(_: Tree, scope: Scope) -> Expr:
     """Return what is looked at."""
     if scope.current is None:
         raise no_twin("`@` outside of a list")
     return scope.current
 
 
-def index(tree: Tree, scope: Scope) -> Value:
+def index(tree: Tree, scope: Scope) -> Expr:
     """Return one element of a list; a list that is too short has null there."""
     current = identity(tree, scope)
     place = tree["value"]
     before = current.tight()
-    element = Value("", element_of(current.types), noun=current.noun, nullable=not current.optional)
+    element = Expr("", element_of(current.types), noun=current.noun, nullable=not current.optional)
     if place < -1:
         raise no_twin("an index from the end")
     # A list that is made of nothing is null, whose elements are null: no error, and no need.
@@ -183,19 +183,19 @@ def variable_name(name: str) -> str:
 # Trees of JMESPath expressions → values: one converter for each kind of node.
 
 
-def query_value(text: str, scope: Scope) -> Value:
+def query_value(text: str, scope: Scope) -> Expr:
     """Return the value of an expression; raise NotConvertible where it has no twin."""
     text, scope = with_marks(text, scope, depth=1)
     return read(tree_of(text), scope._replace(current=None))
 
 
-def query_within(text: str, scope: Scope, value: Value) -> Value:
+def query_within(text: str, scope: Scope, value: Expr) -> Expr:
     """Return what an expression finds in a value; raise NotConvertible where it has no twin."""
     text, scope = with_marks(text, scope, depth=1)
     return read(tree_of(text), scope.within(value))
 
 
-def read(tree: Tree, scope: Scope) -> Value:
+def read(tree: Tree, scope: Scope) -> Expr:
     """Return the value of a tree."""
     convert = _NODES.get(tree["type"])
     if convert is None:
@@ -203,17 +203,17 @@ def read(tree: Tree, scope: Scope) -> Value:
     return convert(tree, scope)
 
 
-def _pipe(tree: Tree, scope: Scope) -> Value:
+def _pipe(tree: Tree, scope: Scope) -> Expr:
     left, right = tree["children"]
     return read(right, scope.within(read(left, scope)))
 
 
-def _literal(tree: Tree, scope: Scope) -> Value:
+def _literal(tree: Tree, scope: Scope) -> Expr:
     value = tree["value"]
     return marked_text(value, scope) if is_marked(value) else constant(value)
 
 
-_NODES: Final[Mapping[str, Callable[[Tree, Scope], Value]]] = MappingProxyType(
+_NODES: Final[Mapping[str, Callable[[Tree, Scope], Expr]]] = MappingProxyType(
     {
         "field": field,
         "subexpression": subexpression,
@@ -240,7 +240,7 @@ _NODES: Final[Mapping[str, Callable[[Tree, Scope], Value]]] = MappingProxyType(
 # Texts with variables → values.
 
 
-def text_value(text: str, scope: Scope) -> Value:
+def text_value(text: str, scope: Scope) -> Expr:
     """Return the value of a text: fixed, one variable's, or pieces joined."""
     text, scope = with_marks(text, scope)
     variables = find_variables(text)
@@ -251,17 +251,17 @@ def text_value(text: str, scope: Scope) -> Value:
     parts = [
         quoted(one) if isinstance(one, str) else shown(one) for one in text_pieces(text, scope)
     ]
-    return Value(" + ".join(parts), TEXT, SUM)
+    return Expr(" + ".join(parts), TEXT, SUM)
 
 
-def text_pieces(text: str, scope: Scope) -> list[str | Value]:
+def text_pieces(text: str, scope: Scope) -> list[str | Expr]:
     """Return what a text is made of: fixed pieces that are not empty, and values of variables."""
     text, scope = with_marks(text, scope)
     variables = find_variables(text)
     pieces = plain_pieces(text, variables) if variables else [text]
     if any(map(_is_open, [*pieces, *(one.expression for one in variables)])):
         raise no_twin("a variable that does not end")
-    found: list[str | Value] = []
+    found: list[str | Expr] = []
     for number, piece in enumerate(pieces):
         if number:
             found.append(query_value(variables[number - 1].expression, scope))

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from kyvsim.jmespath import QuerySyntaxError
 from kyvsim.jmespath.parse import parse
 from kyvsim.kubernetes.objects import Json
-from kyvsim.migrate.context import Desk, NotConvertible, name_for_element
+from kyvsim.migrate.context import ConversionContext, NotConvertible, name_for_element
 from kyvsim.migrate.expressions import SUM, literal, one_line, quoted
 from kyvsim.migrate.values import (
     BOOL,
@@ -16,8 +16,8 @@ from kyvsim.migrate.values import (
     NUMBER,
     TEXT,
     UNKNOWN,
+    Expr,
     Types,
-    Value,
     is_bool,
     is_list,
     is_map,
@@ -39,28 +39,28 @@ USER_KNOWN: Final = Condition(
 class Scope(NamedTuple):
     """What an expression sees."""
 
-    desk: Desk
-    object: Value
-    old: Value
-    read: "Callable[[Tree, Scope], Value]"
+    context: ConversionContext
+    object: Expr
+    old: Expr
+    read: "Callable[[Tree, Scope], Expr]"
     """Reads an expression below the one at hand."""
-    names: Mapping[str, Value] = MappingProxyType({})
+    names: Mapping[str, Expr] = MappingProxyType({})
     """Context entries and elements."""
-    current: Value | None = None
+    current: Expr | None = None
     """What fields are looked up in; None for the names themselves."""
     taken: frozenset[str] = frozenset()
-    rest: Value | None = None
+    rest: Expr | None = None
     """What names that nothing else stands for are fields of; None where they mean nothing."""
     namespace: str = ""
     """The namespace of the policy, "" for one of the cluster."""
     patching: bool = False
     """Whether objects are patched: the order of lists counts, and what is read may change."""
-    marked: tuple[Value, ...] = ()
+    marked: tuple[Expr, ...] = ()
     """What variables inside of the query at hand come to, by the numbers of their marks."""
     at_rest: bool = False
     """Whether objects are looked at as they are, without any request."""
 
-    def within(self, value: Value) -> "Scope":
+    def within(self, value: Expr) -> "Scope":
         """Return the scope in which fields are those of a value."""
         return self._replace(current=value)
 
@@ -68,7 +68,7 @@ class Scope(NamedTuple):
         """Return a name for the elements of a list."""
         return name_for_element(noun, self.taken)
 
-    def with_element(self, name: str, value: Value) -> "Scope":
+    def with_element(self, name: str, value: Expr) -> "Scope":
         """Return the scope of a loop over elements."""
         return self._replace(current=value, taken=self.taken | {name})
 
@@ -81,9 +81,9 @@ def no_twin(what: str, advice: str = "rewrite the expression by hand") -> NotCon
 # Fixed values.
 
 
-def constant(value: Json) -> Value:
+def constant(value: Json) -> Expr:
     """Return plain data as a value."""
-    return Value(literal(value), _types_of(value), constant=(value,))
+    return Expr(literal(value), _types_of(value), constant=(value,))
 
 
 def _types_of(value: Json) -> Types:
@@ -115,7 +115,7 @@ def tree_of(text: str) -> Tree:
 # Values as they stand within a text.
 
 
-def shown(value: Value) -> str:
+def shown(value: Expr) -> str:
     """Return the expression of a value as it stands within a text; null is the text `null`."""
     if value.nullable and value.may_miss and not (is_list(value.types) or is_map(value.types)):
         if is_text(value.types):
@@ -172,7 +172,7 @@ def is_marked(text: object) -> bool:
     return isinstance(text, str) and _MARK.search(text) is not None
 
 
-def marked_text(text: str, scope: Scope) -> Value:
+def marked_text(text: str, scope: Scope) -> Expr:
     """Return a text with marks as a value."""
     alone = _ALONE.fullmatch(text)
     if alone:
@@ -187,10 +187,10 @@ def marked_text(text: str, scope: Scope) -> Value:
             parts.append(shown(_marked(piece, scope)))
         elif piece:
             parts.append(quoted(piece))
-    return Value(" + ".join(parts), TEXT, SUM)
+    return Expr(" + ".join(parts), TEXT, SUM)
 
 
-def _marked(number: str, scope: Scope) -> Value:
+def _marked(number: str, scope: Scope) -> Expr:
     """Return what a variable comes to: one that comes to nothing ends in an error."""
     value = scope.marked[int(number)]
     return value if value.soft else value.given()

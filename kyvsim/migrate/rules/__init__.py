@@ -8,12 +8,12 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.resource_rules import WRITES
 from kyvsim.migrate.rules.generate import evaluation_of, generate
 from kyvsim.migrate.rules.mutate import by_json_patch, existing, foreach_mutation, strategic_merge
-from kyvsim.migrate.rules.results import Entry as Entry
-from kyvsim.migrate.rules.results import Generation as Generation
-from kyvsim.migrate.rules.results import Given as Given
-from kyvsim.migrate.rules.results import Mutation as Mutation
-from kyvsim.migrate.rules.results import RuleType
-from kyvsim.migrate.rules.results import Validation as Validation
+from kyvsim.migrate.rules.results import ConversionInput as ConversionInput
+from kyvsim.migrate.rules.results import GenerationEntry as GenerationEntry
+from kyvsim.migrate.rules.results import MutationEntry as MutationEntry
+from kyvsim.migrate.rules.results import PolicyEntry as PolicyEntry
+from kyvsim.migrate.rules.results import RuleConverter
+from kyvsim.migrate.rules.results import ValidationEntry as ValidationEntry
 from kyvsim.migrate.rules.validate import (
     any_pattern,
     cel,
@@ -37,28 +37,32 @@ _WITHOUT_DELETE: Final = ("CREATE", "UPDATE")
 _WHOLE: Final = ("mutate",)
 """The body of rules that patch other objects than their trigger."""
 
-RULE_TYPES: Final[Mapping[tuple[str, ...], RuleType]] = MappingProxyType(
+RULE_TYPES: Final[Mapping[tuple[str, ...], RuleConverter]] = MappingProxyType(
     {
-        ("validate", "deny"): RuleType(deny, VALIDATING, WRITES, actions_of),
-        ("validate", "pattern"): RuleType(pattern, VALIDATING, _WITHOUT_DELETE, actions_of),
-        ("validate", "anyPattern"): RuleType(any_pattern, VALIDATING, _WITHOUT_DELETE, actions_of),
-        ("validate", "foreach"): RuleType(foreach_validation, VALIDATING, WRITES, actions_of),
-        ("validate", "podSecurity"): RuleType(
+        ("validate", "deny"): RuleConverter(deny, VALIDATING, WRITES, actions_of),
+        ("validate", "pattern"): RuleConverter(pattern, VALIDATING, _WITHOUT_DELETE, actions_of),
+        ("validate", "anyPattern"): RuleConverter(
+            any_pattern, VALIDATING, _WITHOUT_DELETE, actions_of
+        ),
+        ("validate", "foreach"): RuleConverter(foreach_validation, VALIDATING, WRITES, actions_of),
+        ("validate", "podSecurity"): RuleConverter(
             pod_security, VALIDATING, _WITHOUT_DELETE, actions_of
         ),
-        ("validate", "cel"): RuleType(cel, VALIDATING, _WITHOUT_DELETE, actions_of),
-        ("generate",): RuleType(generate, GENERATING, _WITHOUT_DELETE, evaluation_of),
-        ("verifyImages",): RuleType(verify_images, IMAGES, _WITHOUT_DELETE, image_fields),
-        _WHOLE: RuleType(existing, MUTATING, _WITHOUT_DELETE),
-        ("mutate", "foreach"): RuleType(foreach_mutation, MUTATING, _WITHOUT_DELETE),
-        ("mutate", "patchStrategicMerge"): RuleType(strategic_merge, MUTATING, _WITHOUT_DELETE),
-        ("mutate", "patchesJson6902"): RuleType(by_json_patch, MUTATING, _WITHOUT_DELETE),
+        ("validate", "cel"): RuleConverter(cel, VALIDATING, _WITHOUT_DELETE, actions_of),
+        ("generate",): RuleConverter(generate, GENERATING, _WITHOUT_DELETE, evaluation_of),
+        ("verifyImages",): RuleConverter(verify_images, IMAGES, _WITHOUT_DELETE, image_fields),
+        _WHOLE: RuleConverter(existing, MUTATING, _WITHOUT_DELETE),
+        ("mutate", "foreach"): RuleConverter(foreach_mutation, MUTATING, _WITHOUT_DELETE),
+        ("mutate", "patchStrategicMerge"): RuleConverter(
+            strategic_merge, MUTATING, _WITHOUT_DELETE
+        ),
+        ("mutate", "patchesJson6902"): RuleConverter(by_json_patch, MUTATING, _WITHOUT_DELETE),
     }
 )
 """By the way to the body in a rule, in the order in which one that has several is taken."""
 
 
-def operations_of(rule_type: RuleType, body: Json) -> tuple[str, ...]:
+def operations_of(rule_type: RuleConverter, body: Json) -> tuple[str, ...]:
     """Return the operations that a rule is asked for; patterns and loops see no deletions.
 
     Nor do expressions that read the object: without one they end in an error.
@@ -78,15 +82,15 @@ def _sees_no_deletion(loop: Json) -> bool:
     return "pattern" in loop or "anyPattern" in loop or "request.object" in (loop.get("list") or "")
 
 
-class Found(NamedTuple):
+class RuleBody(NamedTuple):
     """The type of a rule, and its body with the way to it."""
 
     steps: tuple[str, ...]
     body: Json
-    rule_type: RuleType
+    rule_type: RuleConverter
 
 
-def rule_type_of(rule: Mapping[str, Json]) -> Found | None:
+def rule_type_of(rule: Mapping[str, Json]) -> RuleBody | None:
     """Return the type of a rule and where its body stands; None where there is no emitter."""
     for steps, found in RULE_TYPES.items():
         body: Json = rule
@@ -96,5 +100,5 @@ def rule_type_of(rule: Mapping[str, Json]) -> Found | None:
             body = body.get(step)
         else:
             if body is not None and (steps != _WHOLE or body.get("targets")):
-                return Found(steps, body, found)
+                return RuleBody(steps, body, found)
     return None

@@ -18,8 +18,16 @@ from kyvsim.migrate.matching import selector_test
 from kyvsim.migrate.patches.json_patch import WIDTH, indented, struct
 from kyvsim.migrate.queries.read import query_value, text_pieces, text_value
 from kyvsim.migrate.queries.scope import Scope
-from kyvsim.migrate.rules.results import Generation, Given, Template
-from kyvsim.migrate.values import NUMBER, Value, element_of, field_names, is_list, is_map, types_of
+from kyvsim.migrate.rules.results import ConversionInput, GenerationEntry, ObjectTemplate
+from kyvsim.migrate.values import (
+    NUMBER,
+    Expr,
+    element_of,
+    field_names,
+    is_list,
+    is_map,
+    types_of,
+)
 from kyvsim.model.migration import Condition
 
 # Objects that rules generate → templates and literals in CEL.
@@ -54,13 +62,13 @@ def _literals_below(step: str | int, data: Json, scope: Scope) -> str:
 # Objects with variables → templates: the same with expressions in `((` and `))`.
 
 
-def templated(data: Json, scope: Scope) -> Template:
+def templated(data: Json, scope: Scope) -> ObjectTemplate:
     """Return an object with variables as a template.
 
     Raises NotConvertible with the path from the object.
     """
     expressions: list[str] = []
-    return Template(_part(data, scope, expressions), tuple(expressions))
+    return ObjectTemplate(_part(data, scope, expressions), tuple(expressions))
 
 
 def _part(data: Json, scope: Scope, expressions: list[str]) -> Json:
@@ -92,7 +100,7 @@ def _text(text: str, scope: Scope, expressions: list[str]) -> str:
     )
 
 
-def _shown(value: Value) -> str:
+def _shown(value: Expr) -> str:
     """Return an expression that stands within a text: scalars show themselves."""
     if is_list(value.types) or is_map(value.types):
         return f"json.marshal({value.or_else(value.empty)})"
@@ -109,7 +117,7 @@ def _placed(expression: str, expressions: list[str]) -> str:
 # What a generate rule calls its object, and how policies make objects of that name.
 
 
-class Target(NamedTuple):
+class GenerateTarget(NamedTuple):
     """The object that a pattern is for, as texts with variables."""
 
     api_version: str
@@ -123,10 +131,10 @@ class Target(NamedTuple):
         return bool(self.namespace)
 
 
-def target_of(pattern: Mapping[str, Json]) -> Target:
+def target_of(pattern: Mapping[str, Json]) -> GenerateTarget:
     """Return what a pattern is for."""
     fields = ("apiVersion", "kind", "namespace", "name")
-    return Target(*(str(pattern.get(one) or "") for one in fields))
+    return GenerateTarget(*(str(pattern.get(one) or "") for one in fields))
 
 
 def described(pattern: Mapping[str, Json]) -> dict[str, Json]:
@@ -151,7 +159,7 @@ def described(pattern: Mapping[str, Json]) -> dict[str, Json]:
     }
 
 
-def _insist_on_place(target: Target) -> None:
+def _insist_on_place(target: GenerateTarget) -> None:
     """Refuse what no API server takes: nothing would come of it in either language."""
     group = split_api_version(target.api_version)[0]
     if "{{" not in target.api_version + target.kind and not target.name:
@@ -198,15 +206,15 @@ def copied(pattern: Mapping[str, Json], scope: Scope) -> str:
     Raises NotConvertible with the path from the pattern.
     """
     target, clone = target_of(pattern), pattern["clone"]
-    source = Target(
+    source = GenerateTarget(
         target.api_version, target.kind, str(clone.get("namespace") or ""), str(clone["name"])
     )
     if "{{" in target.api_version + target.kind:
         raise no_twin("a copy of a kind that is chosen at run time", "write a rule for each kind")
-    scope.desk.note(LOOK_UP)
+    scope.context.note(LOOK_UP)
     held = _got(source, scope)
     if not scope.taken or "{{" not in source.namespace + source.name:
-        held = scope.desk.variable(source.kind[0].lower() + source.kind[1:], held)
+        held = scope.context.variable(source.kind[0].lower() + source.kind[1:], held)
     same_name = source.name == target.name
     one = held if same_name else _renamed(held, target, scope)
     call = applied(f"[{one}]", target.namespace, scope)
@@ -219,7 +227,7 @@ def copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
     Raises NotConvertible with the path from the pattern.
     """
     clones, namespace = pattern["cloneList"], str(pattern.get("namespace") or "")
-    scope.desk.note(LOOK_UP)
+    scope.context.note(LOOK_UP)
     found = []
     for text in clones["kinds"]:
         kind = parse_kind_selector(text)
@@ -228,7 +236,7 @@ def copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
             raise no_twin(f"copies of `{text}`", "name version and kind").below("cloneList")
         version = f"{group}/{kind.version}".lstrip("/")
         place = str(clones.get("namespace") or "")
-        source = Target(version, kind.kind, place, "")
+        source = GenerateTarget(version, kind.kind, place, "")
         listed = _listed(source, clones.get("selector"), scope)
         call = applied(listed, namespace, scope)
         same_place = _same(place, namespace, scope)
@@ -236,7 +244,7 @@ def copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
     return found
 
 
-def _got(source: Target, scope: Scope) -> str:
+def _got(source: GenerateTarget, scope: Scope) -> str:
     group = split_api_version(source.api_version)[0]
     resource = plural(group, source.kind)
     name = text_value(source.name, scope).text
@@ -244,7 +252,7 @@ def _got(source: Target, scope: Scope) -> str:
     return f"resource.Get({', '.join([*_kind(source, resource), *place, name])})"
 
 
-def _listed(source: Target, selector: Json, scope: Scope) -> str:
+def _listed(source: GenerateTarget, selector: Json, scope: Scope) -> str:
     """Return the list of objects that carry labels."""
     resource = plural(split_api_version(source.api_version)[0], source.kind)
     rest = dict(selector or {})
@@ -262,11 +270,11 @@ def _listed(source: Target, selector: Json, scope: Scope) -> str:
     return f"dyn({text}).items.filter(source, {one_line(test)})"
 
 
-def _kind(source: Target, resource: str) -> list[str]:
+def _kind(source: GenerateTarget, resource: str) -> list[str]:
     return [quoted(source.api_version), quoted(resource)]
 
 
-def _renamed(held: str, target: Target, scope: Scope) -> str:
+def _renamed(held: str, target: GenerateTarget, scope: Scope) -> str:
     """Return a copy under another name: what the source has in each field of its kind."""
     fields = field_names(types_of([(target.api_version, target.kind)]))
     if not fields:
@@ -274,7 +282,7 @@ def _renamed(held: str, target: Target, scope: Scope) -> str:
             "a copy with another name of an object whose fields are not known",
             "name the copy as its source, or write its fields as `data`",
         ).below("name")
-    scope.desk.note(_RENAMED)
+    scope.context.note(_RENAMED)
     place = [f"'namespace': {text_value(target.namespace, scope).text}"] if target.namespace else []
     name = f"'name': {text_value(target.name, scope).text}"
     kept = [f"?{quoted(one)}: {held}.metadata.?{one}" for one in ("labels", "annotations")]
@@ -289,7 +297,7 @@ def _renamed(held: str, target: Target, scope: Scope) -> str:
     )
 
 
-def _itself(source: Target, target: Target, scope: Scope) -> Test:
+def _itself(source: GenerateTarget, target: GenerateTarget, scope: Scope) -> Test:
     """Return the test that a source is its own copy."""
     pairs = ((source.name, target.name), (source.namespace, target.namespace))
     return every(_same(one, other, scope) for one, other in pairs)
@@ -315,18 +323,18 @@ def _unless(test: Test, call: str) -> str:
 _SWITCHES: Final = ("synchronize", "orphanDownstreamOnPolicyDelete")
 
 
-def generate(given: Given) -> list[Generation]:
+def generate(given: ConversionInput) -> list[GenerationEntry]:
     """Return what makes the objects of a rule."""
     body = given.body
     if body.get("foreach"):
         return [within(("foreach", n), _loop, one, given) for n, one in enumerate(body["foreach"])]
     if body.get("cloneList"):
-        return [Generation(one) for one in copied_by_label(body, given.scope)]
+        return [GenerationEntry(one) for one in copied_by_label(body, given.scope)]
     if body.get("clone"):
-        return [Generation(copied(body, given.scope))]
+        return [GenerationEntry(copied(body, given.scope))]
     if given.scope.namespace and body.get("namespace") != given.scope.namespace:
         raise no_twin("an object outside of the policy's namespace", "write a ClusterPolicy")
-    return [Generation(template=templated(described(body), given.scope))]
+    return [GenerationEntry(template=templated(described(body), given.scope))]
 
 
 def evaluation_of(rule: Json, spec: Json, _: Scope) -> dict[str, Json]:
@@ -344,7 +352,7 @@ def evaluation_of(rule: Json, spec: Json, _: Scope) -> dict[str, Json]:
     return found
 
 
-def _loop(block: Mapping[str, Json], given: Given) -> Generation:
+def _loop(block: Mapping[str, Json], given: ConversionInput) -> GenerationEntry:
     """Return the expression that makes objects for each element of a list."""
     listed = within(("list",), query_value, list_of(block), given.scope)
     source, name, names = _elements(listed, given.scope, by_place="elementIndex" in str(block))
@@ -357,22 +365,24 @@ def _loop(block: Mapping[str, Json], given: Given) -> Generation:
         source = f"{source}.filter({name}, {one_line(kept)})"
     made = " &&\n".join(_calls(block, scope))
     text = f"{source}.all({name}, {made})"
-    return Generation(text if len(text) <= WIDTH else f"{source}.all({name},\n{indented(made)}\n)")
+    return GenerationEntry(
+        text if len(text) <= WIDTH else f"{source}.all({name},\n{indented(made)}\n)"
+    )
 
 
-def _elements(listed: Value, scope: Scope, *, by_place: bool) -> tuple[str, str, dict[str, Value]]:
+def _elements(listed: Expr, scope: Scope, *, by_place: bool) -> tuple[str, str, dict[str, Expr]]:
     """Return the list that is gone through, what its elements are called, and names for them.
 
     There are no loops over two names: where places are read, the list is that of the places.
     """
     if by_place:
-        held = scope.desk.variable(listed.noun or "elements", listed.text)
-        element = Value(f"{held}[index]", element_of(listed.types), noun=listed.noun)
-        place = Value("index", NUMBER)
+        held = scope.context.variable(listed.noun or "elements", listed.text)
+        element = Expr(f"{held}[index]", element_of(listed.types), noun=listed.noun)
+        place = Expr("index", NUMBER)
         names = {"element": element, "elementIndex": place, "elementIndex0": place}
         return f"lists.range({held}.size())", "index", {**names, "element0": element}
     name = scope.element(listed.noun)
-    element = Value(name, element_of(listed.types), noun=listed.noun)
+    element = Expr(name, element_of(listed.types), noun=listed.noun)
     return listed.tight(), name, {"element": element, "element0": element}
 
 

@@ -30,12 +30,12 @@ from kyvsim.migrate.expressions import (
 )
 from kyvsim.migrate.matching import Matching, selector_test
 from kyvsim.migrate.patches.json_patch import (
-    Around,
     Atomic,
-    Loop,
-    Operation,
+    PatchContext,
     Patched,
-    Place,
+    PatchLoop,
+    PatchOperation,
+    PatchTarget,
     counter,
     json_patch,
     listed,
@@ -48,32 +48,32 @@ from kyvsim.migrate.patches.json_patch import (
 from kyvsim.migrate.patches.strategic_merge import merged_fields, merged_object
 from kyvsim.migrate.queries.read import query_value, text_value
 from kyvsim.migrate.queries.scope import Scope
-from kyvsim.migrate.rules.results import Given, Mutation, Root
+from kyvsim.migrate.rules.results import ConversionInput, MutationEntry, Root
 from kyvsim.migrate.scalars import like
-from kyvsim.migrate.values import TEXT, Value, element_of, is_list, types_of
+from kyvsim.migrate.values import TEXT, Expr, element_of, is_list, types_of
 from kyvsim.model.migration import Condition
 from kyvsim.patch.keyed_lists import find_type
 
 # `mutate.patchStrategicMerge` and `mutate.patchesJson6902`: the object is patched.
 
 
-def strategic_merge(given: Given) -> list[Mutation]:
+def strategic_merge(given: ConversionInput) -> list[MutationEntry]:
     """Return the mutation of a strategic merge."""
-    return [merge(given.body, given.root, Around(given.scope, merges=given.root.merges))]
+    return [merge(given.body, given.root, PatchContext(given.scope, merges=given.root.merges))]
 
 
-def by_json_patch(given: Given) -> list[Mutation]:
+def by_json_patch(given: ConversionInput) -> list[MutationEntry]:
     """Return the mutation of a JSON patch."""
-    return [patch(given.body, given.root, Around(given.scope))]
+    return [patch(given.body, given.root, PatchContext(given.scope))]
 
 
-def patch(text: Json, root: Root, around: Around) -> Mutation:
+def patch(text: Json, root: Root, around: PatchContext) -> MutationEntry:
     """Return a JSON patch as JSON patches of a MutatingPolicy."""
     operations = operations_of(text, around.scope)
-    return Mutation("JSONPatch", listed(json_patch(operations, root.value, around)))
+    return MutationEntry("JSONPatch", listed(json_patch(operations, root.value, around)))
 
 
-def merge(patch: Mapping[str, Json], root: Root, around: Around) -> Mutation:
+def merge(patch: Mapping[str, Json], root: Root, around: PatchContext) -> MutationEntry:
     """Return a patch as what is applied, or as JSON patches where types do not merge so."""
     if not isinstance(patch, Mapping):
         raise no_twin("a merge that is no map")
@@ -85,8 +85,8 @@ def merge(patch: Mapping[str, Json], root: Root, around: Around) -> Mutation:
         return _mutate_resource_mutation("JSONPatch", merged_fields(patch, root.value, around))
 
 
-def _mutate_resource_mutation(form: str, patched: Patched) -> Mutation:
-    return Mutation(form, patched.text, patched.guards)
+def _mutate_resource_mutation(form: str, patched: Patched) -> MutationEntry:
+    return MutationEntry(form, patched.text, patched.guards)
 
 
 # `mutate.foreach`: the object is patched for each element of a list.
@@ -97,12 +97,12 @@ _JOINED: Final = Condition(
 )
 
 
-def foreach_mutation(given: Given) -> list[Mutation]:
+def foreach_mutation(given: ConversionInput) -> list[MutationEntry]:
     """Return the mutation of each loop: the next one sees what it made."""
-    return loops(given.body, given.root, Around(given.scope, merges=given.root.merges))
+    return loops(given.body, given.root, PatchContext(given.scope, merges=given.root.merges))
 
 
-def loops(blocks: Json, root: Root, around: Around) -> list[Mutation]:
+def loops(blocks: Json, root: Root, around: PatchContext) -> list[MutationEntry]:
     """Return the mutation of each of several loops."""
     found = [
         within((n,), _mutate_foreach_mutation, one, root, around) for n, one in enumerate(blocks)
@@ -110,7 +110,7 @@ def loops(blocks: Json, root: Root, around: Around) -> list[Mutation]:
     return found if len(found) == 1 else [_on_its_own(one) for one in found]
 
 
-def _on_its_own(one: Mutation) -> Mutation:
+def _on_its_own(one: MutationEntry) -> MutationEntry:
     """Return one of several mutations, which asks its conditions itself."""
     if not one.guards:
         return one
@@ -119,14 +119,14 @@ def _on_its_own(one: Mutation) -> Mutation:
     return one._replace(text=text, guards=())
 
 
-def _mutate_foreach_mutation(block: Json, root: Root, around: Around) -> Mutation:
+def _mutate_foreach_mutation(block: Json, root: Root, around: PatchContext) -> MutationEntry:
     if block.get("patchStrategicMerge") is None:
-        return Mutation("JSONPatch", listed(_operations(block, root.value, around)))
+        return MutationEntry("JSONPatch", listed(_operations(block, root.value, around)))
     patch = block["patchStrategicMerge"]
     return within(("patchStrategicMerge",), merge, patch, root, _inside(block, around))
 
 
-def _operations(block: Json, root: Value, around: Around) -> list[Operation]:
+def _operations(block: Json, root: Expr, around: PatchContext) -> list[PatchOperation]:
     """Return the operations of a loop with JSON patches, or with loops in it."""
     inside = _inside(block, around)
     (loop,) = inside.loops[-1:]
@@ -147,7 +147,7 @@ def _operations(block: Json, root: Value, around: Around) -> list[Operation]:
         raise refusal.below("patchesJson6902") from None
 
 
-def _without(place: Place, loop: Loop) -> Operation:
+def _without(place: PatchTarget, loop: PatchLoop) -> PatchOperation:
     """Return what takes the elements out of a list that a loop goes over."""
     if not loop.backwards:
         raise no_twin(
@@ -157,17 +157,17 @@ def _without(place: Place, loop: Loop) -> Operation:
     kept = opposite(loop.condition)
     rest = f"{place.value.tight()}.filter({loop.element.text}, {one_line(kept)})"
     there = TRUE if not loop.listed.fallback else place.value.is_there()
-    return Operation(operation("replace", place, rest), there)
+    return PatchOperation(operation("replace", place, rest), there)
 
 
-def _inside(block: Json, around: Around) -> Around:
+def _inside(block: Json, around: PatchContext) -> PatchContext:
     """Return what a patch in a loop knows: its element, and the place of that."""
     elements = _list(block, around.scope)
     name = around.scope.element(elements.noun)
     taken = around.scope.taken | {name}
     depth = len(around.loops)
     index = counter("index" if not depth else f"index{depth + 1}")
-    element = Value(name, element_of(elements.types), noun=elements.noun)
+    element = Expr(name, element_of(elements.types), noun=elements.noun)
     names = {
         **around.scope.names,
         "element": element,
@@ -181,12 +181,12 @@ def _inside(block: Json, around: Around) -> Around:
     if block.get("preconditions"):
         kept = within(("preconditions",), conditions_test, block["preconditions"], scope)
     if " + " in elements.text and "elementIndex" in str(block.get("patchesJson6902")):
-        around.scope.desk.note(_JOINED)
-    loop = Loop(elements, element, index, kept, backwards=block.get("order") == "Descending")
+        around.scope.context.note(_JOINED)
+    loop = PatchLoop(elements, element, index, kept, backwards=block.get("order") == "Descending")
     return around._replace(scope=scope, loops=(*around.loops, loop))
 
 
-def _list(block: Json, scope: Scope) -> Value:
+def _list(block: Json, scope: Scope) -> Expr:
     found = within(("list",), query_value, list_of(block).strip(), scope)
     if found.types and not is_list(found.types):
         raise no_twin("a loop over what is no list").below("list")
@@ -217,18 +217,18 @@ class _Named(NamedTuple):
     kind: str
 
 
-def existing(given: Given) -> list[Mutation]:
+def existing(given: ConversionInput) -> list[MutationEntry]:
     """Return the mutations of the target of a rule; each says which objects these are."""
     scope, targets = given.scope, given.body["targets"]
     if len(targets) > 1:
         raise no_twin("a rule with several targets", "write a rule for each").below("targets", 1)
     (target,) = targets
-    scope.desk.note(LOOK_UP)
+    scope.context.note(LOOK_UP)
     if given.body.get("mutateExistingOnPolicyUpdate") is not True:
-        scope.desk.note(_EVENTS)
+        scope.context.note(_EVENTS)
     named = within(("targets", 0), _named, target, scope)
     merges = find_type(named.api_version, named.kind)
-    value = Value("object", types_of([(named.api_version, named.kind)]), rewritten=True)
+    value = Expr("object", types_of([(named.api_version, named.kind)]), rewritten=True)
     root = Root(value, (merges,) if merges else ())
     inner, applies = within(("targets", 0), _on_target, target, _elsewhere(given, value))
     fields: dict[str, Json] = {
@@ -241,11 +241,11 @@ def existing(given: Given) -> list[Mutation]:
     ]
     if conditions:
         fields["targetMatchConditions"] = conditions
-    found = _patches(given.body, root, Around(inner, merges=root.merges))
+    found = _patches(given.body, root, PatchContext(inner, merges=root.merges))
     return [one._replace(fields=fields) for one in found]
 
 
-def _patches(body: Json, root: Root, around: Around) -> Sequence[Mutation]:
+def _patches(body: Json, root: Root, around: PatchContext) -> Sequence[MutationEntry]:
     field = next((one for one in _PATCHES if body.get(one) is not None), "patchesJson6902")
     found = within((field,), _PATCHES[field], body.get(field), root, around)
     if any(one.guards for one in found):
@@ -254,7 +254,7 @@ def _patches(body: Json, root: Root, around: Around) -> Sequence[Mutation]:
     return found
 
 
-_PATCHES: Final[Mapping[str, Callable[[Json, Root, Around], Sequence[Mutation]]]] = (
+_PATCHES: Final[Mapping[str, Callable[[Json, Root, PatchContext], Sequence[MutationEntry]]]] = (
     MappingProxyType(
         {
             "foreach": loops,
@@ -272,22 +272,22 @@ def _on_target(target: Json, scope: Scope) -> tuple[Scope, Test]:
     return inner, within(("preconditions",), conditions_test, asked, inner)
 
 
-def _elsewhere(given: Given, target: Value) -> Scope:
+def _elsewhere(given: ConversionInput, target: Expr) -> Scope:
     """Return what patches of targets see: those are the object, and the trigger is elsewhere."""
     # What entries hold is read anew: in patches of others they would be entries on those.
-    given.scope.desk.offered.update(given.scope.desk.variables)
+    given.scope.context.optional_names.update(given.scope.context.variables)
     scope = given.scope._replace(object=_trigger(given.scope, given.matching), names={})
     scope = with_entries(given.rule.get("context"), scope)
     return scope._replace(names={**scope.names, "target": target})
 
 
-def _trigger(scope: Scope, matching: Matching) -> Value:
+def _trigger(scope: Scope, matching: Matching) -> Expr:
     """Return what a patch of another object knows of the trigger."""
-    text = scope.desk.offer("trigger", _looked_up(matching))
-    names = {key: Value(f"request.{key}", TEXT, noun=key) for key in ("name", "namespace")}
-    metadata = Value(f"{text}.metadata", noun="metadata", fields=MappingProxyType(names))
-    fields = {"metadata": metadata, "kind": Value("request.kind.kind", TEXT, noun="kind")}
-    return Value(text, matching.types, fields=MappingProxyType(fields))
+    text = scope.context.optional_variable("trigger", _looked_up(matching))
+    names = {key: Expr(f"request.{key}", TEXT, noun=key) for key in ("name", "namespace")}
+    metadata = Expr(f"{text}.metadata", noun="metadata", fields=MappingProxyType(names))
+    fields = {"metadata": metadata, "kind": Expr("request.kind.kind", TEXT, noun="kind")}
+    return Expr(text, matching.types, fields=MappingProxyType(fields))
 
 
 def _looked_up(matching: Matching) -> str:
@@ -331,12 +331,12 @@ def _named(target: Json, scope: Scope) -> _Named:
     return _Named(f"resource.List({about}, {where})", every(tests), api_version, kind)
 
 
-def _is_one(name: Value) -> bool:
+def _is_one(name: Expr) -> bool:
     """Return whether a name is given, and no wildcards in it."""
     return not name.constant or bool(name.constant[0] and not has_wildcard(str(name.constant[0])))
 
 
-def _fits(text: str, name: Value) -> Test:
+def _fits(text: str, name: Expr) -> Test:
     if name.constant:
         return like(text, name.constant[0]) if name.constant[0] else TRUE
     if not name.text.startswith("request."):

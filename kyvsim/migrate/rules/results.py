@@ -11,7 +11,7 @@ from kyvsim.migrate.expressions import Test, one_line
 from kyvsim.migrate.matching import Matching
 from kyvsim.migrate.queries.read import text_value
 from kyvsim.migrate.queries.scope import Scope
-from kyvsim.migrate.values import Value
+from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import Condition
 from kyvsim.patch.keyed_lists import Field
 
@@ -23,25 +23,25 @@ _SHORTENED: Final = Condition(
 _VARIABLE: Final = re.compile(r"\{\{-?\s*((?:\{[^{}]*\}|[^{}])*?)\s*\}\}")
 
 
-class Message(NamedTuple):
+class RuleMessage(NamedTuple):
     """What a validation says: a text, or an expression that makes it."""
 
     text: str = ""
     expression: str = ""
 
 
-def message_of(text: str, scope: Scope) -> Message:
+def message_of(text: str, scope: Scope) -> RuleMessage:
     """Return a message; what is not known outside of a loop is named instead."""
     if "{{" not in text:
-        return Message(text)
+        return RuleMessage(text)
     try:
         value = text_value(text, scope)
     except NotConvertible:
-        scope.desk.note(_SHORTENED)
-        return Message(_VARIABLE.sub(r"<\1>", text))
+        scope.context.note(_SHORTENED)
+        return RuleMessage(_VARIABLE.sub(r"<\1>", text))
     if value.constant:
-        return Message(str(value.constant[0]))
-    return Message(expression=value.text)
+        return RuleMessage(str(value.constant[0]))
+    return RuleMessage(expression=value.text)
 
 
 # What emitters of rules are given, and what they give.
@@ -50,12 +50,12 @@ def message_of(text: str, scope: Scope) -> Message:
 class Root(NamedTuple):
     """An object that is patched."""
 
-    value: Value
+    value: Expr
     merges: tuple[Field, ...]
     """How lists of it merge, by kind; () where nothing is known of one."""
 
 
-class Given(NamedTuple):
+class ConversionInput(NamedTuple):
     """A rule whose match block and context are read already."""
 
     rule: Json
@@ -72,11 +72,11 @@ class Given(NamedTuple):
         return Root(self.scope.object, self.matching.merges)
 
 
-class Validation(NamedTuple):
+class ValidationEntry(NamedTuple):
     """One expression that has to be true, and what is said where it is not."""
 
     test: Test
-    message: Message
+    message: RuleMessage
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ class Validation(NamedTuple):
         return (one_line(self.test), self.message.expression)
 
 
-class Mutation(NamedTuple):
+class MutationEntry(NamedTuple):
     """One patch, and what has to hold for it."""
 
     form: str
@@ -100,18 +100,18 @@ class Mutation(NamedTuple):
         return (self.text,)
 
 
-class Template(NamedTuple):
+class ObjectTemplate(NamedTuple):
     """An object as a template has it, and the expressions in it."""
 
     data: Json
     expressions: tuple[str, ...]
 
 
-class Generation(NamedTuple):
+class GenerationEntry(NamedTuple):
     """What makes objects: an expression, or the template of one."""
 
     text: str = ""
-    template: Template | None = None
+    template: ObjectTemplate | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -119,9 +119,9 @@ class Generation(NamedTuple):
         return (self.text,) if self.template is None else self.template.expressions
 
 
-Entry: TypeAlias = Validation | Mutation | Generation
+PolicyEntry: TypeAlias = ValidationEntry | MutationEntry | GenerationEntry
 """What stands in the list that a policy of some kind is about."""
-Emit: TypeAlias = Callable[[Given], Sequence[Entry]]
+Emit: TypeAlias = Callable[[ConversionInput], Sequence[PolicyEntry]]
 """Raises NotConvertible with the path from the body."""
 Fields: TypeAlias = Callable[[Json, Json, Scope], Mapping[str, Json]]
 """Gives fields for a rule and the `spec` that it stands in. Raises NotConvertible with the path
@@ -133,7 +133,7 @@ def no_fields(_rule: Json, _spec: Json, _scope: Scope) -> Mapping[str, Json]:
     return {}
 
 
-class RuleType(NamedTuple):
+class RuleConverter(NamedTuple):
     """A type of rules."""
 
     emit: Emit

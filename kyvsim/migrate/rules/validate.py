@@ -16,8 +16,8 @@ from kyvsim.migrate.expressions import (
     CHOICE,
     FALSE,
     TRUE,
-    Each,
     Plain,
+    Quantified,
     Relation,
     Test,
     every,
@@ -25,15 +25,15 @@ from kyvsim.migrate.expressions import (
     some,
 )
 from kyvsim.migrate.matching import names_operations
-from kyvsim.migrate.patterns import Surroundings, TextTest, guarded, pattern_test, pattern_tests
+from kyvsim.migrate.patterns import PatternContext, TextTest, guarded, pattern_test, pattern_tests
 from kyvsim.migrate.pod_security import control_test
-from kyvsim.migrate.pods import Excuse, Pod
+from kyvsim.migrate.pods import ControlExclusion, PodExpressions
 from kyvsim.migrate.queries.read import query_value, text_value
 from kyvsim.migrate.queries.scope import Scope, no_twin
-from kyvsim.migrate.rules.results import Given, Message, Validation, message_of
+from kyvsim.migrate.rules.results import ConversionInput, RuleMessage, ValidationEntry, message_of
 from kyvsim.migrate.values import (
     NUMBER,
-    Value,
+    Expr,
     element_of,
     is_list,
     is_map,
@@ -53,7 +53,7 @@ _SIGNS: Final = MappingProxyType({"": "==", "!": "!="})
 def text_tests(scope: Scope) -> TextTest:
     """Return what makes tests of texts with variables."""
 
-    def test(pattern: str, value: Value, if_missing: bool) -> Test | None:
+    def test(pattern: str, value: Expr, if_missing: bool) -> Test | None:
         if "{{" not in pattern and "$(" not in pattern:
             return None
         sign, operand = split_operator(pattern)
@@ -62,7 +62,7 @@ def text_tests(scope: Scope) -> TextTest:
                 f"`{pattern}`, a pattern made at run time, has no twin in CEL",
                 "ask with a deny condition",
             )
-        scope.desk.note(READ_TEXTS)
+        scope.context.note(READ_TEXTS)
         wanted = text_value(operand, scope)
         found = Relation(value.text, _SIGNS[sign], wanted.tight(5))
         if if_missing:
@@ -75,39 +75,39 @@ def text_tests(scope: Scope) -> TextTest:
 # `validate.pattern`: the object has to fit a pattern.
 
 
-def pattern(given: Given) -> Sequence[Validation]:
+def pattern(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of a pattern."""
     subject = given.scope.object
     test = fits(given.body, subject, given)
     message = message_of(given.rule["validate"].get("message") or "", given.scope)
-    return [Validation(test, message)]
+    return [ValidationEntry(test, message)]
 
 
-def fits(data: Json, subject: Value, given: Given) -> Test:
+def fits(data: Json, subject: Expr, given: ConversionInput) -> Test:
     """Return the test that a value fits a pattern, or that the pattern is not for it."""
     return pattern_test(data, subject, _around(given))
 
 
-def tests_of(data: Json, subject: Value, given: Given) -> tuple[Test, Test]:
+def tests_of(data: Json, subject: Expr, given: ConversionInput) -> tuple[Test, Test]:
     """Return what guards a pattern, and what it asks of a value."""
     return pattern_tests(data, subject, _around(given))
 
 
-def _around(given: Given) -> Surroundings:
-    return Surroundings(given.scope.desk, text_tests(given.scope), given.scope.taken)
+def _around(given: ConversionInput) -> PatternContext:
+    return PatternContext(given.scope.context, text_tests(given.scope), given.scope.taken)
 
 
 # `validate.anyPattern`: the object has to fit one of several patterns.
 
 
-def any_pattern(given: Given) -> Sequence[Validation]:
+def any_pattern(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of several patterns."""
     test = one_fits(given.body, given.scope.object, given)
     message = message_of(given.rule["validate"].get("message") or "", given.scope)
-    return [Validation(test, message)]
+    return [ValidationEntry(test, message)]
 
 
-def one_fits(patterns: list[object], subject: Value, given: Given) -> Test:
+def one_fits(patterns: list[object], subject: Expr, given: ConversionInput) -> Test:
     """Return the test that a value fits a pattern, or that no pattern is for it."""
     pairs = []
     for index, one in enumerate(patterns):
@@ -126,17 +126,17 @@ def one_fits(patterns: list[object], subject: Value, given: Given) -> Test:
 # `validate.deny`: the conditions must not hold.
 
 
-def deny(given: Given) -> Sequence[Validation]:
+def deny(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of a deny block."""
     message = message_of(given.rule["validate"].get("message") or "", given.scope)
     conditions = given.body.get("conditions")
     if not conditions:
-        return [Validation(FALSE, message)]
+        return [ValidationEntry(FALSE, message)]
     try:
         denied = conditions_test(conditions, given.scope, denies=True)
     except NotConvertible as refusal:
         raise refusal.below("conditions") from None
-    return [Validation(opposite(denied), message)]
+    return [ValidationEntry(opposite(denied), message)]
 
 
 # `validate.cel`: expressions that are CEL already.
@@ -156,7 +156,7 @@ def reads_object(body: Json) -> bool:
     return any(_OBJECT.search(one["expression"]) for one in entries)
 
 
-def cel(given: Given) -> Sequence[Validation]:
+def cel(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validations as they are written."""
     body = given.body
     if body.get("paramKind"):
@@ -166,15 +166,15 @@ def cel(given: Given) -> Sequence[Validation]:
             ("paramKind",),
         )
     for one in body.get("variables") or ():
-        given.scope.desk.keep(one["name"], one["expression"])
+        given.scope.context.add_variable(one["name"], one["expression"])
     asks_more = given.rule.get("celPreconditions") or not names_operations(given.rule)
     if asks_more and not given.matching.deletes:
-        given.scope.desk.note(_DELETIONS)
+        given.scope.context.note(_DELETIONS)
     usual = given.rule["validate"].get("message") or ""
     return [
-        Validation(
+        ValidationEntry(
             Plain(one["expression"], CHOICE),
-            Message(one.get("message") or usual, one.get("messageExpression") or ""),
+            RuleMessage(one.get("message") or usual, one.get("messageExpression") or ""),
         )
         for one in body.get("expressions") or ()
     ]
@@ -183,13 +183,13 @@ def cel(given: Given) -> Sequence[Validation]:
 # `validate.foreach`: every element of a list has to pass.
 
 
-def foreach_validation(given: Given) -> Sequence[Validation]:
+def foreach_validation(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of each loop."""
     message = message_of(given.rule["validate"].get("message") or "", given.scope)
-    return [Validation(test, message) for test in loops(given.body, given, 0)]
+    return [ValidationEntry(test, message) for test in loops(given.body, given, 0)]
 
 
-def loops(blocks: Json, given: Given, depth: int) -> list[Test]:
+def loops(blocks: Json, given: ConversionInput, depth: int) -> list[Test]:
     """Return the test of each of several loops."""
     tests = []
     for index, block in enumerate(blocks):
@@ -200,10 +200,10 @@ def loops(blocks: Json, given: Given, depth: int) -> list[Test]:
     return tests
 
 
-def _loop(block: Json, given: Given, depth: int) -> Test:
+def _loop(block: Json, given: ConversionInput, depth: int) -> Test:
     listed = _list(list_of(block), given.scope)
     name = given.scope.element(listed.noun)
-    element = Value(name, element_of(listed.types), noun=listed.noun)
+    element = Expr(name, element_of(listed.types), noun=listed.noun)
     if block.get("elementScope") and any(
         known(element.types) for known in (is_text, is_number, is_scalar)
     ):
@@ -228,10 +228,10 @@ def _loop(block: Json, given: Given, depth: int) -> Test:
         body = every([body])
     source = listed.or_else([]) if listed.may_miss or listed.soft else listed.tight()
     keyed = "index" if "elementIndex" in str(block) else ""
-    return Each(source, name, body, keyed=keyed)
+    return Quantified(source, name, body, keyed=keyed)
 
 
-def _list(text: str, scope: Scope) -> Value:
+def _list(text: str, scope: Scope) -> Expr:
     try:
         listed = query_value(text, scope)
     except NotConvertible as refusal:
@@ -243,16 +243,16 @@ def _list(text: str, scope: Scope) -> Value:
     return listed
 
 
-def _inside(scope: Scope, element: Value, depth: int, *, counted: bool) -> Scope:
+def _inside(scope: Scope, element: Expr, depth: int, *, counted: bool) -> Scope:
     names = {**scope.names, "element": element, f"element{depth}": element}
     taken = scope.taken | {element.text}
     if counted:
-        names |= {"elementIndex": Value("index", NUMBER)}
+        names |= {"elementIndex": Expr("index", NUMBER)}
         taken |= {"index"}
     return scope._replace(names=names, taken=taken)
 
 
-def _body(block: Json, given: Given, element: Value, depth: int) -> Test:
+def _body(block: Json, given: ConversionInput, element: Expr, depth: int) -> Test:
     try:
         if block.get("deny") is not None:
             field = "deny"
@@ -280,7 +280,7 @@ _TOLD: Final = Condition(
 )
 
 
-def pod_security(given: Given) -> Sequence[Validation]:
+def pod_security(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return a validation for each control of the level that is not excluded as a whole."""
     if not given.body:
         raise NotConvertible("a `podSecurity` without fields checks nothing", "leave the rule out")
@@ -290,17 +290,19 @@ def pod_security(given: Given) -> Sequence[Validation]:
         raise NotConvertible(
             f"`{version}` is no version of the standards", "write `latest` or `v1.30`", ("version",)
         )
-    given.scope.desk.note(_TOLD)
+    given.scope.context.note(_TOLD)
     start = f"Validation rule '{given.rule['name']}' failed."
     tests = [(one.control or one.id, control_test(one, _pod(given, one))) for one in checks]
     return [
-        Validation(test, Message(f'{start} It violates PodSecurity "{level}:{version}": {control}'))
+        ValidationEntry(
+            test, RuleMessage(f'{start} It violates PodSecurity "{level}:{version}": {control}')
+        )
         for control, test in tests
         if test != TRUE
     ]
 
 
-def _pod(given: Given, check: ActiveCheck) -> Pod:
+def _pod(given: ConversionInput, check: ActiveCheck) -> PodExpressions:
     places = {POD_SPEC_PATHS.get(kind, ()) for kind in given.matching.kinds}
     if len(places) != 1 or () in places:
         raise NotConvertible(
@@ -311,23 +313,25 @@ def _pod(given: Given, check: ActiveCheck) -> Pod:
     owner = given.scope.object
     for step in way:
         owner = owner.child(step)
-    excuses = [
+    exclusions = [
         _excuse(place, one)
         for place, one in enumerate(given.body.get("exclude") or ())
         if one.get("controlName") == check.control
     ]
-    return Pod(
-        desk=given.scope.desk,
+    return PodExpressions(
+        context=given.scope.context,
         spec=owner.child(last),
-        annotations=given.scope.desk.offer("annotations", _annotations(given, owner)),
+        annotations=given.scope.context.optional_variable(
+            "annotations", _annotations(given, owner)
+        ),
         variant=check.variant,
-        own=tuple(one for one in excuses if not one.images),
-        by_image=tuple(one for one in excuses if one.images),
+        own=tuple(one for one in exclusions if not one.images),
+        by_image=tuple(one for one in exclusions if one.images),
     )
 
 
-def _excuse(place: int, entry: Json) -> Excuse:
-    return Excuse(
+def _excuse(place: int, entry: Json) -> ControlExclusion:
+    return ControlExclusion(
         tuple(entry.get("images") or ()),
         entry.get("restrictedField") or "",
         tuple(entry.get("values") or ()),
@@ -335,7 +339,7 @@ def _excuse(place: int, entry: Json) -> Excuse:
     )
 
 
-def _annotations(given: Given, owner: Value) -> str:
+def _annotations(given: ConversionInput, owner: Expr) -> str:
     """Return the expression of a Pod's annotations.
 
     Those of a CronJob's Pods are looked for in its Job, as upstream does.

@@ -11,15 +11,15 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.attestors import expand_keys, required_count
 from kyvsim.languages.classic.images import entries_of
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.context import Desk, NotConvertible, within
+from kyvsim.migrate.context import ConversionContext, NotConvertible, within
 from kyvsim.migrate.context_entries import LOOK_UP
-from kyvsim.migrate.expressions import Each, Relation, Test, every, opposite, quoted, some
+from kyvsim.migrate.expressions import Quantified, Relation, Test, every, opposite, quoted, some
 from kyvsim.migrate.queries.read import text_value, variable_name
 from kyvsim.migrate.queries.scope import Scope
-from kyvsim.migrate.rules.results import Given, Message, Validation
+from kyvsim.migrate.rules.results import ConversionInput, RuleMessage, ValidationEntry
 from kyvsim.migrate.scalars import expression_of, like_one
 from kyvsim.migrate.settings import actions_of
-from kyvsim.migrate.values import Value
+from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import Condition
 
 # `imageReferences` → which images a policy is about.
@@ -35,26 +35,26 @@ _WRITTEN: Final = Condition(
 _LATEST: Final = "latest"
 
 
-def references_of(entry: Json, desk: Desk) -> list[dict[str, Json]]:
+def references_of(entry: Json, context: ConversionContext) -> list[dict[str, Json]]:
     """Return the `matchImageReferences` for an entry of a rule; [] where all images are meant."""
-    patterns = _patterns(entry.get("imageReferences"), desk)
+    patterns = _patterns(entry.get("imageReferences"), context)
     if any(not one.strip("*") for one in patterns):
         return []
     return [{"glob": one} for one in patterns]
 
 
-def is_skipped(image: str, entry: Json, desk: Desk) -> Test:
+def is_skipped(image: str, entry: Json, context: ConversionContext) -> Test:
     """Return the test that the signatures of an image are not asked for.
 
     Digests are, of skipped images too: so these are images that the policy is about.
     """
-    return some(like_one(image, _patterns(entry.get("skipImageReferences"), desk)))
+    return some(like_one(image, _patterns(entry.get("skipImageReferences"), context)))
 
 
-def _patterns(references: Json, desk: Desk) -> list[str]:
+def _patterns(references: Json, context: ConversionContext) -> list[str]:
     found = [one for text in references or () for one in _written(text)]
     if any(map(_is_open, found)):
-        desk.note(_WRITTEN)
+        context.note(_WRITTEN)
     return found
 
 
@@ -86,7 +86,7 @@ _REKOR: Final = "https://rekor.sigstore.dev"
 _ANYONE: Final = ".+"
 
 
-class Wanted(NamedTuple):
+class RequiredAttestors(NamedTuple):
     """Attestors of which so many have to agree."""
 
     names: tuple[str, ...]
@@ -101,14 +101,14 @@ class Register(NamedTuple):
     """The entry of the rule that they are for."""
     known: dict[str, dict[str, Json]]
 
-    def wanted(self, sets: Json) -> list[Wanted]:
+    def required(self, sets: Json) -> list[RequiredAttestors]:
         """Return what sets of attestors ask for.
 
         Raises NotConvertible with the path from the list of sets.
         """
         return [self._of_set(index, one) for index, one in enumerate(sets)]
 
-    def _of_set(self, index: int, one: Json) -> Wanted:
+    def _of_set(self, index: int, one: Json) -> RequiredAttestors:
         entries = one.get("entries") or ()
         names = []
         for place, attestor in enumerate(entries):
@@ -116,7 +116,7 @@ class Register(NamedTuple):
                 names += [self._name(part) for part in expand_keys([attestor])]
             except NotConvertible as refusal:
                 raise refusal.below(index, "entries", place) from None
-        return Wanted(tuple(names), required_count(one, names))
+        return RequiredAttestors(tuple(names), required_count(one, names))
 
     def _name(self, attestor: Json) -> str:
         """Return the name of an attestor, which is taken over unless it is there already."""
@@ -163,7 +163,7 @@ def _attestor(attestor: Json, register: Register) -> tuple[str, dict[str, Json]]
 def _by_key(attestor: Json, spec: Json, register: Register) -> dict[str, Json]:
     key: dict[str, Json]
     if spec.get("secret"):
-        register.scope.desk.note(LOOK_UP)
+        register.scope.context.note(LOOK_UP)
         names = (quoted(str(spec["secret"].get(one) or "")) for one in ("namespace", "name"))
         read = f"resource.Get('v1', 'secrets', {', '.join(names)}).data['cosign.pub']"
         key = {"expression": f"string(base64.decode({read}))"}
@@ -216,9 +216,9 @@ def _logs(spec: Json) -> dict[str, Json]:
     rekor, ctlog = spec.get("rekor") or {}, spec.get("ctlog") or {}
     url = rekor.get("url") or _REKOR
     _refuse_variables(url, "rekor", "url")
-    told: dict[str, Json] = {"url": url}
-    told |= {"insecureIgnoreTlog": True} if rekor.get("ignoreTlog") else {}
-    told |= {"insecureIgnoreSCT": True} if ctlog.get("ignoreSCT") else {}
+    converted_outcome: dict[str, Json] = {"url": url}
+    converted_outcome |= {"insecureIgnoreTlog": True} if rekor.get("ignoreTlog") else {}
+    converted_outcome |= {"insecureIgnoreSCT": True} if ctlog.get("ignoreSCT") else {}
     for name, text in (
         ("rekorPubKey", rekor.get("pubkey")),
         ("ctLogPubKey", ctlog.get("pubkey")),
@@ -226,8 +226,8 @@ def _logs(spec: Json) -> dict[str, Json]:
     ):
         if text:
             _refuse_variables(text, name)
-            told[name] = text
-    return told
+            converted_outcome[name] = text
+    return converted_outcome
 
 
 def _text(text: str, register: Register) -> dict[str, Json]:
@@ -259,21 +259,21 @@ class Statement(NamedTuple):
     name: str
     data: Json
     """It as a policy in CEL lists it."""
-    wanted: tuple[Wanted, ...]
-    said: Value
+    required: tuple[RequiredAttestors, ...]
+    payload: Expr
     """What it says."""
 
     @property
     def signed(self) -> Test:
         """The test that it is there, and signed."""
         function = f"verifyAttestationSignatures({IMAGE}, attestations.{self.name}"
-        return every(agreed(f"{function}, ", one) for one in self.wanted)
+        return every(agreed(f"{function}, ", one) for one in self.required)
 
 
-def agreed(start: str, wanted: Wanted) -> Test:
+def agreed(start: str, required: RequiredAttestors) -> Test:
     """Return the test that enough attestors have signed; `start` is the call up to their list."""
-    listed = ", ".join(f"attestors.{name}" for name in wanted.names)
-    return Relation(f"{start}[{listed}])", ">=", str(wanted.least))
+    listed = ", ".join(f"attestors.{name}" for name in required.names)
+    return Relation(f"{start}[{listed}])", ">=", str(required.least))
 
 
 def statement_of(index: int, one: Json, register: Register) -> Statement:
@@ -291,14 +291,14 @@ def statement_of(index: int, one: Json, register: Register) -> Statement:
     return Statement(
         name=name,
         data={"name": name, ("referrer" if notary else "intoto"): {"type": kind}},
-        wanted=tuple(within(("attestors",), register.wanted, sets)),
-        said=Value(payload if notary else f"{payload}.predicate"),
+        required=tuple(within(("attestors",), register.required, sets)),
+        payload=Expr(payload if notary else f"{payload}.predicate"),
     )
 
 
-def says(one: Json, statement: Statement, scope: Scope) -> Test:
+def statement_conditions(one: Json, statement: Statement, scope: Scope) -> Test:
     """Return the test that the conditions on a statement hold; their names are its fields."""
-    about = scope._replace(rest=statement.said, taken=scope.taken | {IMAGE})
+    about = scope._replace(rest=statement.payload, taken=scope.taken | {IMAGE})
     return every(
         within(("conditions", place), conditions_test, block, about)
         for place, block in enumerate(one.get("conditions") or ())
@@ -318,58 +318,58 @@ _FORMATS: Final = Condition(
 _REGISTRY: Final = Condition("registry", "it answers both in the same way")
 
 
-class Asked(NamedTuple):
+class VerificationEntry(NamedTuple):
     """What an entry asks for."""
 
     entry: Json
-    signed: tuple[Wanted, ...]
+    signed: tuple[RequiredAttestors, ...]
     """Who has to have signed an image."""
     statements: tuple[Statement, ...]
     attestors: Mapping[str, Json]
 
 
-def verify_images(given: Given) -> Sequence[Validation]:
+def verify_images(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validations of signatures, then those of attestations and what they say."""
     if any(kind not in POD_SPEC_PATHS for kind in given.matching.kinds):
         raise NotConvertible(
             f"images of {', '.join(given.matching.kinds)} are not converted",
             "find them by an expression in `spec.images` of an ImageValidatingPolicy",
         )
-    asked = asked_of(given.rule, given.scope)
-    for note in _notes(asked.entry):
-        given.scope.desk.note(note)
-    skipped = is_skipped(IMAGE, asked.entry, given.scope.desk)
+    verified = verification_entry(given.rule, given.scope)
+    for note in _notes(verified.entry):
+        given.scope.context.note(note)
+    skipped = is_skipped(IMAGE, verified.entry, given.scope.context)
     return [
-        Validation(Each(_LISTS, IMAGE, some([skipped, test])), Message(text))
-        for test, text in within((0,), lambda: list(_tests(asked, given.scope)))
+        ValidationEntry(Quantified(_LISTS, IMAGE, some([skipped, test])), RuleMessage(text))
+        for test, text in within((0,), lambda: list(_tests(verified, given.scope)))
     ]
 
 
 def image_fields(rule: Json, spec: Json, scope: Scope) -> Mapping[str, Json]:
     """Return what a policy on images says beside its validations."""
-    asked = asked_of(rule, scope)
-    entry = asked.entry
+    verified = verification_entry(rule, scope)
+    entry = verified.entry
     action = {"validate": {**entry, "allowExistingViolations": False}}
     found = dict(actions_of(action, spec, scope))
     credentials = entry.get("imageRegistryCredentials") or {}
     if credentials:
         kept = ("allowInsecureRegistry", "providers", "secrets")
         found["credentials"] = {name: credentials[name] for name in kept if credentials.get(name)}
-    references = references_of(entry, scope.desk)
+    references = references_of(entry, scope.context)
     if references:
         found["matchImageReferences"] = references
-    if asked.attestors:
-        found["attestors"] = [{"name": name, **one} for name, one in asked.attestors.items()]
-    if asked.statements:
-        found["attestations"] = [one.data for one in asked.statements]
-    wanted = {name: entry.get(name) is not False for name in _CONFIGURED}
+    if verified.attestors:
+        found["attestors"] = [{"name": name, **one} for name, one in verified.attestors.items()]
+    if verified.statements:
+        found["attestations"] = [one.data for one in verified.statements]
+    required = {name: entry.get(name) is not False for name in _CONFIGURED}
     # The validations ask it already of every image that is not skipped.
-    unskipped = wanted["required"] and not entry.get("skipImageReferences")
-    found["validationConfigurations"] = {**wanted, "required": unskipped}
+    unskipped = required["required"] and not entry.get("skipImageReferences")
+    found["validationConfigurations"] = {**required, "required": unskipped}
     return found
 
 
-def asked_of(rule: Json, scope: Scope) -> Asked:
+def verification_entry(rule: Json, scope: Scope) -> VerificationEntry:
     """Return what the only entry of a rule asks for.
 
     Raises NotConvertible with the path from the list of entries.
@@ -383,7 +383,7 @@ def asked_of(rule: Json, scope: Scope) -> Asked:
         )
     (entry,) = entries
     register = Register(scope, entry, {})
-    signed = within((0, "attestors"), register.wanted, entry.get("attestors") or ())
+    signed = within((0, "attestors"), register.required, entry.get("attestors") or ())
     if not entry.get("attestors") and not entry.get("attestations"):
         raise NotConvertible(
             "an entry that asks for no signature has no twin: an ImageValidatingPolicy needs one",
@@ -394,7 +394,7 @@ def asked_of(rule: Json, scope: Scope) -> Asked:
         within((0, "attestations", index), statement_of, index, one, register)
         for index, one in enumerate(entry.get("attestations") or ())
     )
-    return Asked(entry, tuple(signed), statements, register.known)
+    return VerificationEntry(entry, tuple(signed), statements, register.known)
 
 
 def _notes(entry: Json) -> Iterator[Condition]:
@@ -405,20 +405,20 @@ def _notes(entry: Json) -> Iterator[Condition]:
         yield _FORMATS
 
 
-def _tests(asked: Asked, scope: Scope) -> Iterator[tuple[Test, str]]:
-    for wanted in asked.signed:
-        test = agreed(f"verifyImageSignatures({IMAGE}, ", wanted)
+def _tests(verified: VerificationEntry, scope: Scope) -> Iterator[tuple[Test, str]]:
+    for required in verified.signed:
+        test = agreed(f"verifyImageSignatures({IMAGE}, ", required)
         yield test, "failed to verify image signatures"
-    written = asked.entry.get("attestations") or ()
-    for index, (one, statement) in enumerate(zip(written, asked.statements, strict=True)):
+    written = verified.entry.get("attestations") or ()
+    for index, (one, statement) in enumerate(zip(written, verified.statements, strict=True)):
         yield statement.signed, f"failed to verify attestations of type {_type(one)}"
         if one.get("conditions"):
-            test = within(("attestations", index), says, one, statement, scope)
+            test = within(("attestations", index), statement_conditions, one, statement, scope)
             yield test, f"attestation checks failed for predicate {_type(one)}"
-    check = asked.entry.get("validate") or {}
+    check = verified.entry.get("validate") or {}
     if check.get("deny"):
-        named = zip(written, asked.statements, strict=True)
-        names = {one["name"]: found.said for one, found in named if one.get("name")}
+        named = zip(written, verified.statements, strict=True)
+        names = {one["name"]: found.payload for one, found in named if one.get("name")}
         about = scope._replace(names={**scope.names, **names}, taken=scope.taken | {IMAGE})
         steps = ("validate", "deny", "conditions")
         denied = within(steps, conditions_test, check["deny"].get("conditions"), about)

@@ -67,9 +67,9 @@ def test_lists_do_not_grow_without_end():
 
 
 def test_values_of_other_types_are_odd():
-    odd = [images(one) for one in results(IMAGE, ["redis"], chosen=1)]
-    assert [None] in odd
-    assert [0] in odd
+    unusual = [images(one) for one in results(IMAGE, ["redis"], chosen=1)]
+    assert [None] in unusual
+    assert [0] in unusual
     plain = [images(one) for one in results(IMAGE, ["redis"])]
     assert [0] not in plain
 
@@ -169,9 +169,9 @@ def test_of_parts_that_exclude_each_other_one_is_left():
     ],
 )
 def test_what_an_api_server_refuses_comes_last(way, value):
-    plain, odd = edits(TYPE, way, [value])
+    plain, unusual = edits(TYPE, way, [value])
     assert plain
-    assert any(_at(edit(POD), way) == value for edit in odd)
+    assert any(_at(edit(POD), way) == value for edit in unusual)
     assert not any(_at(edit(POD), way) == value for edit in plain)
 
 

@@ -60,9 +60,9 @@ def test_a_case_that_cannot_be_smaller_is_itself():
 
 
 def test_it_is_asked_no_more_often_than_allowed():
-    asked = []
-    shrunk(Case(POD), lambda one: bool(asked.append(one)), 7)
-    assert len(asked) == 7
+    lookups = []
+    shrunk(Case(POD), lambda one: bool(lookups.append(one)), 7)
+    assert len(lookups) == 7
 
 
 def test_what_stays_as_it_was_shrinks_on_both_sides():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kyvsim.fleet import FleetError, ReadError
 from kyvsim.fleet.files import LocalFiles, found_files, read_piece, read_whole
-from kyvsim.fleet.store import Store
+from kyvsim.fleet.store import ReportStore
 from kyvsim.yaml.text import split_chunks
 
 TEXTS = st.lists(
@@ -105,5 +105,5 @@ def test_a_store_removes_what_a_killed_run_was_writing(tmp_path):
     left, kept = tmp_path / "part.jsonl.0123abcd.tmp", tmp_path / "notes.tmp"
     for one in (left, kept):
         one.touch()
-    with Store(str(tmp_path), "jsonl").locked():
+    with ReportStore(str(tmp_path), "jsonl").locked():
         assert sorted(one for one in tmp_path.iterdir() if one.suffix == ".tmp") == [kept]

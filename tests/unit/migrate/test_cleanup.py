@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.equivalence.side import effect_of
+from kyvsim.equivalence.policy_runner import effect_of
 from kyvsim.migrate import convert
 from kyvsim.model.migration import Outcome
 from kyvsim.report.migrate import document_yaml

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.equivalence.side import effect_of
+from kyvsim.equivalence.policy_runner import effect_of
 from kyvsim.model.migration import Outcome
 
 SOURCE = {

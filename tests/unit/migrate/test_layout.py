@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from kyvsim.cel.parser import parse
 from kyvsim.cel.unparse import written
 from kyvsim.migrate.expressions import (
-    Choice,
-    Each,
+    Conditional,
     Not,
     Plain,
+    Quantified,
     Relation,
     Test,
     every,
@@ -33,8 +33,8 @@ def compound(inner: st.SearchStrategy[Test]) -> st.SearchStrategy[Test]:
         st.builds(Not, inner),
         several.map(every),
         several.map(some),
-        st.builds(lambda source, body: Each(source, "x", body), WORDS, inner),
-        st.builds(Choice, inner, inner, inner),
+        st.builds(lambda source, body: Quantified(source, "x", body), WORDS, inner),
+        st.builds(Conditional, inner, inner, inner),
     )
 
 

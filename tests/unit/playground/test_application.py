@@ -17,7 +17,7 @@ pytest.importorskip("starlette", reason="the extra `playground` is not installed
 pytest.importorskip("uvicorn", reason="the extra `playground` is not installed")
 
 from kyvsim.playground import serving
-from kyvsim.playground.application import Limits
+from kyvsim.playground.application import ConnectionLimits
 from kyvsim.playground.pages import PageUpdate
 
 ROOT = Path(__file__).parents[3]
@@ -241,7 +241,7 @@ class Answering:
         self.let = threading.Event()
         self.begun = threading.Event()
 
-    def ask(self, asked):
+    def evaluate(self, asked):
         self.begun.set()
         self.let.wait(20)
         return PageUpdate("", asked.view)
@@ -256,7 +256,7 @@ def limited():
     def begin(**limits):
         answering = Answering()
         listener = serving.listening(0)
-        made = serving.server(listener, answering, Limits(**limits))
+        made = serving.server(listener, answering, ConnectionLimits(**limits))
         thread = threading.Thread(target=made.run, kwargs={"sockets": [listener]})
         thread.start()
         running.append((made, thread, answering, listener))

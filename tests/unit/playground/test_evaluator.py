@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api.typed import Typed
-from kyvsim.playground.evaluator import Asked, NoAnswerError, confine, evaluator
+from kyvsim.playground.evaluator import NoAnswerError, PageQuery, confine, evaluator
 
 POLICY = """
 apiVersion: kyverno.io/v1
@@ -29,7 +29,7 @@ spec:
                 operator: Equals
                 value: x
 """
-FINE = Asked(Typed("apiVersion: v1", "kind: x"), "verdicts")
+FINE = PageQuery(Typed("apiVersion: v1", "kind: x"), "verdicts")
 
 
 def many(count):
@@ -41,7 +41,7 @@ def many(count):
 
 @pytest.mark.slow
 def test_what_takes_too_long_is_given_up():
-    slow = Asked(Typed(POLICY, many(20_000)), "verdicts")
+    slow = PageQuery(Typed(POLICY, many(20_000)), "verdicts")
     with evaluator(0.2) as asked, pytest.raises(NoAnswerError, match=r"longer than 0\.2 seconds"):
         asked.ask(slow)
     assert not multiprocessing.active_children()

@@ -7,7 +7,13 @@ from kyvsim.engine.compile import PolicySet
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.world import World
 from kyvsim.equivalence.cases import Case, details_of
-from kyvsim.equivalence.lookups import Asked, AskedCluster, AskedImages, is_image, recorded
+from kyvsim.equivalence.lookups import (
+    LookupLog,
+    RecordingCluster,
+    RecordingImages,
+    is_image,
+    recorded,
+)
 from kyvsim.equivalence.objects import NAMESPACE, bindings, with_roles
 from kyvsim.kubernetes.discovery import crd_kinds, is_namespaced, plural, split_api_version
 from kyvsim.kubernetes.numbers import with_floats
@@ -25,7 +31,7 @@ _REFUSING = frozenset({RuleStatus.FAIL, RuleStatus.ERROR})
 _ADMITTING = frozenset({Phase.MUTATE, Phase.VERIFY_IMAGES, Phase.VALIDATE})
 
 
-class Effect(NamedTuple):
+class CaseEffect(NamedTuple):
     """What a set of policies does in one case."""
 
     denied: bool
@@ -58,7 +64,7 @@ class Effect(NamedTuple):
 _Part: TypeAlias = tuple[object, ...]
 
 
-class Marks:
+class StepCounter:
     """Follows evaluations: counts which answers each step of them has given.
 
     Of a step whose parts have to hold together it counts, too, how many of them held at once: parts
@@ -130,7 +136,7 @@ def _answer(step: Step) -> object:
     return data.__class__, bool(data)
 
 
-class Surroundings:
+class CaseWorld:
     """What there is besides the object of a case: the same for both sides."""
 
     def __init__(
@@ -147,7 +153,7 @@ class Surroundings:
         `stores` says whether policies look at it once the object of a case is there, `binds`
         in which namespaces they ask for roles, none where they do not: "" is that of a case.
         """
-        self.asked = Asked()
+        self.lookups = LookupLog()
         self._binds = binds
         self._stores = stores
         self._world = world
@@ -217,17 +223,17 @@ class Surroundings:
             objects = [stored, *(one for one in objects if object_key(one) != there)]
         if self._binds:
             objects += bindings(case.user, (*self._binds, name))
-        labels, stand_in = case.namespace_labels, None
+        labels, placeholder = case.namespace_labels, None
         if name and (labels or not _has_namespace(objects, name)):
             meta = {"name": name, "labels": {"kubernetes.io/metadata.name": name, **labels}}
-            stand_in = {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
-            objects.insert(0, stand_in)
+            placeholder = {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
+            objects.insert(0, placeholder)
         made = [with_floats(one) for one in case.there if is_image(one)]
         return self._world._replace(
-            cluster=AskedCluster(objects, self._definitions, self.asked, stand_in),
-            images=AskedImages(self._world.images, made, self.asked, dict),
+            cluster=RecordingCluster(objects, self._definitions, self.lookups, placeholder),
+            images=RecordingImages(self._world.images, made, self.lookups, dict),
             mocks=self._mocks._replace(
-                images=AskedImages(self._mocks.images, made, self.asked, recorded)
+                images=RecordingImages(self._mocks.images, made, self.lookups, recorded)
             ),
         )
 
@@ -236,26 +242,26 @@ def _has_namespace(objects: Iterable[Json], name: str) -> bool:
     return any(one.get("kind") == "Namespace" and object_key(one).name == name for one in objects)
 
 
-class Side:
+class PolicyRunner:
     """A set of policies that is asked case by case."""
 
     def __init__(
         self,
         policies: PolicySet,
-        surroundings: Surroundings,
-        marks: Marks | None = None,
+        case_world: CaseWorld,
+        marks: StepCounter | None = None,
         tally: PointCounter | None = None,
         *,
-        asks: bool = False,
+        has_lookups: bool = False,
     ) -> None:
         """Take who follows and who listens, if the policies were compiled to tell them.
 
-        `asks` says whether they look up anything at all.
+        `has_lookups` says whether they look up anything at all.
         """
-        self._asks = asks
+        self._has_lookups = has_lookups
         self.policies = policies
-        self._surroundings = surroundings
-        self._marks = marks or Marks()
+        self._case_world = case_world
+        self._marks = marks or StepCounter()
         self._tally = tally or PointCounter()
 
     @property
@@ -274,20 +280,20 @@ class Side:
 
     def respond(self, request: AdmissionRequest, case: Case) -> EngineResponse:
         """Return all that the policies say to the request of a case."""
-        return evaluate(self.policies, request, self._surroundings.of(request, case))
+        return evaluate(self.policies, request, self._case_world.of(request, case))
 
-    def effect(self, request: AdmissionRequest, case: Case) -> Effect:
+    def effect(self, request: AdmissionRequest, case: Case) -> CaseEffect:
         """Return what the policies do with the request of a case."""
-        asked, failed = self._surroundings.asked, self._marks.failed_entries
-        asked.forget()
+        lookups, failed = self._case_world.lookups, self._marks.failed_entries
+        lookups.forget()
         found = effect_of(self.respond(request, case), _namespace(request, case))
-        if not self._asks:
+        if not self._has_lookups:
             return found._replace(answered=True)
-        vain = bool(asked.missed) or self._marks.failed_entries > failed
+        vain = bool(lookups.missed) or self._marks.failed_entries > failed
         return found._replace(
             unanswered=vain,
-            answered=asked.found > 0 and not vain,
-            open=(*asked.missed, *asked.stand_ins),
+            answered=lookups.found > 0 and not vain,
+            open=(*lookups.missed, *lookups.placeholders),
         )
 
 
@@ -298,7 +304,7 @@ def _namespace(request: AdmissionRequest, case: Case) -> Json:
     return {"metadata": {"name": request.namespace, "labels": dict(case.namespace_labels)}}
 
 
-def effect_of(response: EngineResponse, namespace: Json = None) -> Effect:
+def effect_of(response: EngineResponse, namespace: Json = None) -> CaseEffect:
     """Return what comes of a response to a request in a Namespace, None for none."""
     results = [(answer, one) for answer in response.responses for one in answer.results]
     refusals = [
@@ -308,7 +314,7 @@ def effect_of(response: EngineResponse, namespace: Json = None) -> Effect:
         and answer.phase in _ADMITTING
         and not one.rule.facts.spares_triggers
     ]
-    return Effect(
+    return CaseEffect(
         denied=bool(refusals),
         blocked=any(_blocks(answer, one, namespace) for answer, one in refusals),
         object=response.object,
