@@ -36,8 +36,8 @@ from kyvsim.model.source import Document, Location
 from kyvsim.model.tracing import Ratio
 from kyvsim.patch.structured_merge import type_finder
 from kyvsim.report.explain_words import decision, rule_name
-from kyvsim.report.json_text import whole_numbers
-from kyvsim.suite.coverage import Tally
+from kyvsim.report.object_text import whole_numbers
+from kyvsim.suite.coverage import PointCounter
 
 # Two sets of policies made ready to be asked the same, and who says what decided in a case.
 
@@ -87,7 +87,7 @@ class ComparisonSetup(NamedTuple):
         return frozenset(one for one in written if one.__class__ is str and is_pattern(one))
 
     def _followed(self, policies: tuple[Policy, ...]) -> PolicyRunner:
-        marks, tally = StepCounter(), Tally()
+        marks, tally = StepCounter(), PointCounter()
         options = self.options._replace(coverage_sink=tally.listen, tracer=marks)
         compiled = compile_policies(policies, options)[0]
         has_lookups = bool(self.space(policies).lookups)

@@ -27,6 +27,7 @@ from kyvsim.model.migration import Conversion, Made, Migration, Outcome
 from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.source import Document
 from kyvsim.report.migrate import document_yaml, policy_yaml
+from kyvsim.report.object_text import to_yaml
 
 
 def migrate(

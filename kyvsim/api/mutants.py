@@ -35,7 +35,7 @@ from kyvsim.model.policy import Policy
 from kyvsim.model.source import Location, Path, place_in_text
 from kyvsim.model.suite import ExpectedRow, Hole, Manifest, Mutants
 from kyvsim.mutation import ChangeKind, PolicyChange, mutants_of
-from kyvsim.report.json_text import whole_numbers
+from kyvsim.report.object_text import whole_numbers
 from kyvsim.suite.check import check_rows
 
 # Which mutants of a manifest's policies its rows notice.

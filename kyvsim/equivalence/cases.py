@@ -23,7 +23,7 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.model.policy import About, Mention, Way
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, read_type, resolve
-from kyvsim.simulator.server.subresources import scale_of
+from kyvsim.simulator.api_server.subresources import scale_of
 
 # What both sets of policies are asked.
 

@@ -26,7 +26,7 @@ from kyvsim.patch.merge_types import (
     resolve,
 )
 from kyvsim.patch.structured_merge import misfits
-from kyvsim.simulator.server.typed import as_typed
+from kyvsim.simulator.api_server.defaults import as_typed
 
 # What the types of Kubernetes do not tell: words that fields take, and fields that must be there.
 #
@@ -245,7 +245,7 @@ def _is_text(way: Way, text: str) -> bool:
         return _SHARE.fullmatch(text) is not None
     if _is_amount(way):
         return is_quantity(text)
-    if _is_label(way):
+    if len(way) > 1 and way[-2] in _LABELS:
         return not format_problems("labelValue", text)
     if names_of(way) in _HOST_WAYS:
         return is_subdomain(text.removeprefix("*."))
@@ -278,11 +278,6 @@ def is_quantity(text: str) -> bool:
 def is_moment(way: Way) -> bool:
     """Return whether a way leads to a time."""
     return bool(way) and str(way[-1]).endswith(_MOMENT)
-
-
-def _is_label(way: Way) -> bool:
-    """Return whether a way leads to the value of a label."""
-    return bool(way[-2:-1]) and way[-2] in _LABELS
 
 
 def usual_entries(name: str) -> Mapping[str, Json]:

@@ -1,6 +1,6 @@
 """One of the two sets of policies: what it does in a case, and what of it was reached."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.engine.compile import PolicySet
@@ -103,20 +103,15 @@ class StepCounter:
         is_any = kind is StepKind.IMAGE or step.name.startswith("[")
         name = "" if is_any else step.name
         part = (kind, step.place, name, step.text)
-        if kind is StepKind.EXPRESSION:
-            self._hold(part, step.answer)
+        if kind is StepKind.EXPRESSION and self._open and isinstance(step.answer, bool):
+            around = self._open[-1]
+            if around is None:
+                around = self._open[-1] = (set(), set())
+            around[step.answer].add(part)
         held = inner and (len(inner[False]), len(inner[True]))
         self._known.add((part, _answer(step), held))
         if kind is not StepKind.FINDING:
             self._parts.add(part)
-
-    def _hold(self, part: _Part, answer: object) -> None:
-        """Tell the step around an expression what that came to."""
-        if self._open and (answer is True or answer is False):
-            around = self._open[-1]
-            if around is None:
-                around = self._open[-1] = (set(), set())
-            around[answer].add(part)
 
     @property
     def count(self) -> int:
@@ -224,7 +219,12 @@ class CaseWorld:
         if self._binds:
             objects += bindings(case.user, (*self._binds, name))
         labels, placeholder = case.namespace_labels, None
-        if name and (labels or not _has_namespace(objects, name)):
+        if name and (
+            labels
+            or not any(
+                one.get("kind") == "Namespace" and object_key(one).name == name for one in objects
+            )
+        ):
             meta = {"name": name, "labels": {"kubernetes.io/metadata.name": name, **labels}}
             placeholder = {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
             objects.insert(0, placeholder)
@@ -236,10 +236,6 @@ class CaseWorld:
                 images=RecordingImages(self._mocks.images, made, self.lookups, recorded)
             ),
         )
-
-
-def _has_namespace(objects: Iterable[Json], name: str) -> bool:
-    return any(one.get("kind") == "Namespace" and object_key(one).name == name for one in objects)
 
 
 class PolicyRunner:

@@ -110,7 +110,8 @@ def _near_text(text: str) -> list[Json]:
         return [low, high, *_steps(low), *_steps(high)]
     if has_wildcard(operand) and operand != "*":
         filled = [
-            _filled(operand, star, mark) for star, mark in (("x", "x"), ("", "y"), ("ab", "z"))
+            operand.replace("*", star).replace("?", mark)
+            for star, mark in (("x", "x"), ("", "y"), ("ab", "z"))
         ]
         bare = operand.replace("*", "").replace("?", "")
         # What goes on behind the end, or begins before, shows that the whole text has to fit.
@@ -157,10 +158,6 @@ def _matching(expression: str) -> str:
     for form, text in _FORMS:
         expression = form.sub(text, expression)
     return expression
-
-
-def _filled(pattern: str, star: str, mark: str) -> str:
-    return pattern.replace("*", star).replace("?", mark)
 
 
 def _steps(text: str) -> list[str]:

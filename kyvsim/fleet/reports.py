@@ -53,7 +53,13 @@ def merged(*some: Heads) -> Heads:
     stamps: dict[str, str] = {}
     for heads in some:
         for key, head in heads.items():
-            _check(found, stamps, head)
+            other = next(iter(found.values()), head)
+            if other.assignment != head.assignment:
+                text = "are of other policies, options or versions: reports of one run go together"
+                raise FleetError(f"the partial reports on {other.file} and {head.file} {text}")
+            if stamps.setdefault(head.file, head.stamp) != head.stamp:
+                text = "there are partial reports on two contents of this file"
+                raise FleetError(f"{head.file}: {text}: evaluate it again with --resume")
             known = found.get(key)
             found[key] = min(known, head, key=_preference) if known else head
     return found
@@ -62,16 +68,6 @@ def merged(*some: Heads) -> Heads:
 def _preference(head: Head) -> tuple[bool, str]:
     """Return what is smaller for the report that counts: one that could be made, and any other."""
     return head.failed, repr(head.remarks)
-
-
-def _check(found: Mapping[Key, Head], stamps: dict[str, str], head: Head) -> None:
-    other = next(iter(found.values()), head)
-    if other.assignment != head.assignment:
-        text = "are of other policies, options or versions: reports of one run go together"
-        raise FleetError(f"the partial reports on {other.file} and {head.file} {text}")
-    if stamps.setdefault(head.file, head.stamp) != head.stamp:
-        text = "there are partial reports on two contents of this file"
-        raise FleetError(f"{head.file}: {text}: evaluate it again with --resume")
 
 
 def settled(heads: Heads, sizes: Mapping[str, int]) -> Merged:

@@ -222,7 +222,13 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
     with ExitStack() as stack:
         stack.enter_context(fleet.store.locked())
         plan, heads = _begun(ready, files, assignment, fleet)
-        items = planned(files, per, parted=_is_parted(ready), size=plan.piece_size)
+        items = planned(
+            files,
+            per,
+            # Rules see one object at a time, unless they ask for others.
+            parted=phases_of(ready.compiled) <= ALONE and not ready.read.targets,
+            size=plan.piece_size,
+        )
         state = _RunState(fleet.store, plan, clusters_of(items), dict(heads), set())
         todo = [one for one in items if not state.has(one)]
         yield Progress(len(items) - len(todo), len(items))
@@ -232,11 +238,6 @@ def run_fleet(inputs: ApplyInputs, stdin: bytes | None, fleet: Fleet) -> Iterato
         end = _end(ready, plan, state)
         apart = () if fleet.per else tuple(_apart(state))
         fleet.store.finish(end._replace(remarks=(*end.remarks, *apart)))
-
-
-def _is_parted(ready: Ready) -> bool:
-    """Return whether rules tell of one object at a time, unless they ask for others."""
-    return phases_of(ready.compiled) <= ALONE and not ready.read.targets
 
 
 def _begun(

@@ -24,7 +24,7 @@ from kyvsim.api.workspace import (
 from kyvsim.lsp.document import YamlText, read_text
 from kyvsim.model.diagnostic import Diagnostic, Edit, Severity
 from kyvsim.model.ports import fault_text
-from kyvsim.report.code_text import code_markdown, codes_by_name
+from kyvsim.report.diagnostic_codes import code_markdown, codes_by_name
 
 # Positions of editors, which may count columns in UTF-16, and ours, which count characters.
 

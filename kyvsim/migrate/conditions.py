@@ -2,7 +2,7 @@
 
 import json
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -12,7 +12,13 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
 from kyvsim.kubernetes.semver import read_version
 from kyvsim.kubernetes.wildcard import has_wildcard, range_ends
-from kyvsim.migrate.context import ConversionContext, NotConvertible, name_for_element
+from kyvsim.migrate.context import (
+    ConversionContext,
+    NotConvertible,
+    located,
+    name_for_element,
+    within,
+)
 from kyvsim.migrate.expressions import (
     FALSE,
     RELATION,
@@ -45,8 +51,6 @@ from kyvsim.migrate.values import (
 )
 from kyvsim.model.migration import Condition
 
-# Operators of conditions → tests: equality, order, membership.
-
 # Equals and NotEquals.
 
 READ_TEXTS = Condition(
@@ -75,11 +79,6 @@ def fits_read(text: str, pattern: str) -> Test:
     return Plain(rf"{text}.matches('^\\Q' + {sign} + '\\E$')")
 
 
-def not_equals(key: Expr, value: Expr) -> Test:
-    """Return the test that a key differs from a value."""
-    return opposite(equals(key, value))
-
-
 def _equals_constant(key: Expr, wanted: Json) -> Test:
     text = key.tight(RELATION + 1)
     if isinstance(wanted, bool):
@@ -94,19 +93,14 @@ def _equals_constant(key: Expr, wanted: Json) -> Test:
         number = float(wanted) if key.is_double and isinstance(wanted, int) else wanted
         return Relation(text, "==", literal(number))
     if is_number(key.types) or is_bool(key.types):
-        return _scalar_equals(key, text, wanted)
+        if is_number(key.types) and wanted.isdecimal():
+            return Relation(text, "==", wanted)
+        return Relation(f"string({key.text})", "==", literal(wanted))
     if is_amount(wanted):
         return amount_test(key, "==", wanted)
     if has_wildcard(wanted) and not is_text(key.types):
         return like(f"string({key.text})", wanted)
     return like(key.tight(), wanted) if has_wildcard(wanted) else like(text, wanted)
-
-
-def _scalar_equals(key: Expr, text: str, wanted: str) -> Test:
-    """Return the test of a number or truth value against a text: truth values equal none."""
-    if is_number(key.types) and wanted.isdecimal():
-        return Relation(text, "==", wanted)
-    return Relation(f"string({key.text})", "==", literal(wanted))
 
 
 # GreaterThan, GreaterThanOrEquals, LessThan, LessThanOrEquals.
@@ -164,7 +158,10 @@ def _compared_constant(sign: str, key: Expr, wanted: Json) -> Test:
         return amount_test(key, sign, text) if parse_quantity(text) is not None else FALSE
     if not is_text(key.types) and not isinstance(wanted, str):
         return Relation(key.tight(RELATION + 1), sign, text)
-    return _bound(key, lambda one: _of_text(sign, one, wanted))
+    read = key.tight() if is_text(key.types) else f"string({key.text})"
+    if len(read) <= _ORDERING_LONG:
+        return _of_text(sign, read, wanted)
+    return Quantified(f"[{key.as_text}]", "text", _of_text(sign, "text", wanted), "exists")
 
 
 def _of_number(sign: str, key: Expr, text: str) -> Test:
@@ -176,14 +173,6 @@ def _of_number(sign: str, key: Expr, text: str) -> Test:
         return FALSE
     whole, part = divmod(duration, SECOND)
     return Relation(key.tight(RELATION + 1), sign, repr(duration / SECOND) if part else str(whole))
-
-
-def _bound(key: Expr, test: Callable[[str], Test]) -> Test:
-    """Return a test of the text of a key, which is evaluated once where it is long."""
-    text = key.tight() if is_text(key.types) else f"string({key.text})"
-    if len(text) <= _ORDERING_LONG:
-        return test(text)
-    return Quantified(f"[{key.as_text}]", "text", test("text"), "exists")
 
 
 def _of_text(sign: str, text: str, wanted: Json) -> Test:
@@ -261,34 +250,14 @@ _MEMBERSHIP_LONG: Final = 60
 _Holds = Callable[[Expr], Test]
 
 
-def any_in(key: Expr, value: Expr) -> Test:
-    """Return the test that a key, or an element of it, is among the value's elements."""
-    return _one("exists", key, value, wanted=True)
-
-
-def all_in(key: Expr, value: Expr) -> Test:
-    """Return the test that a key, or every element of it, is among the value's elements."""
-    return _one("all", key, value, wanted=True)
-
-
-def any_not_in(key: Expr, value: Expr) -> Test:
-    """Return the test that a key, or an element of it, is not among the value's elements."""
-    return _one("exists", key, value, wanted=False)
-
-
 def not_in(key: Expr, value: Expr) -> Test:
     """Return the test of the older NotIn: no key is outside of a text that is no list in JSON."""
     if value.constant or not value.is_looked_up or not is_text(value.types) or is_list(key.types):
-        return any_not_in(key, value)
+        return membership("exists", False, key, value)
     # The key stands where it is always looked at: one that is missing ends in an error.
     held, one = value.tight(), key.tight(RELATION + 1)
     listed = f"({held}.startsWith('[') ? json.unmarshal({held}) : [{one}])"
     return opposite(Relation(one, "in", listed))
-
-
-def all_not_in(key: Expr, value: Expr) -> Test:
-    """Return the test that neither a key nor an element of it is among the value's elements."""
-    return _one("all", key, value, wanted=False)
 
 
 def may_be_wild(key: Expr) -> bool:
@@ -307,7 +276,11 @@ def takes_wildcards(value: Expr) -> bool:
     return value.noun in _WILD_FIELDS and is_text(element_of(value.types))
 
 
-def _one(macro: str, key: Expr, value: Expr, *, wanted: bool) -> Test:
+def membership(macro: str, wanted: bool, key: Expr, value: Expr) -> Test:
+    """Return the test that a key, or one or all of its elements, are among a value's elements.
+
+    `macro` is `exists` or `all`; where they are not `wanted` none must be among them.
+    """
     if key.constant and isinstance(key.constant[0], str) and has_wildcard(key.constant[0]):
         return _pattern_in(key.constant[0], value, wanted=wanted)
     holds = _among(value)
@@ -315,7 +288,9 @@ def _one(macro: str, key: Expr, value: Expr, *, wanted: bool) -> Test:
     def ends(one: Expr) -> Test:
         return holds(one) if wanted else opposite(holds(one))
 
-    if not is_list(key.types) and (key.types or _is_singular(key)):
+    # A value of which nothing is known is one thing where its name is no plural.
+    is_singular = bool(key.noun) and not key.noun.endswith("s")
+    if not is_list(key.types) and (key.types or is_singular):
         return ends(key)
     source = key.or_else([]) if is_list(key.types) else _listed(key)
     taken = frozenset({key.text.split(".")[0]})
@@ -329,11 +304,6 @@ def _one(macro: str, key: Expr, value: Expr, *, wanted: bool) -> Test:
         if macro == "all" and wanted:
             return every([Relation(size, ">", "0"), test])
     return test
-
-
-def _is_singular(key: Expr) -> bool:
-    """Return whether a value of which nothing is known is one thing, as its name says."""
-    return bool(key.noun) and not key.noun.endswith("s")
 
 
 def _takes_empty(value: Expr) -> bool:
@@ -442,14 +412,14 @@ OPERATORS: Final[Mapping[str, _Operator]] = MappingProxyType(
     {
         "Equal": equals,
         "Equals": equals,
-        "NotEqual": not_equals,
-        "NotEquals": not_equals,
-        "In": all_in,
-        "AnyIn": any_in,
-        "AllIn": all_in,
+        "NotEqual": lambda key, value: opposite(equals(key, value)),
+        "NotEquals": lambda key, value: opposite(equals(key, value)),
+        "In": partial(membership, "all", True),
+        "AnyIn": partial(membership, "exists", True),
+        "AllIn": partial(membership, "all", True),
         "NotIn": not_in,
-        "AnyNotIn": any_not_in,
-        "AllNotIn": all_not_in,
+        "AnyNotIn": partial(membership, "exists", False),
+        "AllNotIn": partial(membership, "all", False),
         "GreaterThan": partial(compared, ">"),
         "GreaterThanOrEquals": partial(compared, ">="),
         "LessThan": partial(compared, "<"),
@@ -507,65 +477,53 @@ def fallible_conditions(block: Json, scope: Scope) -> FallibleTest:
 
 def _block_test(block: Json, options: _ConditionOptions) -> FallibleTest:
     if isinstance(block, list):
-        return _in_turn([_any_or_all(one, index, options) for index, one in enumerate(block)])
+        parts = [
+            _condition(one, options, n) if "key" in one else within((n,), _of_block, one, options)
+            for n, one in enumerate(block)
+        ]
+        return _in_turn(parts)
     return _of_block(block or {}, options)
-
-
-def _any_or_all(one: Json, index: int, options: _ConditionOptions) -> FallibleTest:
-    if "key" in one:
-        return _condition(one, options, index)
-    try:
-        return _of_block(one, options)
-    except NotConvertible as refusal:
-        raise refusal.below(index) from None
 
 
 def _of_block(block: Json, options: _ConditionOptions) -> FallibleTest:
     parts = []
     if block.get("any"):
         found = [_condition(c, options, "any", n) for n, c in enumerate(block["any"])]
-        parts.append(_first_of(found, options))
+        # What denies holds with an error, too: nothing has to wait.
+        parts.append(_in_turn(found, some, waits=not options.denies))
     if block.get("all"):
         found = [_condition(c, options, "all", n) for n, c in enumerate(block["all"])]
         parts.append(_in_turn(found))
     return _in_turn(parts)
 
 
-def _in_turn(parts: Sequence[FallibleTest]) -> FallibleTest:
-    """Return that all parts hold, asked one after the other.
+def _in_turn(
+    parts: Sequence[FallibleTest],
+    joined: Callable[[Iterable[Test]], Test] = every,
+    *,
+    waits: bool = True,
+) -> FallibleTest:
+    """Return that `every` or `some` part holds, evaluated one after the other.
 
-    `&&` is false where any side is, even if another one ends in an error: behind one that may, the
-    rest has to wait.
+    `&&` is false where any side is, even if another one ends in an error, and `||` is true: the
+    rest `waits` for a part that may.
     """
-    found = every(one.test for one in parts[-1:])
+    found = joined(one.test for one in parts[-1:])
     side_by_side: list[Test] = []
     for one in reversed(parts[:-1]):
-        if one.fails:
-            found = chosen(one.test, every([*reversed(side_by_side), found]), FALSE)
+        if one.fails and waits:
+            rest = joined([*reversed(side_by_side), found])
+            found = chosen(one.test, *((rest, FALSE) if joined is every else (TRUE, rest)))
             side_by_side = []
         else:  # joined together, not one by one: each time all would be looked at again
             side_by_side.append(one.test)
-    found = every([*reversed(side_by_side), found])
-    return FallibleTest(found, any(one.fails for one in parts))
-
-
-def _first_of(parts: Sequence[FallibleTest], options: _ConditionOptions) -> FallibleTest:
-    """Return that one of some parts holds; what denies holds with an error, too."""
-    found = some(one.test for one in parts[-1:])
-    side_by_side: list[Test] = []
-    for one in reversed(parts[:-1]):
-        if one.fails and not options.denies:
-            found = chosen(one.test, TRUE, some([*reversed(side_by_side), found]))
-            side_by_side = []
-        else:
-            side_by_side.append(one.test)
-    found = some([*reversed(side_by_side), found])
+    found = joined([*reversed(side_by_side), found])
     return FallibleTest(found, any(one.fails for one in parts))
 
 
 def _condition(one: Json, options: _ConditionOptions, *steps: str | int) -> FallibleTest:
     scope = options.scope
-    try:
+    with located(*steps):
         key = value_of(one.get("key"), scope)
         value = value_of(one.get("value"), scope)
         name = one.get("operator") or ""
@@ -586,8 +544,6 @@ def _condition(one: Json, options: _ConditionOptions, *steps: str | int) -> Fall
             scope.context.note(READ_TEXTS)
         held = operator(_insisted(key), _insisted(value))
         return FallibleTest(every([*nullable, *_present(name, key, value), held]), fails)
-    except NotConvertible as refusal:
-        raise refusal.below(*steps) from None
 
 
 def _note_read(operator: str, key: Expr, value: Expr, context: ConversionContext) -> None:

@@ -91,9 +91,7 @@ def _singular(noun: str) -> str:
     return word[:-1] if plural and len(word) > 2 else "item"
 
 
-# What cannot be expressed in CEL, and what became of a part of a policy.
-
-# What cannot be said in CEL.
+# What cannot be expressed in CEL.
 
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
@@ -114,14 +112,26 @@ class NotConvertible(Exception):  # noqa: N818 — it is no fault: it says what 
         return NotConvertible(self.what, self.advice, (*steps, *self.path))
 
 
+class located:  # noqa: N801 — it is used as a function
+    """A context in which the paths of refusals begin with some steps."""
+
+    def __init__(self, *steps: str | int) -> None:
+        self._steps = steps
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, NotConvertible):
+            error.path = (*self._steps, *error.path)
+
+
 def within(
     steps: Path, convert: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs
 ) -> _Found:
-    """Return what a conversion gives; what it refuses stands below some steps."""
-    try:
+    """Return what a conversion returns; the paths of its refusals begin with the steps."""
+    with located(*steps):
         return convert(*given, **named)
-    except NotConvertible as refusal:
-        raise refusal.below(*steps) from None
 
 
 def list_of(block: Json) -> str:

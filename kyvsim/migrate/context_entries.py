@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from kyvsim.kubernetes.discovery import kind_of_plural
 from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.conditions import value_of
-from kyvsim.migrate.context import NotConvertible, within
+from kyvsim.migrate.context import located, within
 from kyvsim.migrate.expressions import CHOICE, SUM, TIGHT, every, one_line, quoted
 from kyvsim.migrate.queries.read import query_value, query_within, text_value, variable_name
 from kyvsim.migrate.queries.scope import Scope, constant, no_twin
@@ -201,10 +201,8 @@ def with_entries(entries: Json, scope: Scope, *, inline: bool = False) -> Scope:
     Raises NotConvertible with the path from the list of entries.
     """
     for index, entry in enumerate(entries or ()):
-        try:
+        with located(index):
             scope = _with_entry(entry, scope, inline)
-        except NotConvertible as refusal:
-            raise refusal.below(index) from None
     return scope
 
 
@@ -212,10 +210,8 @@ def _with_entry(entry: Json, scope: Scope, inline: bool) -> Scope:
     source = next((one for one in _SOURCES if entry.get(one) is not None), None)
     if source is None:
         raise no_twin(f"the context entry `{entry.get('name')}`")
-    try:
+    with located(source):
         value = _SOURCES[source](entry[source], scope)
-    except NotConvertible as refusal:
-        raise refusal.below(source) from None
     name = entry["name"]
     if not inline and not value.constant:
         if scope.patching and value.soft:

@@ -391,7 +391,10 @@ def _converted(
     texts = written_conditions(conditions)
     if rule_type.kind == GENERATING:
         texts = tuple((name, inlined(text, context.variables)) for name, text in texts)
-    fields = {**rule_type.fields(rule, spec, scope), **_said_by(mutations)}
+    fields = {
+        **rule_type.fields(rule, spec, scope),
+        **{name: value for one in mutations for name, value in one.fields.items()},
+    }
     read_by = [*(text for one in entries for text in one.texts), *dict(texts).values(), str(fields)]
     return ConvertedRule(
         place=place,
@@ -436,11 +439,6 @@ def _guarded(entries: Sequence[PolicyEntry], asked: FallibleTest) -> tuple[Polic
         one._replace(test=whole(one.test)) if isinstance(one, ValidationEntry) else one
         for one in entries
     )
-
-
-def _said_by(mutations: Sequence[MutationEntry]) -> dict[str, Json]:
-    """Return what a policy says on account of its mutations."""
-    return {name: value for one in mutations for name, value in one.fields.items()}
 
 
 def _rule_type(rule: Json) -> RuleBody:

@@ -270,7 +270,14 @@ def _lines(test: Test, width: int) -> list[str]:
     if text is not None:
         return [text]
     if isinstance(test, All | Some):
-        return _layout_joined(test, width)
+        sign = " &&" if isinstance(test, All) else " ||"
+        lines: list[str] = []
+        for one in test.parts:
+            part = _part(one, width, RELATION)
+            if lines:
+                lines[-1] += sign
+            lines += part
+        return lines
     if isinstance(test, Quantified):
         body = _indented(_lines(test.body, width - _STEP))
         return [f"{head_of(test)},", *body, ")"]
@@ -285,17 +292,6 @@ def _lines(test: Test, width: int) -> list[str]:
         no = _lines(test.no, width - _STEP)
         return [question, *_led("? ", yes), *_led(": ", no)]
     return [one_line(test)]
-
-
-def _layout_joined(test: All | Some, width: int) -> list[str]:
-    sign = " &&" if isinstance(test, All) else " ||"
-    lines: list[str] = []
-    for one in test.parts:
-        part = _part(one, width, RELATION)
-        if lines:
-            lines[-1] += sign
-        lines += part
-    return lines
 
 
 def _part(test: Test, width: int, least: int) -> list[str]:

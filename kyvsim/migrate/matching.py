@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 from kyvsim.kubernetes.discovery import every_kind, is_namespaced, parse_kind_selector
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.migrate.context import ConversionContext, NotConvertible, within
+from kyvsim.migrate.context import ConversionContext, NotConvertible, located, within
 from kyvsim.migrate.expressions import (
     TRUE,
     Not,
@@ -36,12 +36,9 @@ from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.migration import Condition
 from kyvsim.patch.keyed_lists import Field
 
-# Criteria of one filter of a match or exclude block → tests.
-
-# `roles` and `clusterRoles` of a filter → a look at the bindings that name who asks.
+# `roles` and `clusterRoles` of a filter → tests of the bindings that name the user.
 #
-# Requests do not tell roles: Kyverno finds those of a ClusterPolicy in the bindings of the
-# cluster.
+# Requests have no roles: Kyverno finds those of a ClusterPolicy in the bindings of the cluster.
 # Source of the rule: upstream pkg/userinfo/roleRef.go
 
 _RBAC: Final = "rbac.authorization.k8s.io/v1"
@@ -136,37 +133,6 @@ AT_REST: Final = FilterExpressions(
 """Of one that is there, without any request."""
 
 
-def _kinds(selectors: Json, names: FilterExpressions) -> Test:
-    kinds = [parse_kind_selector(one).kind for one in selectors]
-    return some(like_one(names.kind, kinds))
-
-
-def _names(patterns: Json, names: FilterExpressions) -> Test:
-    return some(like_one(names.name, list(patterns)))
-
-
-def _name(pattern: Json, names: FilterExpressions) -> Test:
-    return _names([pattern], names)
-
-
-def _namespaces(patterns: Json, names: FilterExpressions) -> Test:
-    return some(like_one(names.namespace, list(patterns)))
-
-
-def _filters_operations(operations: Json, _: FilterExpressions) -> Test:
-    return some(like_one("request.operation", list(operations)))
-
-
-def _annotations(wanted: Json, names: FilterExpressions) -> Test:
-    return every(
-        _entry("annotations", key, str(value), names.object) for key, value in wanted.items()
-    )
-
-
-def _selector(selector: Json, names: FilterExpressions) -> Test:
-    return selector_test(selector, names.object)
-
-
 def selector_test(selector: Json, of: str = "object") -> Test:
     """Return the test that an object carries the labels of a selector."""
     labels = selector.get("matchLabels") or {}
@@ -212,7 +178,7 @@ def _namespace_labels(selector: Json, names: FilterExpressions) -> Test:
 
 def namespaces_test(patterns: Iterable[str], selector: Json) -> Test:
     """Return the test that a request is for a namespace of some names, or of some labels."""
-    tests = [_namespaces(list(patterns), ADMITTED)] if patterns else []
+    tests = like_one(ADMITTED.namespace, list(patterns))
     if selector is not None:
         tests.append(_namespace_labels(selector, ADMITTED))
     return some(tests)
@@ -220,27 +186,32 @@ def namespaces_test(patterns: Iterable[str], selector: Json) -> Test:
 
 _RESOURCES: Final[Mapping[str, Callable[[Json, FilterExpressions], Test]]] = MappingProxyType(
     {
-        "kinds": _kinds,
-        "name": _name,
-        "names": _names,
-        "namespaces": _namespaces,
-        "operations": _filters_operations,
-        "annotations": _annotations,
-        "selector": _selector,
+        "kinds": lambda kinds, names: some(
+            like_one(names.kind, [parse_kind_selector(one).kind for one in kinds])
+        ),
+        "name": lambda pattern, names: some(like_one(names.name, [pattern])),
+        "names": lambda patterns, names: some(like_one(names.name, list(patterns))),
+        "namespaces": lambda patterns, names: some(like_one(names.namespace, list(patterns))),
+        "operations": lambda operations, _: some(like_one("request.operation", list(operations))),
+        "annotations": lambda annotations, names: every(
+            _entry("annotations", key, str(value), names.object)
+            for key, value in annotations.items()
+        ),
+        "selector": lambda selector, names: selector_test(selector, names.object),
         "namespaceSelector": _namespace_labels,
     }
 )
 _HAS_SELECTOR: Final = frozenset({"selector", "namespaceSelector"})
 
 
-def filter_tests(
+def filter_test(
     one: Json,
     context: ConversionContext,
     names: FilterExpressions,
     *,
     left_out: frozenset[str] = frozenset(),
-) -> list[Test]:
-    """Return the tests of a filter, all of which have to hold; fields of `left_out` are not asked.
+) -> Test:
+    """Return the test of a filter, without its fields in `left_out`.
 
     Raises NotConvertible with the path from the filter.
     """
@@ -252,32 +223,23 @@ def filter_tests(
         )
         if given and field not in left_out:
             if field == "namespaceSelector" and _may_be_namespaces(resources):
-                if _names_wildcards(resources) and names is not AT_REST:
-                    # A rule with a namespaceSelector is about no Namespace.
-                    tests.append(Relation(names.kind, "!=", "'Namespace'"))
-                    tests.append(convert(resources[field], names))
-                    continue
-                raise NotConvertible(
-                    "a namespaceSelector for Namespaces themselves has no twin in CEL",
-                    "split the rule: one for Namespaces",
-                    ("resources", field),
-                )
-            try:
+                if names is AT_REST or "Namespace" in _kinds_of(one):
+                    raise NotConvertible(
+                        "a namespaceSelector for Namespaces themselves has no twin in CEL",
+                        "split the rule: one for Namespaces",
+                        ("resources", field),
+                    )
+                # A rule with a namespaceSelector is about no Namespace.
+                tests.append(Relation(names.kind, "!=", "'Namespace'"))
+            with located("resources", field):
                 tests.append(convert(resources[field], names))
-            except NotConvertible as refusal:
-                raise refusal.below("resources", field) from None
-    return tests + _user_tests(one, context)
+    return every([*tests, *_user_tests(one, context)])
 
 
 def _may_be_namespaces(resources: Json) -> bool:
     """Return whether a filter may be about Namespaces, whose labels a namespaceSelector leaves."""
     kinds = [parse_kind_selector(one).kind for one in resources.get("kinds") or ("*",)]
     return any(matches(kind, "Namespace") for kind in kinds)
-
-
-def _names_wildcards(resources: Json) -> bool:
-    kinds = [parse_kind_selector(one).kind for one in resources.get("kinds") or ("*",)]
-    return "Namespace" not in kinds
 
 
 def _user_tests(one: Json, context: ConversionContext) -> list[Test]:
@@ -344,13 +306,8 @@ def matching_of(rule: Json, operations: Operations, context: ConversionContext) 
 
     Raises NotConvertible with the path from the rule.
     """
-    chosen = operations.chosen(_blocks_operations(list(_filters(rule.get("match") or {}))))
+    chosen = operations.chosen(named_operations(rule))
     return _matching(rule, chosen, DELETED if "DELETE" in chosen else ADMITTED, context)
-
-
-def names_operations(rule: Json) -> bool:
-    """Return whether a rule says itself for which operations it is asked."""
-    return bool(_blocks_operations(list(_filters(rule.get("match") or {}))))
 
 
 def matching_at_rest(spec: Json, context: ConversionContext) -> Matching:
@@ -370,8 +327,7 @@ def block_test(block: Json, kinds: frozenset[str], context: ConversionContext) -
     for steps, one in _filters(block):
         named = _kinds_of(one)
         left_out = frozenset({"kinds"}) if kinds <= named or "*" in named else frozenset()
-        found = within(steps, filter_tests, one, context.at(*steps), EITHER, left_out=left_out)
-        tests.append(every(found))
+        tests.append(within(steps, filter_test, one, context.at(*steps), EITHER, left_out=left_out))
     return every(tests) if block.get("all") else some(tests)
 
 
@@ -433,13 +389,17 @@ def _only(block: BlockContext, steps: Steps, one: Json) -> tuple[dict[str, Json]
             left_out -= {"namespaceSelector"}
     wild = _is_wild(resources.get("selector"))
     if block.names is DELETED and wild:
-        raise _wild_labels(steps)
+        raise NotConvertible(
+            "labels with wildcards of objects that are deleted have no twin in CEL",
+            "name the operations CREATE and UPDATE",
+            ("match", *steps, "resources", "selector"),
+        )
     if block.names is DELETED and resources.get("annotations"):
         block = block._replace(names=EITHER)
     if block.names is not ADMITTED and resources.get("selector") is not None and not wild:
         selectors["objectSelector"] = resources["selector"]
         left_out |= {"selector"}
-    return selectors, every(_tests(block, steps, one, left_out))
+    return selectors, _test(block, steps, one, left_out)
 
 
 def _lie_in_namespaces(kinds: Iterable[str]) -> bool:
@@ -448,12 +408,8 @@ def _lie_in_namespaces(kinds: Iterable[str]) -> bool:
     return not any(
         has_wildcard(one.kind) or not is_namespaced(group, one.kind)
         for one in named
-        for group in (_groups(one.kind) or (one.group,))
+        for group in [group for group, kind in every_kind() if kind == one.kind] or [one.group]
     )
-
-
-def _groups(kind: str) -> list[str]:
-    return [group for group, known in every_kind() if known == kind]
 
 
 def _filters(block: Json) -> list[tuple[Steps, Json]]:
@@ -464,8 +420,9 @@ def _filters(block: Json) -> list[tuple[Steps, Json]]:
     return [((), block)]
 
 
-def _blocks_operations(filters: list[tuple[Steps, Json]]) -> list[str]:
-    """Return the operations that every filter names, () where one names none."""
+def named_operations(rule: Json) -> list[str]:
+    """Return the operations that the match block of a rule names, [] if a filter names none."""
+    filters = _filters(rule.get("match") or {})
     named = [(one.get("resources") or {}).get("operations") for _, one in filters]
     found = (operation for one in named for operation in one or ())
     return list(dict.fromkeys(found)) if all(named) else []
@@ -490,37 +447,25 @@ def _named(
     return list(dict.fromkeys(one for listed in lists for one in listed))
 
 
-def _wild_labels(steps: Steps) -> NotConvertible:
-    return NotConvertible(
-        "labels with wildcards of objects that are deleted have no twin in CEL",
-        "name the operations CREATE and UPDATE",
-        ("match", *steps, "resources", "selector"),
-    )
-
-
 def _is_wild(selector: Json) -> bool:
     return any(sign in str(selector) for sign in "*?") if selector else False
 
 
-def _tests(block: BlockContext, steps: Steps, one: Json, left_out: frozenset[str]) -> list[Test]:
+def _test(block: BlockContext, steps: Steps, one: Json, left_out: frozenset[str]) -> Test:
     steps = (block.field, *steps)
     context = block.context.at(*steps)
     if block.names is AT_REST:
         left_out |= {"operations"}
-    try:
-        return filter_tests(one, context, block.names, left_out=left_out)
-    except NotConvertible as refusal:
-        raise refusal.below(*steps) from None
+    with located(*steps):
+        return filter_test(one, context, block.names, left_out=left_out)
 
 
 def _several(match: Json, filters: list[tuple[Steps, Json]], block: BlockContext) -> Test:
     if match.get("all"):
-        found = [_tests(block, steps, one, _BY_KIND) for steps, one in filters]
-        return every(test for tests in found for test in tests)
+        return every(_test(block, steps, one, _BY_KIND) for steps, one in filters)
     if not any(_filters_more(one) for _, one in filters):
         return TRUE
-    found = [_tests(block, steps, one, frozenset()) for steps, one in filters]
-    return some(every(tests) for tests in found)
+    return some(_test(block, steps, one, frozenset()) for steps, one in filters)
 
 
 def _filters_more(one: Json) -> bool:
@@ -541,6 +486,5 @@ def _excluded(rule: Json, block: BlockContext) -> Test:
     for steps, one in _filters(exclude):
         kinds = set((one.get("resources") or {}).get("kinds") or ())
         left_out = frozenset({"kinds"}) if matched <= kinds else frozenset()
-        found = _tests(block, steps, one, left_out)
-        tests.append(every(found))
+        tests.append(_test(block, steps, one, left_out))
     return every(tests) if exclude.get("all") else some(tests)

@@ -19,7 +19,7 @@ from kyvsim.engine.pattern.anchors import (
 )
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.migrate.context import ConversionContext, NotConvertible, name_for_element
+from kyvsim.migrate.context import ConversionContext, NotConvertible, located, name_for_element
 from kyvsim.migrate.expressions import TRUE, Quantified, Relation, Test, every, opposite, some
 from kyvsim.migrate.scalars import fits_null, like, scalar_test
 from kyvsim.migrate.values import Expr, element_of, values_of
@@ -233,10 +233,8 @@ def _comes_first(key: str) -> bool:
 
 
 def _of_member(text: str, pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
-    try:
+    with located(text):
         return _asked_of_member(text, pattern, value, around)
-    except NotConvertible as refusal:
-        raise refusal.below(text) from None
 
 
 def _asked_of_member(text: str, pattern: Json, value: Expr, around: PatternContext) -> PatternTest:
@@ -404,11 +402,9 @@ def _of_element(
     """Return the test that something is asked of an element, and that it fits then."""
     element = Expr(name, element_of(value.types), noun=value.noun)
     inside = around._replace(taken=around.taken | {name})
-    try:
+    with located(0):
         asked = _convert(pattern, element, inside)
         return asked.guard, _fitting(asked, inside)
-    except NotConvertible as refusal:
-        raise refusal.below(0) from None
 
 
 def _joined(tests: Iterable[Test], around: PatternContext) -> list[Test]:

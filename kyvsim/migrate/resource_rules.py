@@ -144,7 +144,10 @@ def _named(selector: KindSelector, context: ConversionContext) -> list[MatchedKi
     if known:
         return [
             MatchedKind(
-                group, _version(group, kind, selector), _resource(group, kind, selector), kind
+                group,
+                _version(group, kind, selector),
+                _with_part(plural(group, kind), selector),
+                kind,
             )
             for group, kind in known
         ]
@@ -160,10 +163,6 @@ def _version(group: str, kind: str, selector: KindSelector) -> str:
     if (group, kind) == ("", "Pod"):
         return "v1"
     return "*" if has_wildcard(selector.version) else selector.version
-
-
-def _resource(group: str, kind: str, selector: KindSelector) -> str:
-    return _with_part(plural(group, kind), selector)
 
 
 def _with_part(name: str, selector: KindSelector) -> str:

@@ -86,7 +86,9 @@ def scalar_test(pattern: Json, value: Expr, *, if_missing: bool) -> Test:
     if pattern == "*":
         return TRUE if if_missing else value.is_there()
     if is_list(value.types):
-        return _each_fits(pattern, value, if_missing=if_missing)
+        body = _test(pattern, "item", element_of(value.types))
+        source = value.or_else([]) if if_missing else value.text
+        return every([TRUE if if_missing else value.is_there(), Quantified(source, "item", body)])
     if not value.may_miss:
         return _test(pattern, value.tight(), value.types)
     fits = compile_scalar(pattern)
@@ -97,13 +99,6 @@ def scalar_test(pattern: Json, value: Expr, *, if_missing: bool) -> Test:
     if if_missing:
         return some([value.is_missing(), test])
     return every([value.is_there(), test])
-
-
-def _each_fits(pattern: Json, value: Expr, *, if_missing: bool) -> Test:
-    # A list under a scalar: every element has to fit.
-    body = _test(pattern, "item", element_of(value.types))
-    source = value.or_else([]) if if_missing else value.text
-    return every([TRUE if if_missing else value.is_there(), Quantified(source, "item", body)])
 
 
 def _defaults(types: Types, pattern: Json) -> Iterator[Json]:
@@ -141,10 +136,6 @@ def _test(pattern: Json, text: str, types: Types) -> Test:
     if isinstance(pattern, int | float):
         wanted = quoted(str(pattern)) if is_text(types) else repr(pattern)
         return Relation(text, "==", wanted)
-    return _text_test(pattern, text, types)
-
-
-def _text_test(pattern: str, text: str, types: Types) -> Test:
     parts = _alternatives(pattern)
     if len(parts) > 1 and all(map(_is_plain, parts)) and not _has_amounts(parts, types):
         if is_bool(types):  # the text of a truth is one of two

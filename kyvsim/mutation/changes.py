@@ -215,16 +215,12 @@ _PATTERN_OPERATORS_OTHERS: Mapping[str, str] = MappingProxyType(
 def pattern_operators_changes(point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
     """Yield the document with the operator of one atom changed."""
     for atom in atoms_of(point.value):
-        yield from _changed(atom, point, data)
-
-
-def _changed(atom: Atom, point: MutationPoint, data: Json) -> Iterator[PolicyChange]:
-    operator, operand = split_operator(atom.text)
-    if operator in _PATTERN_OPERATORS_OTHERS:
-        now = f"{_PATTERN_OPERATORS_OTHERS[operator]}{operand}"
-        yield PolicyChange(
-            point.path, atom.text, now, replaced(data, point.path, atom.put(now)), atom.at
-        )
+        operator, operand = split_operator(atom.text)
+        if operator in _PATTERN_OPERATORS_OTHERS:
+            now = f"{_PATTERN_OPERATORS_OTHERS[operator]}{operand}"
+            yield PolicyChange(
+                point.path, atom.text, now, replaced(data, point.path, atom.put(now)), atom.at
+            )
 
 
 PATTERN_OPERATORS = ChangeKind(

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kyvsim.api.typed import Typed
 from kyvsim.model.diagnostic import likely, listed
-from kyvsim.playground.evaluator import Asked, Evaluator, NoAnswerError, PageQuery, VIEWS
+from kyvsim.playground.evaluator import VIEWS, Evaluator, NoAnswerError, PageQuery
 from kyvsim.playground.pages import PlaygroundExample, playground
 
 MOST: Final = 1 << 20

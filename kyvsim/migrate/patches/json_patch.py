@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.jmespath.variables import find_variables
 from kyvsim.kubernetes.objects import Json
-from kyvsim.migrate.context import NotConvertible
+from kyvsim.migrate.context import NotConvertible, located
 from kyvsim.migrate.expressions import (
     FALSE,
     OR,
@@ -37,8 +37,6 @@ from kyvsim.model.migration import Condition
 from kyvsim.patch.keyed_lists import Field
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
-
-# What patches are converted with, and to.
 
 WIDTH: Final = 72
 """How long a line may be."""
@@ -116,28 +114,25 @@ class Quoted(NamedTuple):
 def value_text(data: Json, around: PatchContext) -> str:
     """Return a value of a patch, whose texts may have variables."""
     if isinstance(data, Quoted):
-        return _as_text(text_value(data.text, around.scope))
+        value = text_value(data.text, around.scope)
+        # JSON within quotes is not YAML: maps and lists are an error there.
+        return shown(value) if value.types else f"string({value.text})"
     if isinstance(data, str):
         return text_value(data, around.scope).text
     if isinstance(data, dict):
-        texts = _draft_alike(list(data.values()), around)
+        texts = _same_typed(list(data.values()), around)
         entries = zip((_key_text(key, around) for key in data), texts, strict=True)
         return struct("", [f"{key}: {one}" for key, one in entries])
     if isinstance(data, list):
-        return struct("", _draft_alike(data, around), opening="[", closing="]")
+        return list_text(_same_typed(data, around))
     return literal(data)
-
-
-def _as_text(value: Expr) -> str:
-    # JSON within quotes is no YAML: maps and lists are an error there.
-    return shown(value) if value.types else f"string({value.text})"
 
 
 def _key_text(key: str, around: PatchContext) -> str:
     return text_value(key, around.scope).text if "{{" in key else quoted(key)
 
 
-def _draft_alike(values: list[Json], around: PatchContext) -> list[str]:
+def _same_typed(values: list[Json], around: PatchContext) -> list[str]:
     """Return the parts of a map or list, of one type for the type checker."""
     texts = [value_text(one, around) for one in values]
     shapes = [_shape(one, around) for one in values]
@@ -184,18 +179,20 @@ def struct(name: str, fields: list[str], opening: str = "{", closing: str = "}")
     return f"{name}{opening}\n{inner}\n{closing}"
 
 
+def list_text(texts: list[str]) -> str:
+    """Return a list, on several lines where one would be too long."""
+    return struct("", texts, opening="[", closing="]")
+
+
 def indented(text: str) -> str:
     """Return a text one step further to the right."""
     return "\n".join(f"  {line}" for line in text.split("\n"))
 
 
-# JSON patches of rules → those of a MutatingPolicy, with what Kyverno makes of missing places.
-
 # The text of `patchesJson6902` with its variables → operations as data.
 #
 # Variables are filled into the text before it is read: one that stands alone and without quotes
-# is a
-# value of any type, within quotes it is part of a text.
+# is a value of any type, within quotes it is part of a text.
 
 _BARE: Final = Condition(
     "texts in JSON patches",
@@ -311,7 +308,8 @@ class PatchTarget(NamedTuple):
             if isinstance(step, str):
                 fixed += step.translate(_ESCAPES)
                 continue
-            pieces += [quoted(fixed), _shown(step)]
+            text = step.tight(SUM) if is_text(step.types) else f"string({step.text})"
+            pieces += [quoted(fixed), text]
             fixed = ""
         return " + ".join([*pieces, quoted(fixed)] if fixed or not pieces else pieces)
 
@@ -341,17 +339,15 @@ def is_index(step: Step) -> bool:
     return is_number(step.types)
 
 
-def _shown(step: Expr) -> str:
-    return step.tight(SUM) if is_text(step.types) else f"string({step.text})"
-
-
 def below(value: Expr, step: Step) -> Expr:
     """Return what stands at a step below a value."""
     if isinstance(step, str):
         if step == END:
             return Expr(value.text, element_of(value.types), optional="optional.none()")
         if step == LAST:
-            return _last(value)
+            end = f"{value.or_else([]) if value.may_miss else value.tight()}.last()"
+            types = element_of(value.types)
+            return Expr(f"{end}.value()", types, optional=end, noun=value.noun)
         if not is_index(step):
             return value.child(step)
         if step == "0" and value.noun == "containers" and not value.may_miss:
@@ -360,12 +356,6 @@ def below(value: Expr, step: Step) -> Expr:
     types = element_of(value.types) if is_index(step) else values_of(value.types)
     start = value.optional or value.tight()
     return Expr(f"{value.tight()}[{key}]", types, optional=f"{start}[?{key}]", noun=value.noun)
-
-
-def _last(value: Expr) -> Expr:
-    listed = value.or_else([]) if value.may_miss else value.tight()
-    optional = f"{listed}.last()"
-    return Expr(f"{optional}.value()", element_of(value.types), optional=optional, noun=value.noun)
 
 
 def counter(name: str) -> Expr:
@@ -410,22 +400,16 @@ def listed(operations: Sequence[PatchOperation]) -> str:
     while at < len(operations):
         one = operations[at]
         end = at + 1
-        while end < len(operations) and _json_patch_alike(one, operations[end]):
+        while not one.is_list and end < len(operations):
+            if operations[end].is_list or operations[end].test != one.test:
+                break
             end += 1
-        text = one.text if one.is_list else _list([some.text for some in operations[at:end]])
+        text = one.text if one.is_list else list_text([some.text for some in operations[at:end]])
         if one.test != TRUE:
             text = f"({enclosed(one.test, OR)} ? {text} : [])"
         parts.append(text)
         at = end
     return " +\n".join(parts) if parts else "[]"
-
-
-def _json_patch_alike(one: PatchOperation, other: PatchOperation) -> bool:
-    return not one.is_list and not other.is_list and one.test == other.test
-
-
-def _list(texts: list[str]) -> str:
-    return struct("", texts, opening="[", closing="]")
 
 
 def looped(loop: PatchLoop, operations: Iterable[PatchOperation]) -> list[PatchOperation]:
@@ -500,10 +484,8 @@ def json_patch(
     patch = _Patch(PatchTarget(root), around, set(), set(), set())
     found: list[PatchOperation] = []
     for index, one in enumerate(operations):
-        try:
+        with located(index):
             found += _CONVERTERS[one["op"]](one, patch)
-        except NotConvertible as refusal:
-            raise refusal.below(index) from None
     return found
 
 
@@ -527,10 +509,8 @@ def _steps(path: Json, around: PatchContext) -> list[Step]:
     text = path.text if isinstance(path, Quoted) else path
     if not isinstance(text, str) or not text.startswith("/"):
         raise no_twin(f"the path `{text}`", "name a field of the object").below("path")
-    try:
+    with located("path"):
         return [_step(part, around) for part in _parts(text)]
-    except NotConvertible as refusal:
-        raise refusal.below("path") from None
 
 
 def _parts(path: str) -> list[str]:
@@ -704,10 +684,8 @@ def _test(written: Mapping[str, Json], patch: _Patch) -> list[PatchOperation]:
 
 
 def _value(written: Mapping[str, Json], around: PatchContext) -> str:
-    try:
+    with located("value"):
         return value_text(written.get("value"), around)
-    except NotConvertible as refusal:
-        raise refusal.below("value") from None
 
 
 _CONVERTERS: Final[Mapping[str, Callable[[Mapping[str, Json], _Patch], list[PatchOperation]]]] = (

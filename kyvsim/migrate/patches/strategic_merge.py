@@ -7,7 +7,7 @@ from kyvsim.engine.pattern.anchors import ADDITION, CONDITION, GLOBAL, parse_anc
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard, split_operator
 from kyvsim.migrate.conditions import READ_TEXTS
-from kyvsim.migrate.context import NotConvertible
+from kyvsim.migrate.context import located
 from kyvsim.migrate.expressions import (
     FALSE,
     OR,
@@ -38,6 +38,7 @@ from kyvsim.migrate.patches.json_patch import (
     below,
     counter,
     indented,
+    list_text,
     listed,
     looped,
     no_twin,
@@ -54,9 +55,7 @@ from kyvsim.migrate.values import Expr, Types, element_of, is_list, is_map
 from kyvsim.patch.keyed_lists import NOTHING_MERGES, Field
 from kyvsim.patch.strategic_merge import DIRECTIVE
 
-# Strategic merges → JSON patches, with the conditions of the merge and elements of lists.
-
-# What the conditions of a merge ask: `(key)` and `<(key)`.
+# Conditions of a merge: `(key)` and `<(key)`.
 
 CONDITIONS: Final = frozenset({CONDITION, GLOBAL})
 
@@ -109,8 +108,8 @@ def condition_test(data: Json, value: Expr, around: PatchContext) -> Test:
     if any(parse_anchor(key) for key in data) or not all(map(_is_fixed, data.values())):
         # What stands below the condition is merged, too, with its wildcards.
         raise no_twin("a condition on a map with anchors or wildcards", "ask in a precondition")
-    surroundings = PatternContext(around.scope.context, lambda *_: None, around.scope.taken)
-    return every(pattern_tests(data, value, surroundings))
+    context = PatternContext(around.scope.context, lambda *_: None, around.scope.taken)
+    return every(pattern_tests(data, value, context))
 
 
 def _is_fixed(value: Json) -> bool:
@@ -156,10 +155,6 @@ def _adds(patch: Json, *, alone: bool) -> bool:
     return any(found) or (not alone and any(_adds(one, alone=False) for one in patch.values()))
 
 
-def _is_of_loop(name: Json) -> bool:
-    return isinstance(name, str) and name.replace(" ", "") == _OF_LOOP
-
-
 def element_patch(patch: Json, keys: tuple[str, ...]) -> ListElement:
     """Return an element of a list that merges by keys.
 
@@ -169,7 +164,7 @@ def element_patch(patch: Json, keys: tuple[str, ...]) -> ListElement:
         raise no_twin("an element without a name in a list that merges by names")
     signs = {text: key_of(text) for text in patch}
     names = {one.name: patch[text] for text, one in signs.items() if one.name in keys}
-    is_loops = keys == (_NAME,) and _is_of_loop(names.get(_NAME))
+    is_loops = keys == (_NAME,) and str(names.get(_NAME)).replace(" ", "") == _OF_LOOP
     is_condition = any(one.sign is not None for one in signs.values())
     if is_condition and not is_loops and keys != (_NAME,):
         raise no_twin("anchors in an element that has no name", "name what is meant")
@@ -230,28 +225,24 @@ def merged_fields(patch: Mapping[str, Json], root: Expr, around: PatchContext) -
     Raises NotConvertible for what has no twin.
     """
     guards: list[Test] = []
-    found = _merged_fields_fields(
-        patch, _FieldPatch(PatchTarget(root), around.merges, around, guards)
-    )
+    found = _field_patches(patch, _FieldPatch(PatchTarget(root), around.merges, around, guards))
     if around.loop is not None:
         found = looped(around.loop, found)
     return Patched(listed(found), tuple(guards))
 
 
-def _merged_fields_fields(patch: Mapping[str, Json], part: _FieldPatch) -> list[PatchOperation]:
+def _field_patches(patch: Mapping[str, Json], part: _FieldPatch) -> list[PatchOperation]:
     found: list[PatchOperation] = []
     for text, data in patch.items():
         if text == DIRECTIVE:
             continue
-        try:
+        with located(text):
             key = key_of(text)
             below = part.below(key.name)
             if key.is_condition:
                 part.guards.append(condition_test(data, below.place.value, part.around))
             if not key.is_condition or adds(data):
                 found += _change(data, below, only_new=key.sign == ADDITION)
-        except NotConvertible as refusal:
-            raise refusal.below(text) from None
     return found
 
 
@@ -262,20 +253,22 @@ def _change(data: Json, part: _FieldPatch, *, only_new: bool) -> list[PatchOpera
     if data is None or directive == "delete":
         return [] if only_new else _operations("remove", part, "", place.value.is_there())
     if isinstance(data, list):
-        return _merged_fields_list(data, part, missing, only_new=only_new)
+        return _list_patches(data, part, missing, only_new=only_new)
     if isinstance(data, dict) and not only_new and directive == _MERGE:
-        return _map(data, part, missing)
+        return _map_patches(data, part, missing)
     text = value_text(_bare(data), part.around)
     return _operations("add", part, text, missing if only_new else TRUE)
 
 
-def _map(data: Mapping[str, Json], part: _FieldPatch, missing: Test) -> list[PatchOperation]:
+def _map_patches(
+    data: Mapping[str, Json], part: _FieldPatch, missing: Test
+) -> list[PatchOperation]:
     value = part.place.value
     given = part.place._replace(value=value.given())
     guards: list[Test] = []
-    found = _merged_fields_fields(data, part._replace(place=given, guards=guards))
+    found = _field_patches(data, part._replace(place=given, guards=guards))
     if guards:  # they are asked of what may be missing
-        _merged_fields_fields(data, part)
+        _field_patches(data, part)
     if not value.may_miss or guards:
         return found
     whole = _bare(data)
@@ -327,7 +320,7 @@ def _is_for_others(element: Json) -> bool:
 # ---------------------------------------------------------------------------- lists
 
 
-def _merged_fields_list(
+def _list_patches(
     data: list[Json], part: _FieldPatch, missing: Test, *, only_new: bool
 ) -> list[PatchOperation]:
     keys = {one.keys for one in part.merges}
@@ -335,7 +328,9 @@ def _merged_fields_list(
         raise no_twin("a list that merges in several ways", "write a rule for each kind")
     (named,) = keys or {None}
     if only_new or named is None or data[:1] == [{DIRECTIVE: "replace"}]:
-        if any(isinstance(one, dict) and _has_condition(one) for one in data):
+        if any(
+            key_of(key).sign is not None for one in data if isinstance(one, dict) for key in one
+        ):
             raise no_twin("conditions on the elements of a list that is replaced")
         text = value_text(_bare(data), part.around)
         return _operations("add", part, text, missing if only_new else TRUE)
@@ -344,10 +339,6 @@ def _merged_fields_list(
     if named == ():
         return _set(data, part, missing)
     return _keyed(data, part, missing, named)
-
-
-def _has_condition(element: Mapping[str, Json]) -> bool:
-    return any(key_of(text).sign is not None for text in element)
 
 
 def _set(data: list[Json], part: _FieldPatch, missing: Test) -> list[PatchOperation]:
@@ -371,10 +362,8 @@ def _keyed(
         return _without(gone, given, there)
     found: list[PatchOperation] = []
     for index, one in enumerate(elements):
-        try:
-            found += _merged_fields_element(one, given)
-        except NotConvertible as refusal:
-            raise refusal.below(index) from None
+        with located(index):
+            found += _element_patches(one, given)
     found = [one._replace(test=every([there, one.test])) for one in found]
     whole = _bare([one.data for one in elements])
     if missing == FALSE or not whole:
@@ -398,12 +387,12 @@ def _is_named(patch: ListElement, element: Expr, around: PatchContext) -> Test:
     return every(tests)
 
 
-def _merged_fields_element(patch: ListElement, part: _FieldPatch) -> list[PatchOperation]:
+def _element_patches(patch: ListElement, part: _FieldPatch) -> list[PatchOperation]:
     """Return what becomes of the elements of a list that a part of a patch is for."""
     value, outer = part.place.value, part.around.loop
     if patch.is_loops and outer is not None and outer.goes_over(value):
         mine = _inner(part, outer.counter, outer.element)._replace(guards=[])
-        found = _merged_fields_fields(patch.rest, mine)
+        found = _field_patches(patch.rest, mine)
         return [one._replace(test=every([*mine.guards, one.test])) for one in found]
     name = part.around.scope.element(value.noun)
     index = counter("index" if not part.around.loops else "place")
@@ -411,7 +400,7 @@ def _merged_fields_element(patch: ListElement, part: _FieldPatch) -> list[PatchO
     scope = part.around.scope._replace(taken=part.around.scope.taken | {name})
     inner = _inner(part, index, element)
     inner = inner._replace(around=part.around._replace(scope=scope), guards=[])
-    operations = _merged_fields_fields(patch.rest, inner)
+    operations = _field_patches(patch.rest, inner)
     if patch.is_template:
         if patch.adds:
             part.around.scope.context.note(FIRST)
@@ -422,9 +411,9 @@ def _merged_fields_element(patch: ListElement, part: _FieldPatch) -> list[PatchO
             for key, data in patch.everywhere.items()
         )
         kept = every(inner.guards)
-        return _over(PatchLoop(value, element, index, kept), operations)
+        return looped(PatchLoop(value, element, index, kept), operations)
     kept = _is_named(patch, element, part.around)
-    changed = _over(PatchLoop(value, element, index, kept), operations)
+    changed = looped(PatchLoop(value, element, index, kept), operations)
     part.around.scope.context.note(ORDER)
     new = part._replace(place=part.place.below(END))
     none = opposite(Quantified(value.text, name, kept, "exists"))
@@ -434,10 +423,6 @@ def _merged_fields_element(patch: ListElement, part: _FieldPatch) -> list[PatchO
 def _inner(part: _FieldPatch, index: Expr, element: Expr) -> _FieldPatch:
     merges = tuple(one.element or NOTHING_MERGES for one in part.merges)
     return part._replace(place=part.place.element(index, element), merges=merges)
-
-
-def _over(loop: PatchLoop, operations: list[PatchOperation]) -> list[PatchOperation]:
-    return looped(loop, operations) if operations else []
 
 
 # Strategic merges → `Object{...}`, which is merged by the types of the fields.
@@ -476,7 +461,7 @@ def merged_object(patch: Mapping[str, Json], root: Expr, around: PatchContext) -
     place = _MergeTarget(
         value=root, name="Object", around=around, guards=[], loose=[], merges=around.merges
     )
-    text = struct("Object", _merged_object_fields(patch, place))
+    text = struct("Object", _object_fields(patch, place))
     loop = around.loop
     if loop is not None and place.loose:
         if any(reads(loop, one) for one in place.loose):
@@ -486,13 +471,11 @@ def merged_object(patch: Mapping[str, Json], root: Expr, around: PatchContext) -
     return Patched(text, tuple(place.guards))
 
 
-def _merged_object_fields(patch: Mapping[str, Json], place: _MergeTarget) -> list[str]:
+def _object_fields(patch: Mapping[str, Json], place: _MergeTarget) -> list[str]:
     found: list[str] = []
     for text, data in patch.items():
-        try:
+        with located(text):
             found += _field(text, data, place)
-        except NotConvertible as refusal:
-            raise refusal.below(text) from None
     return found
 
 
@@ -512,7 +495,7 @@ def _field(text: str, data: Json, place: _MergeTarget) -> list[str]:
         there = one_line(inner.value.is_there())
         return [f"?{shown}: {there} ? optional.none() : {given}"]
     if isinstance(data, list):
-        return _merged_object_list(shown, data, inner)
+        return _object_list(shown, data, inner)
     return [f"?{shown}: {optional}" if optional else f"{shown}: {_whole(data, inner)}"]
 
 
@@ -535,20 +518,16 @@ def _whole(data: Json, place: _MergeTarget) -> str:
     if isinstance(data, list):
         return _whole_list(data, place)
     if not isinstance(data, dict):
-        text = value_text(data, place.around)
-        place.loose.append(text)
-        return text
+        return _loose_text(data, place)
     if not is_map(types) or any(one.mapping and one.mapping.atomic for one in types):
         raise Atomic
     if not _is_open(types):
-        return struct(place.name, _merged_object_fields(data, place))
+        return struct(place.name, _object_fields(data, place))
     if place.around.loop is not None and any("{{" in key for key in data):
         return _entries(data, place, place.around.loop)
     if any(_is_special(key, one, place.around) for key, one in data.items()):
-        return struct("", _merged_object_fields(data, place))
-    text = value_text(data, place.around)
-    place.loose.append(text)
-    return text
+        return struct("", _object_fields(data, place))
+    return _loose_text(data, place)
 
 
 def _is_special(key: str, data: Json, around: PatchContext) -> bool:
@@ -561,8 +540,8 @@ def _is_special(key: str, data: Json, around: PatchContext) -> bool:
 def _entries(data: Mapping[str, Json], place: _MergeTarget, loop: PatchLoop) -> str:
     """Return a map with entries for each element of a loop."""
     found = place._replace(loose=[])
-    body = struct("", _merged_object_fields(data, found))
-    if not all(reads(loop, one.split(": ")[0]) for one in _merged_object_fields(data, found)):
+    body = struct("", _object_fields(data, found))
+    if not all(reads(loop, one.split(": ")[0]) for one in _object_fields(data, found)):
         raise no_twin("keys of which some change in a loop", "write two rules")
     kept = "" if loop.condition == TRUE else f" {one_line(loop.condition)},"
     names = f"{loop.counter.text}, {loop.element.text}"
@@ -588,30 +567,28 @@ def _whole_list(patch: list[Json], place: _MergeTarget) -> str:
     """Return a list that is added as it is."""
     keys = _keys_of(place)
     if not keys:
-        return _scalars(patch, place)
+        return _loose_text(patch, place)
     texts = [_literal_element(element_patch(one, keys), place) for one in patch]
-    return struct("", texts, opening="[", closing="]")
+    return list_text(texts)
 
 
-def _scalars(patch: list[Json], place: _MergeTarget) -> str:
-    text = value_text(patch, place.around)
+def _loose_text(data: Json, place: _MergeTarget) -> str:
+    text = value_text(data, place.around)
     place.loose.append(text)
     return text
 
 
-def _merged_object_list(shown: str, patch: list[Json], place: _MergeTarget) -> list[str]:
+def _object_list(shown: str, patch: list[Json], place: _MergeTarget) -> list[str]:
     keys = _keys_of(place)
     if not keys:
-        return [f"{shown}: {_scalars(patch, place)}"]
+        return [f"{shown}: {_loose_text(patch, place)}"]
     if any(isinstance(one, dict) and DIRECTIVE in one for one in patch):
         raise Atomic
     parts: list[str] = []
     present: Test = TRUE
     for index, one in enumerate(patch):
-        try:
-            text, needs = _merged_object_element(element_patch(one, keys), place)
-        except NotConvertible as refusal:
-            raise refusal.below(index) from None
+        with located(index):
+            text, needs = _object_element(element_patch(one, keys), place)
         if text:
             parts.append(text)
         present = every([present, needs])
@@ -623,12 +600,14 @@ def _merged_object_list(shown: str, patch: list[Json], place: _MergeTarget) -> l
     return [f"?{shown}: {one_line(present)} ? optional.of({joined}) : optional.none()"]
 
 
-def _merged_object_element(patch: ListElement, place: _MergeTarget) -> tuple[str, Test]:
+def _object_element(patch: ListElement, place: _MergeTarget) -> tuple[str, Test]:
     """Return a list with what becomes of elements, and what has to be there for it."""
     loop = place.around.loop
     if patch.is_loops and loop is not None:
         if patch.must_be and not loop.goes_over(place.value):
-            kept = every([_has_namesake(loop.element, place.value), loop.condition])
+            listed = place.value.or_else([])
+            same = Plain(f"{listed}.exists(item, item.name == {loop.element.text}.name)")
+            kept = every([same, loop.condition])
             return _mapped(patch, place, loop._replace(condition=kept)), TRUE
         return _mapped(patch, place, loop), TRUE
     if not patch.is_template:
@@ -637,25 +616,14 @@ def _merged_object_element(patch: ListElement, place: _MergeTarget) -> tuple[str
     name = place.around.scope.element(place.value.noun)
     element = Expr(name, element_of(place.value.types), noun=place.value.noun)
     if patch.everywhere:
-        place.guards.extend(
-            _one_fits(place.value, element, condition_test(data, element.child(key), place.around))
-            for key, data in patch.everywhere.items()
-        )
+        # Nothing is asked of an empty list.
+        for key, data in patch.everywhere.items():
+            test = condition_test(data, element.child(key), place.around)
+            found = Quantified(place.value.text, element.text, test, "exists")
+            place.guards.append(every([place.value.is_there(), found]))
         return "", TRUE
     text = _mapped(patch, place, PatchLoop(place.value.given(), element, counter("index")))
     return text, place.value.is_there()
-
-
-def _has_namesake(element: Expr, listed: Expr) -> Test:
-    """Return the test that a list has an element of the same name as another one."""
-    item = f"{listed.or_else([])}.exists(item, item.name == {element.text}.name)"
-    return Plain(item)
-
-
-def _one_fits(listed: Expr, element: Expr, test: Test) -> Test:
-    """Return the test that an element fits; a list that is there and empty is not asked."""
-    found = Quantified(listed.text, element.text, test, "exists")
-    return every([listed.is_there(), found])
 
 
 def _of_elements(place: _MergeTarget) -> tuple[Field, ...]:
@@ -670,7 +638,7 @@ def _literal_element(patch: ListElement, place: _MergeTarget) -> str:
         raise Atomic
     if any(key_of(key).sign is not None for key in patch.data):
         raise no_twin("an anchor in an element that is named", "name the element in a condition")
-    return struct(place.name, _merged_object_fields(patch.data, element))
+    return struct(place.name, _object_fields(patch.data, element))
 
 
 def _mapped(patch: ListElement, place: _MergeTarget, loop: PatchLoop) -> str:
@@ -683,7 +651,7 @@ def _mapped(patch: ListElement, place: _MergeTarget, loop: PatchLoop) -> str:
     )
     if patch.adds:
         place.around.scope.context.note(FIRST)
-    fields = _merged_object_fields(patch.rest, inner)
+    fields = _object_fields(patch.rest, inner)
     kept = every([*inner.guards, loop.condition])
     if kept != TRUE:
         around.scope.context.note(ORDER)

@@ -2,7 +2,6 @@
 
 from types import MappingProxyType
 
-from kyvsim.kubernetes.objects import Json
 from kyvsim.migrate.expressions import (
     FALSE,
     RELATION,
@@ -51,7 +50,8 @@ def truth_of(value: Expr) -> Test:
     if value.test is not None:
         return value.test
     if value.constant:
-        return TRUE if value.constant[0] or _is_zero(value.constant[0]) else FALSE
+        is_amount = value.constant[0].__class__ in {int, float}  # 0 counts as true in JMESPath
+        return TRUE if value.constant[0] or is_amount else FALSE
     if is_bool(value.types):
         return Plain(value.or_else(False), value.level)
     if is_text(value.types):
@@ -63,10 +63,6 @@ def truth_of(value: Expr) -> Test:
     empty = "[null, false, '', [], {}]"
     given = Relation(value.text, "in", empty)
     return every([value.is_there(), opposite(given)])
-
-
-def _is_zero(value: Json) -> bool:
-    return value.__class__ in {int, float}
 
 
 # `==`, `<`, `&&`, `||`, `!` and what counts as true.
@@ -242,23 +238,20 @@ def flatten(tree: Tree, scope: Scope) -> Expr:
     """Return a list with the lists in it opened."""
     value = scope.read(tree["children"][0], scope)
     if value.parts:
-        return _concatenated(list(value.parts), scope)
+        found = list(value.parts)
+        if not all(is_list(one.types) for one in found):
+            raise no_twin("`[a, b][]` of what may be no lists")
+        parts = [_source(one) for one in found]
+        if scope.patching:
+            text = " + ".join(parts)
+            return Expr(text, found[0].types, SUM, noun=found[0].noun)
+        parts.sort(key=lambda text: ".orValue" in text)
+        text = scope.context.variable(_name_of(found), " + ".join(parts))
+        return Expr(text, found[0].types, noun=found[0].noun)
     element = element_of(value.types)
     if is_list(element):
         return derived_list(value, ".flatten()", element, value.noun)
     return derived_list(value, "", value.types, value.noun)
-
-
-def _concatenated(found: list[Expr], scope: Scope) -> Expr:
-    if not all(is_list(one.types) for one in found):
-        raise no_twin("`[a, b][]` of what may be no lists")
-    parts = [_source(one) for one in found]
-    if scope.patching:
-        text = " + ".join(parts)
-        return Expr(text, found[0].types, SUM, noun=found[0].noun)
-    parts.sort(key=lambda text: ".orValue" in text)
-    text = scope.context.variable(_name_of(found), " + ".join(parts))
-    return Expr(text, found[0].types, noun=found[0].noun)
 
 
 def _name_of(lists: list[Expr]) -> str:

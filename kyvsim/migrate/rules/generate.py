@@ -15,7 +15,7 @@ from kyvsim.migrate.context import NotConvertible, list_of, within
 from kyvsim.migrate.context_entries import LOOK_UP, with_entries, within_place
 from kyvsim.migrate.expressions import FALSE, TRUE, Relation, Test, every, literal, one_line, quoted
 from kyvsim.migrate.matching import selector_test
-from kyvsim.migrate.patches.json_patch import WIDTH, indented, struct
+from kyvsim.migrate.patches.json_patch import WIDTH, indented, list_text, struct
 from kyvsim.migrate.queries.read import query_value, text_pieces, text_value
 from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.rules.results import ConversionInput, GenerationEntry, ObjectTemplate
@@ -30,8 +30,6 @@ from kyvsim.migrate.values import (
 )
 from kyvsim.model.migration import Condition
 
-# Objects that rules generate → templates and literals in CEL.
-
 # Objects with variables → literals in CEL. Parts of maps and lists may differ in type there.
 
 
@@ -41,22 +39,14 @@ def object_text(data: Json, scope: Scope) -> str:
     Raises NotConvertible with the path from the value.
     """
     if isinstance(data, dict):
-        return struct("", [_field(key, one, scope) for key, one in data.items()])
+        texts = [
+            f"{text_value(key, scope).text}: {within((key,), object_text, one, scope)}"
+            for key, one in data.items()
+        ]
+        return struct("", texts)
     if isinstance(data, list):
-        texts = [_literals_below(index, one, scope) for index, one in enumerate(data)]
-        return struct("", texts, opening="[").removesuffix("}") + "]"
+        return list_text([within((n,), object_text, one, scope) for n, one in enumerate(data)])
     return text_value(data, scope).text if isinstance(data, str) else literal(data)
-
-
-def _field(key: str, data: Json, scope: Scope) -> str:
-    return f"{text_value(key, scope).text}: {_literals_below(key, data, scope)}"
-
-
-def _literals_below(step: str | int, data: Json, scope: Scope) -> str:
-    try:
-        return object_text(data, scope)
-    except NotConvertible as refusal:
-        raise refusal.below(step) from None
 
 
 # Objects with variables → templates: the same with expressions in `((` and `))`.
@@ -76,17 +66,10 @@ def _part(data: Json, scope: Scope, expressions: list[str]) -> Json:
         if any("{{" in key or "((" in key for key in data):
             # Keys of templates are fixed: the map is made by an expression.
             return _placed(object_text(data, scope).replace("\n", " "), expressions)
-        return {key: _templates_below(key, one, scope, expressions) for key, one in data.items()}
+        return {key: within((key,), _part, one, scope, expressions) for key, one in data.items()}
     if isinstance(data, list):
-        return [_templates_below(index, one, scope, expressions) for index, one in enumerate(data)]
+        return [within((n,), _part, one, scope, expressions) for n, one in enumerate(data)]
     return _text(data, scope, expressions) if isinstance(data, str) else data
-
-
-def _templates_below(step: str | int, data: Json, scope: Scope, expressions: list[str]) -> Json:
-    try:
-        return _part(data, scope, expressions)
-    except NotConvertible as refusal:
-        raise refusal.below(step) from None
 
 
 def _text(text: str, scope: Scope, expressions: list[str]) -> str:
@@ -112,8 +95,6 @@ def _placed(expression: str, expressions: list[str]) -> str:
     return f"(( {expression} ))"
 
 
-# What a generate rule calls its object, and copies of objects of the cluster.
-
 # What a generate rule calls its object, and how policies make objects of that name.
 
 
@@ -126,9 +107,14 @@ class GenerateTarget(NamedTuple):
     name: str
 
     @property
-    def is_namespaced(self) -> bool:
-        """Whether it lies in a namespace."""
-        return bool(self.namespace)
+    def resource(self) -> str:
+        """The plural name of its kind."""
+        return plural(split_api_version(self.api_version)[0], self.kind)
+
+    def query(self, scope: Scope) -> list[str]:
+        """Return the arguments of a look-up: apiVersion, resource, namespace."""
+        place = within_place(self.namespace, scope)
+        return [quoted(self.api_version), quoted(self.resource), *place]
 
 
 def target_of(pattern: Mapping[str, Json]) -> GenerateTarget:
@@ -145,7 +131,13 @@ def described(pattern: Mapping[str, Json]) -> dict[str, Json]:
     data, target = pattern.get("data"), target_of(pattern)
     if data is not None and not isinstance(data, dict):
         raise no_twin("data that is no map", "write the fields of the object").below("data")
-    _insist_on_place(target)
+    group = split_api_version(target.api_version)[0]
+    if "{{" not in target.api_version + target.kind and not target.name:
+        raise no_twin("an object without a name", "name it").below("name")
+    if target.namespace and not is_namespaced(group, target.kind, {}):
+        raise no_twin(
+            f"a {target.kind} in a namespace", "leave `namespace` out: it lies in none"
+        ).below("namespace")
     data = data or {}
     named = {
         key: value for key, value in metadata(data).items() if key not in {"name", "namespace"}
@@ -157,17 +149,6 @@ def described(pattern: Mapping[str, Json]) -> dict[str, Json]:
         "metadata": {"name": target.name, **place, **named},
         **{key: one for key, one in data.items() if key not in {"apiVersion", "kind", "metadata"}},
     }
-
-
-def _insist_on_place(target: GenerateTarget) -> None:
-    """Refuse what no API server takes: nothing would come of it in either language."""
-    group = split_api_version(target.api_version)[0]
-    if "{{" not in target.api_version + target.kind and not target.name:
-        raise no_twin("an object without a name", "name it").below("name")
-    if target.namespace and not is_namespaced(group, target.kind, {}):
-        raise no_twin(
-            f"a {target.kind} in a namespace", "leave `namespace` out: it lies in none"
-        ).below("namespace")
 
 
 def applied(objects: str, namespace: str, scope: Scope) -> str:
@@ -182,7 +163,7 @@ def applied(objects: str, namespace: str, scope: Scope) -> str:
             ).below("namespace")
         return f"generator.Apply({objects})"
     where = text_value(namespace, scope).text if namespace else quoted("")
-    return struct("generator.Apply", [where, objects], opening="(").removesuffix("}") + ")"
+    return struct("generator.Apply", [where, objects], opening="(", closing=")")
 
 
 def no_twin(what: str, advice: str) -> NotConvertible:
@@ -212,13 +193,14 @@ def copied(pattern: Mapping[str, Json], scope: Scope) -> str:
     if "{{" in target.api_version + target.kind:
         raise no_twin("a copy of a kind that is chosen at run time", "write a rule for each kind")
     scope.context.note(LOOK_UP)
-    held = _got(source, scope)
+    name = text_value(source.name, scope).text
+    held = f"resource.Get({', '.join([*source.query(scope), name])})"
     if not scope.taken or "{{" not in source.namespace + source.name:
         held = scope.context.variable(source.kind[0].lower() + source.kind[1:], held)
-    same_name = source.name == target.name
-    one = held if same_name else _renamed(held, target, scope)
+    one = held if source.name == target.name else _renamed(held, target, scope)
     call = applied(f"[{one}]", target.namespace, scope)
-    return _unless(_itself(source, target, scope), call)
+    pairs = ((source.name, target.name), (source.namespace, target.namespace))
+    return _unless(every(_same(*pair, scope) for pair in pairs), call)
 
 
 def copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
@@ -239,39 +221,25 @@ def copied_by_label(pattern: Mapping[str, Json], scope: Scope) -> list[str]:
         source = GenerateTarget(version, kind.kind, place, "")
         listed = _listed(source, clones.get("selector"), scope)
         call = applied(listed, namespace, scope)
-        same_place = _same(place, namespace, scope)
-        found.append(_unless(same_place, call))
+        found.append(_unless(_same(place, namespace, scope), call))
     return found
-
-
-def _got(source: GenerateTarget, scope: Scope) -> str:
-    group = split_api_version(source.api_version)[0]
-    resource = plural(group, source.kind)
-    name = text_value(source.name, scope).text
-    place = within_place(source.namespace, scope)
-    return f"resource.Get({', '.join([*_kind(source, resource), *place, name])})"
 
 
 def _listed(source: GenerateTarget, selector: Json, scope: Scope) -> str:
     """Return the list of objects that carry labels."""
-    resource = plural(split_api_version(source.api_version)[0], source.kind)
     rest = dict(selector or {})
     labels = rest.get("matchLabels") or {}
-    asked = [*_kind(source, resource), *within_place(source.namespace, scope)]
+    arguments = source.query(scope)
     if labels:
-        asked.append(object_text(labels, scope).replace("\n", " "))
+        arguments.append(object_text(labels, scope).replace("\n", " "))
         del rest["matchLabels"]
-    text = f"resource.List({', '.join(asked)})"
+    text = f"resource.List({', '.join(arguments)})"
     if not any(rest.values()):
         return f"{text}.items"
     if "{{" in str(rest):
         raise no_twin("a selector with variables", "name the labels as `matchLabels`")
     test = selector_test(rest, "source")
     return f"dyn({text}).items.filter(source, {one_line(test)})"
-
-
-def _kind(source: GenerateTarget, resource: str) -> list[str]:
-    return [quoted(source.api_version), quoted(resource)]
 
 
 def _renamed(held: str, target: GenerateTarget, scope: Scope) -> str:
@@ -295,12 +263,6 @@ def _renamed(held: str, target: GenerateTarget, scope: Scope) -> str:
             *(f"?{quoted(one)}: {held}.?{one}" for one in fields if one not in _WRITTEN),
         ],
     )
-
-
-def _itself(source: GenerateTarget, target: GenerateTarget, scope: Scope) -> Test:
-    """Return the test that a source is its own copy."""
-    pairs = ((source.name, target.name), (source.namespace, target.namespace))
-    return every(_same(one, other, scope) for one, other in pairs)
 
 
 def _same(one: str, other: str, scope: Scope) -> Test:
@@ -359,7 +321,7 @@ def _loop(block: Mapping[str, Json], given: ConversionInput) -> GenerationEntry:
     scope = given.scope._replace(
         names={**given.scope.names, **names}, taken=given.scope.taken | {name}
     )
-    scope = within(("context",), _inside, block.get("context"), scope)
+    scope = within(("context",), with_entries, block.get("context"), scope, inline=True)
     kept = within(("preconditions",), conditions_test, block.get("preconditions"), scope)
     if kept != TRUE:
         source = f"{source}.filter({name}, {one_line(kept)})"
@@ -384,10 +346,6 @@ def _elements(listed: Expr, scope: Scope, *, by_place: bool) -> tuple[str, str, 
     name = scope.element(listed.noun)
     element = Expr(name, element_of(listed.types), noun=listed.noun)
     return listed.tight(), name, {"element": element, "element0": element}
-
-
-def _inside(entries: Json, scope: Scope) -> Scope:
-    return with_entries(entries, scope, inline=True)
 
 
 def _calls(block: Mapping[str, Json], scope: Scope) -> list[str]:

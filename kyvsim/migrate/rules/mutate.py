@@ -14,7 +14,7 @@ from kyvsim.kubernetes.discovery import (
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.context import NotConvertible, list_of, within
+from kyvsim.migrate.context import list_of, located, within
 from kyvsim.migrate.context_entries import LOOK_UP, with_entries
 from kyvsim.migrate.expressions import (
     OR,
@@ -32,7 +32,6 @@ from kyvsim.migrate.matching import Matching, selector_test
 from kyvsim.migrate.patches.json_patch import (
     Atomic,
     PatchContext,
-    Patched,
     PatchLoop,
     PatchOperation,
     PatchTarget,
@@ -78,14 +77,9 @@ def merge(patch: Mapping[str, Json], root: Root, around: PatchContext) -> Mutati
     if not isinstance(patch, Mapping):
         raise no_twin("a merge that is no map")
     try:
-        return _mutate_resource_mutation(
-            "ApplyConfiguration", merged_object(patch, root.value, around)
-        )
+        form, patched = "ApplyConfiguration", merged_object(patch, root.value, around)
     except Atomic:
-        return _mutate_resource_mutation("JSONPatch", merged_fields(patch, root.value, around))
-
-
-def _mutate_resource_mutation(form: str, patched: Patched) -> MutationEntry:
+        form, patched = "JSONPatch", merged_fields(patch, root.value, around)
     return MutationEntry(form, patched.text, patched.guards)
 
 
@@ -104,9 +98,7 @@ def foreach_mutation(given: ConversionInput) -> list[MutationEntry]:
 
 def loops(blocks: Json, root: Root, around: PatchContext) -> list[MutationEntry]:
     """Return the mutation of each of several loops."""
-    found = [
-        within((n,), _mutate_foreach_mutation, one, root, around) for n, one in enumerate(blocks)
-    ]
+    found = [within((n,), _loop_mutation, one, root, around) for n, one in enumerate(blocks)]
     return found if len(found) == 1 else [_on_its_own(one) for one in found]
 
 
@@ -119,7 +111,7 @@ def _on_its_own(one: MutationEntry) -> MutationEntry:
     return one._replace(text=text, guards=())
 
 
-def _mutate_foreach_mutation(block: Json, root: Root, around: PatchContext) -> MutationEntry:
+def _loop_mutation(block: Json, root: Root, around: PatchContext) -> MutationEntry:
     if block.get("patchStrategicMerge") is None:
         return MutationEntry("JSONPatch", listed(_operations(block, root.value, around)))
     patch = block["patchStrategicMerge"]
@@ -137,14 +129,12 @@ def _operations(block: Json, root: Expr, around: PatchContext) -> list[PatchOper
         if blocks[0].get("patchStrategicMerge") is not None:
             raise no_twin("a merge in a nested loop", "write a JSON patch").below("foreach", 0)
         return looped(loop, within(("foreach", 0), _operations, blocks[0], root, inside))
-    try:
+    with located("patchesJson6902"):
         patch = operations_of(block.get("patchesJson6902"), inside.scope)
         taken_from = removed_element(patch, root, inside)
         if taken_from is not None:
             return [_without(taken_from, loop)]
         return looped(loop, json_patch(patch, root, inside))
-    except NotConvertible as refusal:
-        raise refusal.below("patchesJson6902") from None
 
 
 def _without(place: PatchTarget, loop: PatchLoop) -> PatchOperation:
@@ -162,7 +152,9 @@ def _without(place: PatchTarget, loop: PatchLoop) -> PatchOperation:
 
 def _inside(block: Json, around: PatchContext) -> PatchContext:
     """Return what a patch in a loop knows: its element, and the place of that."""
-    elements = _list(block, around.scope)
+    elements = within(("list",), query_value, list_of(block).strip(), around.scope)
+    if elements.types and not is_list(elements.types):
+        raise no_twin("a loop over what is no list").below("list")
     name = around.scope.element(elements.noun)
     taken = around.scope.taken | {name}
     depth = len(around.loops)
@@ -184,13 +176,6 @@ def _inside(block: Json, around: PatchContext) -> PatchContext:
         around.scope.context.note(_JOINED)
     loop = PatchLoop(elements, element, index, kept, backwards=block.get("order") == "Descending")
     return around._replace(scope=scope, loops=(*around.loops, loop))
-
-
-def _list(block: Json, scope: Scope) -> Expr:
-    found = within(("list",), query_value, list_of(block).strip(), scope)
-    if found.types and not is_list(found.types):
-        raise no_twin("a loop over what is no list").below("list")
-    return found
 
 
 # `mutate.targets`: objects that are there are patched for another one, the trigger.
@@ -327,7 +312,11 @@ def _named(target: Json, scope: Scope) -> _Named:
     if where == "''":
         tests.append(_fits("object.metadata.namespace", namespace))
     if target.get("selector"):
-        tests.append(within(("selector",), _selected, target["selector"]))
+        with located("selector"):
+            if "{{" in str(target["selector"]):
+                advice = "ask in the preconditions of the target"
+                raise no_twin("a selector with variables", advice)
+            tests.append(selector_test(target["selector"]))
     return _Named(f"resource.List({about}, {where})", every(tests), api_version, kind)
 
 
@@ -342,9 +331,3 @@ def _fits(text: str, name: Expr) -> Test:
     if not name.text.startswith("request."):
         raise no_twin("a name from the trigger without a namespace", "give the namespace, too")
     return Relation(text, "==", name.text)
-
-
-def _selected(selector: Json) -> Test:
-    if "{{" in str(selector):
-        raise no_twin("a selector with variables", "ask in the preconditions of the target")
-    return selector_test(selector)

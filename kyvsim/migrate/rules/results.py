@@ -66,6 +66,10 @@ class ConversionInput(NamedTuple):
     controllers: frozenset[str] = frozenset()
     """The kinds for which policies are derived from what is made of it."""
 
+    def message(self) -> RuleMessage:
+        """Return the message of a validate rule."""
+        return message_of(self.rule["validate"].get("message") or "", self.scope)
+
     @property
     def root(self) -> Root:
         """What the patches of a rule change: the object that it is asked about."""

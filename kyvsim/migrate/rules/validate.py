@@ -10,7 +10,7 @@ from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.kubernetes.wildcard import has_wildcard, split_operator
 from kyvsim.languages.classic.pod_security.controls import ActiveCheck, active_checks
 from kyvsim.migrate.conditions import READ_TEXTS, conditions_test
-from kyvsim.migrate.context import NotConvertible, list_of
+from kyvsim.migrate.context import NotConvertible, list_of, located, within
 from kyvsim.migrate.context_entries import with_entries
 from kyvsim.migrate.expressions import (
     CHOICE,
@@ -24,13 +24,13 @@ from kyvsim.migrate.expressions import (
     opposite,
     some,
 )
-from kyvsim.migrate.matching import names_operations
+from kyvsim.migrate.matching import named_operations
 from kyvsim.migrate.patterns import PatternContext, TextTest, guarded, pattern_test, pattern_tests
 from kyvsim.migrate.pod_security import control_test
 from kyvsim.migrate.pods import ControlExclusion, PodExpressions
 from kyvsim.migrate.queries.read import query_value, text_value
 from kyvsim.migrate.queries.scope import Scope, no_twin
-from kyvsim.migrate.rules.results import ConversionInput, RuleMessage, ValidationEntry, message_of
+from kyvsim.migrate.rules.results import ConversionInput, RuleMessage, ValidationEntry
 from kyvsim.migrate.values import (
     NUMBER,
     Expr,
@@ -42,8 +42,6 @@ from kyvsim.migrate.values import (
     is_text,
 )
 from kyvsim.model.migration import Condition
-
-# `validate.pattern` and `validate.anyPattern`: the object has to fit a pattern.
 
 # Texts of patterns that hold variables.
 
@@ -77,23 +75,16 @@ def text_tests(scope: Scope) -> TextTest:
 
 def pattern(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of a pattern."""
-    subject = given.scope.object
-    test = fits(given.body, subject, given)
-    message = message_of(given.rule["validate"].get("message") or "", given.scope)
-    return [ValidationEntry(test, message)]
+    test = fits(given.body, given.scope.object, given)
+    return [ValidationEntry(test, given.message())]
 
 
 def fits(data: Json, subject: Expr, given: ConversionInput) -> Test:
     """Return the test that a value fits a pattern, or that the pattern is not for it."""
-    return pattern_test(data, subject, _around(given))
+    return pattern_test(data, subject, _pattern_context(given))
 
 
-def tests_of(data: Json, subject: Expr, given: ConversionInput) -> tuple[Test, Test]:
-    """Return what guards a pattern, and what it asks of a value."""
-    return pattern_tests(data, subject, _around(given))
-
-
-def _around(given: ConversionInput) -> PatternContext:
+def _pattern_context(given: ConversionInput) -> PatternContext:
     return PatternContext(given.scope.context, text_tests(given.scope), given.scope.taken)
 
 
@@ -103,39 +94,32 @@ def _around(given: ConversionInput) -> PatternContext:
 def any_pattern(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of several patterns."""
     test = one_fits(given.body, given.scope.object, given)
-    message = message_of(given.rule["validate"].get("message") or "", given.scope)
-    return [ValidationEntry(test, message)]
+    return [ValidationEntry(test, given.message())]
 
 
 def one_fits(patterns: list[object], subject: Expr, given: ConversionInput) -> Test:
     """Return the test that a value fits a pattern, or that no pattern is for it."""
     pairs = []
     for index, one in enumerate(patterns):
-        try:
-            pairs.append(tests_of(one, subject, given))
-        except NotConvertible as refusal:
-            raise refusal.below(index) from None
+        with located(index):
+            pairs.append(pattern_tests(one, subject, _pattern_context(given)))
     fitting = [every(pair) for pair in pairs]
     if any(guard == TRUE for guard, _ in pairs):
         return some(fitting)
     return some([*fitting, every(opposite(guard) for guard, _ in pairs)])
 
 
-# `validate.deny`, `validate.cel` and `validate.foreach`.
-
 # `validate.deny`: the conditions must not hold.
 
 
 def deny(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of a deny block."""
-    message = message_of(given.rule["validate"].get("message") or "", given.scope)
+    message = given.message()
     conditions = given.body.get("conditions")
     if not conditions:
         return [ValidationEntry(FALSE, message)]
-    try:
+    with located("conditions"):
         denied = conditions_test(conditions, given.scope, denies=True)
-    except NotConvertible as refusal:
-        raise refusal.below("conditions") from None
     return [ValidationEntry(opposite(denied), message)]
 
 
@@ -167,7 +151,7 @@ def cel(given: ConversionInput) -> Sequence[ValidationEntry]:
         )
     for one in body.get("variables") or ():
         given.scope.context.add_variable(one["name"], one["expression"])
-    asks_more = given.rule.get("celPreconditions") or not names_operations(given.rule)
+    asks_more = given.rule.get("celPreconditions") or not named_operations(given.rule)
     if asks_more and not given.matching.deletes:
         given.scope.context.note(_DELETIONS)
     usual = given.rule["validate"].get("message") or ""
@@ -185,7 +169,7 @@ def cel(given: ConversionInput) -> Sequence[ValidationEntry]:
 
 def foreach_validation(given: ConversionInput) -> Sequence[ValidationEntry]:
     """Return the validation of each loop."""
-    message = message_of(given.rule["validate"].get("message") or "", given.scope)
+    message = given.message()
     return [ValidationEntry(test, message) for test in loops(given.body, given, 0)]
 
 
@@ -193,10 +177,8 @@ def loops(blocks: Json, given: ConversionInput, depth: int) -> list[Test]:
     """Return the test of each of several loops."""
     tests = []
     for index, block in enumerate(blocks):
-        try:
+        with located(index):
             tests.append(_loop(block, given, depth))
-        except NotConvertible as refusal:
-            raise refusal.below(index) from None
     return tests
 
 
@@ -212,17 +194,19 @@ def _loop(block: Json, given: ConversionInput, depth: int) -> Test:
             "leave `elementScope` out",
             ("elementScope",),
         )
-    scope = _inside(given.scope, element, depth, counted="elementIndex" in str(block))
-    try:
+    counted = "elementIndex" in str(block)
+    names = {**given.scope.names, "element": element, f"element{depth}": element}
+    taken = given.scope.taken | {element.text}
+    if counted:
+        names |= {"elementIndex": Expr("index", NUMBER)}
+        taken |= {"index"}
+    scope = given.scope._replace(names=names, taken=taken)
+    with located("context"):
         scope = with_entries(block.get("context"), scope, inline=True)
-    except NotConvertible as refusal:
-        raise refusal.below("context") from None
     body = _body(block, given._replace(scope=scope), element, depth)
     if block.get("preconditions"):
-        try:
+        with located("preconditions"):
             applies = conditions_test(block["preconditions"], scope, lenient=True)
-        except NotConvertible as refusal:
-            raise refusal.below("preconditions") from None
         body = guarded(applies, body)
     if body in {TRUE, FALSE}:
         body = every([body])
@@ -232,10 +216,8 @@ def _loop(block: Json, given: ConversionInput, depth: int) -> Test:
 
 
 def _list(text: str, scope: Scope) -> Expr:
-    try:
+    with located("list"):
         listed = query_value(text, scope)
-    except NotConvertible as refusal:
-        raise refusal.below("list") from None
     if is_map(listed.types):
         raise no_twin("a loop over a map").below("list")
     if not is_list(listed.types) and listed.types:
@@ -243,33 +225,16 @@ def _list(text: str, scope: Scope) -> Expr:
     return listed
 
 
-def _inside(scope: Scope, element: Expr, depth: int, *, counted: bool) -> Scope:
-    names = {**scope.names, "element": element, f"element{depth}": element}
-    taken = scope.taken | {element.text}
-    if counted:
-        names |= {"elementIndex": Expr("index", NUMBER)}
-        taken |= {"index"}
-    return scope._replace(names=names, taken=taken)
-
-
 def _body(block: Json, given: ConversionInput, element: Expr, depth: int) -> Test:
-    try:
-        if block.get("deny") is not None:
-            field = "deny"
-            return opposite(
-                conditions_test(block["deny"].get("conditions"), given.scope, denies=True)
-            )
-        if block.get("pattern") is not None:
-            field = "pattern"
-            return fits(block["pattern"], element, given)
-        if block.get("anyPattern") is not None:
-            field = "anyPattern"
-            return one_fits(block["anyPattern"], element, given)
-        field = "foreach"
-        return every(loops(block.get("foreach") or (), given, depth + 1))
-    except NotConvertible as refusal:
-        steps = (field, "conditions") if field == "deny" else (field,)
-        raise refusal.below(*steps) from None
+    if block.get("deny") is not None:
+        with located("deny", "conditions"):
+            conditions = block["deny"].get("conditions")
+            return opposite(conditions_test(conditions, given.scope, denies=True))
+    if block.get("pattern") is not None:
+        return within(("pattern",), fits, block["pattern"], element, given)
+    if block.get("anyPattern") is not None:
+        return within(("anyPattern",), one_fits, block["anyPattern"], element, given)
+    return every(within(("foreach",), loops, block.get("foreach") or (), given, depth + 1))
 
 
 # `validate.podSecurity`: Pods against the Pod Security Standards, control by control.
@@ -314,7 +279,12 @@ def _pod(given: ConversionInput, check: ActiveCheck) -> PodExpressions:
     for step in way:
         owner = owner.child(step)
     exclusions = [
-        _excuse(place, one)
+        ControlExclusion(
+            tuple(one.get("images") or ()),
+            one.get("restrictedField") or "",
+            tuple(one.get("values") or ()),
+            place,
+        )
         for place, one in enumerate(given.body.get("exclude") or ())
         if one.get("controlName") == check.control
     ]
@@ -327,15 +297,6 @@ def _pod(given: ConversionInput, check: ActiveCheck) -> PodExpressions:
         variant=check.variant,
         own=tuple(one for one in exclusions if not one.images),
         by_image=tuple(one for one in exclusions if one.images),
-    )
-
-
-def _excuse(place: int, entry: Json) -> ControlExclusion:
-    return ControlExclusion(
-        tuple(entry.get("images") or ()),
-        entry.get("restrictedField") or "",
-        tuple(entry.get("values") or ()),
-        place,
     )
 
 

@@ -11,7 +11,7 @@ from kyvsim.kubernetes.wildcard import has_wildcard, matches
 from kyvsim.languages.classic.attestors import expand_keys, required_count
 from kyvsim.languages.classic.images import entries_of
 from kyvsim.migrate.conditions import conditions_test
-from kyvsim.migrate.context import ConversionContext, NotConvertible, within
+from kyvsim.migrate.context import ConversionContext, NotConvertible, located, within
 from kyvsim.migrate.context_entries import LOOK_UP
 from kyvsim.migrate.expressions import Quantified, Relation, Test, every, opposite, quoted, some
 from kyvsim.migrate.queries.read import text_value, variable_name
@@ -112,10 +112,8 @@ class Register(NamedTuple):
         entries = one.get("entries") or ()
         names = []
         for place, attestor in enumerate(entries):
-            try:
+            with located(index, "entries", place):
                 names += [self._name(part) for part in expand_keys([attestor])]
-            except NotConvertible as refusal:
-                raise refusal.below(index, "entries", place) from None
         return RequiredAttestors(tuple(names), required_count(one, names))
 
     def _name(self, attestor: Json) -> str:
@@ -143,13 +141,11 @@ def _attestor(attestor: Json, register: Register) -> tuple[str, dict[str, Json]]
             ("attestor",) if nested else (),
         )
     spec = attestor[field]
-    try:
+    with located(field):
         if field == "certificates" and register.entry.get("type") == "Notary":
             certs = _text(spec.get("cert") or spec.get("certChain") or "", register)
             return "notary", {"notary": {"certs": certs}}
         found = _KINDS[field](attestor, spec, register)
-    except NotConvertible as refusal:
-        raise refusal.below(field) from None
     found["ctlog"] = _logs(spec)
     annotations = attestor.get("annotations") or register.entry.get("annotations")
     if annotations:
