@@ -28,13 +28,13 @@ from kyvsim.lint.runs import nothing_matched, run_warnings, without_payloads
 from kyvsim.load.recognise import only_policies
 from kyvsim.load.resources import load_resources
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Refusal
+from kyvsim.model.partial import RefusalCount
 from kyvsim.model.policy import Policy, Schedule
 from kyvsim.model.ports import Clock, ClusterView, to_follow
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import (
     EngineResponse,
-    Failure,
+    KnownFailure,
     Phase,
     PolicyResponse,
     RuleResult,
@@ -85,7 +85,7 @@ def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
     return run._replace(afterthoughts=afterthoughts)
 
 
-def known_by_now(run: Run) -> Mapping[Failure, int]:
+def known_by_now(run: Run) -> Mapping[KnownFailure, int]:
     """Return the failures that are known after a run, when all its responses are read.
 
     Without a baseline that is all it found. Else it is what is left of the baseline, together with
@@ -228,7 +228,7 @@ class Sample(NamedTuple):
     objects: tuple[Json, ...]
     number: int
     """How many the run has."""
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[RefusalCount, ...] = ()
     """What an API server refuses of them."""
 
 

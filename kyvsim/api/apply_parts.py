@@ -19,7 +19,7 @@ from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.load.blocks import Block, Indivisible, load_block
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.partial import Refusal
+from kyvsim.model.partial import RefusalCount
 from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.model.source import Document
 from kyvsim.report.run import ChunkRenderer, NotStreamable, RenderedChunk, ResultCounts, Run
@@ -85,7 +85,7 @@ class ToldPart(NamedTuple):
     result_counts: ResultCounts
     lists: tuple[tuple[int, str], ...]
     """The lists that follow on the results and have entries: the number of the format, a name."""
-    refused: tuple[Refusal, ...]
+    refused: tuple[RefusalCount, ...]
     """What an API server refuses of the resources."""
 
 

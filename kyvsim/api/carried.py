@@ -16,7 +16,7 @@ from kyvsim.load.documents import AS_RESOURCES, parse_documents
 from kyvsim.load.files import Source, decode, read_sources
 from kyvsim.load.resources import LoadedText, resources_among
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.partial import Refusal
+from kyvsim.model.partial import RefusalCount
 from kyvsim.model.result import EngineResponse
 from kyvsim.model.source import Document
 from kyvsim.report.failure_reasons import Explain
@@ -130,7 +130,7 @@ def evaluated_among(
     return Evaluation(found, explaining(ready.inputs, read, around.view))
 
 
-def refusals_among(ready: Ready, documents: tuple[Document, ...]) -> tuple[Refusal, ...]:
+def refusals_among(ready: Ready, documents: tuple[Document, ...]) -> tuple[RefusalCount, ...]:
     """Return why an API server refuses some of the objects (KV233)."""
     refused = RefusedObjects(is_final=not ready.compiled.policies.mutates)
     refused.add(documents)

@@ -32,7 +32,7 @@ from kyvsim.load.resources import load_resources
 from kyvsim.load.values import read_context_file
 from kyvsim.model import ports
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
-from kyvsim.model.ports import Outside, System
+from kyvsim.model.ports import ExternalData, System
 from kyvsim.model.request import AdmissionRequest, Operation, PayloadMode
 from kyvsim.model.source import Document, Location
 
@@ -104,8 +104,8 @@ def open_cel(inputs: CelInputs, stdin: bytes | None = None) -> CelSession:
         "attestations": {},
         "resource": resource_access((cluster,), namespace, []),
         "image": image_access(context.images, []),
-        "http": http_access(Outside(cluster), namespace),
-        "globalContext": global_access(Outside(cluster), system, []),
+        "http": http_access(ExternalData(cluster), namespace),
+        "globalContext": global_access(ExternalData(cluster), system, []),
         **(_native_values(request, cluster) if inputs.kind in _NATIVE else {}),
     }
     return CelSession(env, tuple(ordered(env, values)), (*remarks, *choice, *further))
@@ -125,7 +125,7 @@ def _about_request(inputs: CelInputs, env: Environment, stdin: bytes | None) -> 
         "object": MODES[mode].read(given[0].data if given else {}),
         "variables": {},
         "resource": resource_access((cluster,), "", []),
-        "http": http_access(Outside(cluster), ""),
+        "http": http_access(ExternalData(cluster), ""),
     }
     return CelSession(env, tuple(ordered(env, values)), (*remarks, *further))
 
@@ -145,7 +145,7 @@ def _native_values(request: AdmissionRequest | None, cluster: GivenObjects) -> d
     return {
         "oldObject": None,
         "request": cel_request.request_value(request),
-        "namespaceObject": cel_request.namespace_object(request, Outside(cluster)),
+        "namespaceObject": cel_request.namespace_object(request, ExternalData(cluster)),
     }
 
 

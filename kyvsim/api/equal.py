@@ -29,7 +29,7 @@ from kyvsim.load.files import Source
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed
 from kyvsim.model.evidence import Answer, Evidence, Limit, SideReached
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation
-from kyvsim.model.policy import About, Binding, Policy
+from kyvsim.model.policy import Binding, Policy, Subject
 from kyvsim.model.request import UserInfo
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.source import Document, Location
@@ -133,7 +133,7 @@ def comparison_setup(
 def _role_places(policy: Policy, options: CompileOptions) -> Iterator[str]:
     """Yield the namespaces in which a policy asks for roles, "" where it does so at all."""
     for one in mentions_of(policy, options.system):
-        if one.about is About.REQUEST and one.way[1:] in {("roles",), ("clusterRoles",)}:
+        if one.about is Subject.REQUEST and one.way[1:] in {("roles",), ("clusterRoles",)}:
             yield ""
             texts = (value for value in one.values if value.__class__ is str)
             yield from (text.partition(":")[0] for text in texts if ":" in text)

@@ -8,7 +8,7 @@ from kyvsim.equivalence.examples import actions, examples
 from kyvsim.equivalence.search import Search, SearchBudget
 from kyvsim.languages import compile_policies
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.evidence import Example, Examples, Missing
+from kyvsim.model.evidence import ExampleObject, Examples, MissingExample
 from kyvsim.model.policy import Policy
 
 _CASES = 20000
@@ -27,8 +27,8 @@ def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = Non
     said = (*read.diagnostics, *compile_policies(read.policies, setup.options)[1])
     if any(one.severity is Severity.ERROR for one in said):
         return Examples((), (), said)
-    found: list[Example] = []
-    missing: list[Missing] = []
+    found: list[ExampleObject] = []
+    missing: list[MissingExample] = []
     for policy in read.policies:
         own, lacking = _of_policy(policy, setup, seconds)
         found += own
@@ -38,7 +38,7 @@ def make_examples(inputs: ApplyInputs, seconds: float, stdin: bytes | None = Non
 
 def _of_policy(
     policy: Policy, setup: ComparisonSetup, seconds: float
-) -> tuple[tuple[Example, ...], tuple[Missing, ...]]:
+) -> tuple[tuple[ExampleObject, ...], tuple[MissingExample, ...]]:
     """Return the examples of one policy: it is held against none at all."""
     space = setup.space((policy,))
     pair = setup.pair((policy,), ())

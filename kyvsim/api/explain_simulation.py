@@ -13,7 +13,7 @@ from kyvsim.model.explanation import StepKind, TracedRule
 from kyvsim.model.policy import Rule
 from kyvsim.model.result import EngineResponse, Stage
 from kyvsim.model.scenario import Scenario
-from kyvsim.model.simulation import Inquiry, Simulation
+from kyvsim.model.simulation import EvaluationRecord, Simulation
 from kyvsim.model.source import Document
 from kyvsim.simulator.tracer import SimulationTracer, TracedEvaluation
 
@@ -72,14 +72,14 @@ def _document_of(obj: Json, written: _Written) -> Document | None:
     return next(same, versions[0] if len(versions) == 1 else None)
 
 
-def _inquiry(evaluations: TracedEvaluation, written: _Written) -> Inquiry:
+def _inquiry(evaluations: TracedEvaluation, written: _Written) -> EvaluationRecord:
     trigger = _named(evaluations.subject) if evaluations.object is None else evaluations.object
     response = EngineResponse(
         trigger, evaluations.object, evaluations.responses, _document_of(trigger, written)
     )
     policies = evaluations.policies or _NO_POLICIES
     explained = with_places(explanation_of(response, _once(evaluations.told), policies))
-    return Inquiry(
+    return EvaluationRecord(
         time=evaluations.time,
         actor=evaluations.actor,
         occasion=evaluations.occasion,

@@ -23,7 +23,7 @@ from kyvsim.migrate import CONVERTED_KINDS, convert, convert_exception
 from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.evidence import Answer, Evidence, Limit
-from kyvsim.model.migration import Conversion, Made, Migration, Outcome
+from kyvsim.model.migration import Conversion, ConversionOutcome, Made, Migration
 from kyvsim.model.policy import CelException, Policy, PolicyException
 from kyvsim.model.source import Document
 from kyvsim.report.migrate import document_yaml, policy_yaml
@@ -199,7 +199,7 @@ def _without(conversion: Conversion, made: Made, reason: str, advice: str) -> Co
     rules = list(conversion.rules)
     for index in made.rules:
         rules[index] = rules[index]._replace(
-            outcome=Outcome.REFUSED,
+            outcome=ConversionOutcome.REFUSED,
             reason=reason,
             advice=advice,
             notes=(),

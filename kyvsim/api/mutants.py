@@ -33,7 +33,7 @@ from kyvsim.model.diagnostic import Severity
 from kyvsim.model.evidence import Answer, Counterexample
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Location, Path, place_in_text
-from kyvsim.model.suite import ExpectedRow, Hole, Manifest, Mutants
+from kyvsim.model.suite import ExpectedRow, Manifest, Mutants, SurvivingMutant
 from kyvsim.mutation import ChangeKind, PolicyChange, mutants_of
 from kyvsim.report.object_text import whole_numbers
 from kyvsim.suite.check import check_rows
@@ -175,7 +175,9 @@ class Unnoticed(NamedTuple):
     """Which of the policy's mutants it is."""
 
 
-def hole_of(one: Unnoticed, options: Reading, seconds: float, ends: float) -> Hole | None:
+def hole_of(
+    one: Unnoticed, options: Reading, seconds: float, ends: float
+) -> SurvivingMutant | None:
     """Return what tests leave open; None where the mutant does what the policy does.
 
     No more than some `seconds` are spent, and none after `ends`, on the clock of `time.monotonic`.
@@ -187,7 +189,7 @@ def hole_of(one: Unnoticed, options: Reading, seconds: float, ends: float) -> Ho
     if answer is Answer.EQUAL:
         return None
     place = _place(policy, mutant)
-    return Hole(
+    return SurvivingMutant(
         policy=policy.key,
         kind=mutant.kind.name,
         was=mutant.change.was,
@@ -320,6 +322,6 @@ def _either(one: MutantStatus, other: MutantStatus) -> MutantStatus:
     return min(one, other, key=order.index)
 
 
-def _order(hole: Hole) -> tuple[bool, str, int, int]:
+def _order(hole: SurvivingMutant) -> tuple[bool, str, int, int]:
     """Put holes with an example first, all in the order of their places."""
     return hole.example is None, *hole.location

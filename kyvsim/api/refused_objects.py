@@ -25,7 +25,7 @@ from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import metadata_problems, problems_of, required_problems
 from kyvsim.load.recognise import is_beside_kustomization
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Refusal
+from kyvsim.model.partial import RefusalCount
 from kyvsim.model.source import Document, Path
 from kyvsim.patch.merge_types import (
     BOOLEAN,
@@ -112,7 +112,7 @@ class RefusedObjects:
     def __init__(self, *, is_final: bool) -> None:
         """Say whether objects are stored as they are given, because no rule mutates them."""
         self._is_final = is_final
-        self._found: dict[tuple[str, str, str], Refusal] = {}
+        self._found: dict[tuple[str, str, str], RefusalCount] = {}
 
     def add(self, documents: Iterable[Document]) -> None:
         """Check some objects."""
@@ -127,10 +127,10 @@ class RefusedObjects:
                 self._found[key] = (
                     known._replace(number=known.number + 1)
                     if known
-                    else Refusal(*key, fault.example, document.locate(fault.path))
+                    else RefusalCount(*key, fault.example, document.locate(fault.path))
                 )
 
-    def merge(self, others: Iterable[Refusal]) -> None:
+    def merge(self, others: Iterable[RefusalCount]) -> None:
         """Take in what was found in a later part."""
         for one in others:
             known = self._found.setdefault(one[:3], one)
@@ -138,7 +138,7 @@ class RefusedObjects:
                 self._found[one[:3]] = known._replace(number=known.number + one.number)
 
     @property
-    def found(self) -> tuple[Refusal, ...]:
+    def found(self) -> tuple[RefusalCount, ...]:
         """What was found, in the order of the objects."""
         return tuple(self._found.values())
 
@@ -152,12 +152,12 @@ def refused_objects(
     return warnings_of(refused.found)
 
 
-def warnings_of(found: Iterable[Refusal]) -> tuple[Diagnostic, ...]:
+def warnings_of(found: Iterable[RefusalCount]) -> tuple[Diagnostic, ...]:
     """Return a warning for each cause."""
     return tuple(map(_warning, found))
 
 
-def _warning(one: Refusal) -> Diagnostic:
+def _warning(one: RefusalCount) -> Diagnostic:
     more = f" ({one.number} times)" if one.number > 1 else ""
     example = f": {one.example}" if one.example else ""
     text = f"an API server refuses this {one.kind}: `{one.field}` {one.what}{more}{example}"

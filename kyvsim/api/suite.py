@@ -13,7 +13,7 @@ from kyvsim.api.processes import each_in_processes
 from kyvsim.api.suite_inputs import ManifestInputs, read_test
 from kyvsim.api.suite_reasons import telling
 from kyvsim.api.system import processors
-from kyvsim.load.files import stamp
+from kyvsim.load.files import fingerprint
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.suite_manifest import find_manifests, read_manifests, what_is_there
 from kyvsim.model.diagnostic import Diagnostic, Severity, listed, without_left_out
@@ -126,7 +126,7 @@ def run_files(files: tuple[str, ...], run: SuiteRun) -> Outcomes:
 
 def run_file(file: str, options: Reading) -> tuple[ManifestOutcome, ...]:
     """Return what came of each manifest in a file, and of the file where it holds none."""
-    found = (stamp(file, options.walking),) if options.stamped else ()
+    found = (fingerprint(file, options.walking),) if options.stamped else ()
     manifests, problems = read_manifests(file)
     outcomes = [run_manifest(manifest, options) for manifest in manifests]
     if problems or not outcomes:

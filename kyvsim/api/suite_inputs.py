@@ -17,7 +17,7 @@ from kyvsim.languages import READERS, compile_policies, derived_rules
 from kyvsim.lint.check import LintInputs
 from kyvsim.lint.runs import run_warnings
 from kyvsim.load.documents import AS_RESOURCES, AS_WRITTEN, STRICT, Loaded, read_documents
-from kyvsim.load.files import stamp
+from kyvsim.load.files import fingerprint
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.policy import load_bindings, load_exceptions, load_policies
 from kyvsim.load.resources import (
@@ -40,7 +40,7 @@ from kyvsim.load.values import (
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
 from kyvsim.model.policy import Binding, Exceptions, Policy, Rule
 from kyvsim.model.request import Payload, PayloadMode
-from kyvsim.model.source import Document, Location, Stamp
+from kyvsim.model.source import Document, Fingerprint, Location
 from kyvsim.model.suite import ExpectedRow, Manifest
 from kyvsim.model.tracing import CoverageSink
 from kyvsim.model.values import NO_MOCKS, Mocks, Values
@@ -62,7 +62,7 @@ class ManifestInputs(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     unusable: bool
     """Whether something that every verdict depends on could not be used."""
-    stamps: tuple[Stamp, ...]
+    stamps: tuple[Fingerprint, ...]
     """What was found at the paths that the manifest names, before it was read, if asked for."""
     left_out: tuple[Diagnostic, ...]
     """What was left out of the folders that it names: where, and what it is."""
@@ -79,7 +79,7 @@ class _Reader:
         self.walking = walking
         self._stamped = stamped
         self.said: list[Diagnostic] = []
-        self.stamps: list[Stamp] = []
+        self.stamps: list[Fingerprint] = []
         self._folder = os.path.dirname(manifest.document.file)
 
     def keep(self, found: tuple[_Read, tuple[Diagnostic, ...]]) -> _Read:
@@ -91,7 +91,7 @@ class _Reader:
         """Return the paths that a manifest's entries stand for; what lies there may be noted."""
         found = tuple(os.path.normpath(os.path.join(self._folder, name)) for name in names)
         if self._stamped:
-            self.stamps += [stamp(path, self.walking) for path in found]
+            self.stamps += [fingerprint(path, self.walking) for path in found]
         return found
 
     def parted(self, path: str) -> tuple[str, str]:

@@ -10,9 +10,9 @@ from kyvsim.model.result import (
     EngineResponse,
     Phase,
     PolicyResponse,
+    ReportedReason,
     RuleResult,
     RuleStatus,
-    ToldReason,
 )
 from kyvsim.report.diagnostics import rule_place
 from kyvsim.report.failure_reasons import failure_reasons
@@ -29,12 +29,12 @@ def telling(inputs: ManifestInputs) -> FindReasons:
 
     def reasons(
         answers: ResourceAnswers, response: PolicyResponse, result: RuleResult
-    ) -> tuple[ToldReason, ...]:
+    ) -> tuple[ReportedReason, ...]:
         request = answers.request
         seen = request.object if response.phase is Phase.MUTATE else response.object
         row = Row(response.policy, result, result.status.value, seen)
         if result.status is RuleStatus.PASS or request.is_payload:
-            return (ToldReason("", rule_place(row)),)
+            return (ReportedReason("", rule_place(row)),)
 
         key = object_key(request.object)
         documents = inputs.suite.resources

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from kyvsim.api.suite import SuiteRun, find_files, run_files, suite_outcome
-from kyvsim.load.files import stamp
+from kyvsim.load.files import fingerprint
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.suite import ManifestOutcome, SuiteOutcome
 
@@ -76,7 +76,9 @@ def _wait(run: SuiteRun, standing: _Standing, sleep: Callable[[float], None]) ->
 def _changes(run: SuiteRun, standing: _Standing) -> _Changes:
     files, said = find_files(run)
     walking = run.options.walking
-    look = cache(lambda path: stamp(path, walking))  # manifests share inputs: each is seen once
+    look = cache(
+        lambda path: fingerprint(path, walking)
+    )  # manifests share inputs: each is seen once
 
     def is_stale(file: str) -> bool:
         outcomes = standing.outcomes.get(file)

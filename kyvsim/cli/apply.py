@@ -56,7 +56,7 @@ from kyvsim.cli.report_files import Chosen, ReportFiles, formats_option, report_
 from kyvsim.cli.run_shown import View, show_run
 from kyvsim.cli.streams import is_terminal, say
 from kyvsim.kubernetes.quantities import format_duration, parse_duration
-from kyvsim.model.result import EngineResponse, Verdict
+from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.report.baseline import baseline_text
 from kyvsim.report.ending import run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
@@ -331,7 +331,7 @@ def _write_baseline(run: Run, path: str, files: ReportFiles) -> None:
 
     A run that could not use all its input knows too little: then nothing is written.
     """
-    if run_ending(run).verdict is Verdict.INCOMPLETE:
+    if run_ending(run).verdict is RunVerdict.INCOMPLETE:
         say(safe_line(f"{path} is not written: some input could not be used"))
         return
     known = known_by_now(run)

@@ -22,7 +22,7 @@ from kyvsim.fleet.reports import Reports, reports_in
 from kyvsim.fleet.run import Fleet, Progress, run_fleet
 from kyvsim.fleet.store import ReportStore
 from kyvsim.load.scratch import scratch_folder
-from kyvsim.model.partial import ToldRow
+from kyvsim.model.partial import ReportRow
 from kyvsim.report.fleet import document, grouped, json_of, table, text_of
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
@@ -159,7 +159,7 @@ def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
         width=shown_width(sys.stdout),
     )
 
-    def as_text(rows: Iterable[ToldRow]) -> tuple[str, list[str]]:
+    def as_text(rows: Iterable[ReportRow]) -> tuple[str, list[str]]:
         return text_of(rows, look), []
 
     is_view = format_.for_people and look.show is not Show.OBJECTS

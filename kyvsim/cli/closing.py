@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, write_out
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.result import Ending
+from kyvsim.model.result import RunEnding
 from kyvsim.report.diagnostics import remark_text, source_lines
 from kyvsim.report.ending import closing_lines, ending_line
 from kyvsim.report.style import RenderOptions, layout_of
@@ -28,14 +28,14 @@ class ClosingLook(NamedTuple):
     begun: float | None = None
     """When the run began, in seconds of `time.perf_counter`; None where that is not told."""
 
-    def lines(self, ending: Ending) -> Iterator[str]:
+    def lines(self, ending: RunEnding) -> Iterator[str]:
         """Yield it, on a terminal with the time: elsewhere the same input gives the same bytes."""
         is_told = self.begun is not None and is_terminal(sys.stdout)
         seconds = time.perf_counter() - (self.begun or 0) if is_told else None
         return closing_lines(ending, layout_of(self.look), seconds)
 
 
-def close(ending: Ending, *, on_stdout: bool, closing: ClosingLook | None = None) -> None:
+def close(ending: RunEnding, *, on_stdout: bool, closing: ClosingLook | None = None) -> None:
     """Write the closing line.
 
     It goes where the counts went: to standard output below a view for people, to standard error

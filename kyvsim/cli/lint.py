@@ -28,7 +28,7 @@ from kyvsim.cli.streams import is_terminal, say, shown_width, shows_colours, std
 from kyvsim.cli.walking import say_left_out, walking_of, walking_options
 from kyvsim.load.files import STDIN, STDIN_NAME
 from kyvsim.model.diagnostic import strictly
-from kyvsim.model.result import Fact, Verdict
+from kyvsim.model.result import Fact, RunVerdict
 from kyvsim.report.ending import ending_line
 from kyvsim.report.finding import Findings
 from kyvsim.report.formats import LINT_FORMATS as FORMATS
@@ -192,4 +192,4 @@ def _fixed_fact(files: Sequence[FixedFile], *, written: bool) -> Fact:
     if written:
         return Fact("fixed", number, f"{extent} fixed" if number else "")
     text = f"{extent} would be fixed" if number else ""
-    return Fact("fixable", number, text, Verdict.FAILED if number else Verdict.PASSED)
+    return Fact("fixable", number, text, RunVerdict.FAILED if number else RunVerdict.PASSED)

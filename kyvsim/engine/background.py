@@ -39,7 +39,7 @@ def open_background(
 
 
 def _opened(request: AdmissionRequest, subject: Json, world: World) -> RuleInput:
-    scope = request_context(request, world.outside, {})
+    scope = request_context(request, world.external, {})
     return RuleInput(request, _facts(request, subject, world), scope, subject)
 
 

@@ -296,9 +296,9 @@ def _after_change(given: RuleInput, subject: Json) -> RuleInput:
 
 
 def _after_making(given: RuleInput, made: tuple[Json, ...]) -> RuleInput:
-    outside = given.scope.outside
-    outside = outside._replace(made=(*outside.made, *made))
-    return given._replace(scope=given.scope.asking(outside))
+    external = given.scope.external
+    external = external._replace(made=(*external.made, *made))
+    return given._replace(scope=given.scope.asking(external))
 
 
 def result_of(
@@ -352,8 +352,8 @@ def open_request(request: AdmissionRequest, world: World, policy: str) -> RuleIn
     if world.values:
         variables = with_own_operation(request, world.values.for_resource(policy, key.name))
         request = with_given_operation(request, variables)
-    outside = world.outside_before(_stored(request, variables, world, old))
-    scope = request_context(request, outside, variables)
+    external = world.outside_before(_stored(request, variables, world, old))
+    scope = request_context(request, external, variables)
     brought = request
     if variables:
         request = _read_back(request, scope)
@@ -377,7 +377,7 @@ def reopened(given: RuleInput, request: AdmissionRequest, world: World) -> RuleI
         and all(before.get(name) is after.get(name) for name in ("apiVersion", "kind", "metadata"))
     ):
         return open_request(request, world, "")
-    scope = request_context(request, given.scope.outside, {})
+    scope = request_context(request, given.scope.external, {})
     return RuleInput(request, given.facts, scope, after)
 
 
@@ -440,7 +440,7 @@ def _run_rule(
             given = given._replace(scope=given.scope.layer({}, variables=variables))
     later = rule.later or (world.spares_triggers and rule.rule.facts.spares_triggers)
     if later and world.arriving is not None:
-        now = world.outside._replace(made=given.scope.outside.made)
+        now = world.external._replace(made=given.scope.external.made)
         given = given._replace(scope=given.scope.asking(now))
     outcome = evaluate_rule(rule, given, settled=settled)
     if outcome is None:

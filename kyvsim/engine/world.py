@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kyvsim.engine.given_objects import ClusterBefore
 from kyvsim.kubernetes.discovery import guessed_kind, kind_of_plural, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key, text_field
-from kyvsim.model.ports import ClusterView, Outside
+from kyvsim.model.ports import ClusterView, ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.values import NO_MOCKS, KindKey, Mocks, Values
 
@@ -46,18 +46,18 @@ class World(NamedTuple):
     """Answers in place of those that `values` have."""
 
     @property
-    def outside(self) -> Outside:
+    def external(self) -> ExternalData:
         """What context entries and rules can ask."""
         return self._outside(self.cluster)
 
-    def outside_before(self, old: Json | None) -> Outside:
+    def outside_before(self, old: Json | None) -> ExternalData:
         """Return what can be asked while the request is admitted: `old` is there, or nothing."""
         if self.arriving is None:
             return self._outside(self.cluster)
         return self._outside(ClusterBefore(self.cluster, self.arriving, old))
 
-    def _outside(self, cluster: ClusterView) -> Outside:
-        return Outside(
+    def _outside(self, cluster: ClusterView) -> ExternalData:
+        return ExternalData(
             cluster,
             self.mocks or (self.values.mocks if self.values else NO_MOCKS),
             self.answers_calls,

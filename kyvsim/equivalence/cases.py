@@ -20,7 +20,7 @@ from kyvsim.equivalence.values import is_key, moments, samples
 from kyvsim.kubernetes.discovery import KindTable
 from kyvsim.kubernetes.objects import Json, metadata, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.model.policy import About, Mention, Way
+from kyvsim.model.policy import FieldPath, FieldReference, Subject
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.patch.merge_types import FindType, NoTypesError, Type, read_type, resolve
 from kyvsim.simulator.api_server.subresources import scale_of
@@ -243,9 +243,9 @@ def _types() -> Mapping[tuple[str, str], Type]:
 
 # What there is to vary: the kinds, places, users and labels that either set of policies names.
 
-_LABELS: Way = ("metadata", "labels")
+_LABELS: FieldPath = ("metadata", "labels")
 _ACCOUNT = UserInfo(f"system:serviceaccount:{NAMESPACE}:a")
-_NO_PLACES: frozenset[Way] = frozenset({(), ("kind",)})
+_NO_PLACES: frozenset[FieldPath] = frozenset({(), ("kind",)})
 """What is never changed in an object: one of another kind is another object."""
 
 
@@ -255,11 +255,11 @@ class Space(NamedTuple):
     kinds: tuple[KindName, ...]
     derived: frozenset[str]
     """Those of them that no policy names: controllers for which rules are derived."""
-    places: Mapping[Way, tuple[Json, ...]]
+    places: Mapping[FieldPath, tuple[Json, ...]]
     """Ways in the object, with the values that are written for them."""
-    read: Mapping[Way, tuple[Json, ...]]
+    read: Mapping[FieldPath, tuple[Json, ...]]
     """Ways in what is looked up, after the name of its source, with the values written for them."""
-    sizes: Mapping[Way, tuple[int, ...]]
+    sizes: Mapping[FieldPath, tuple[int, ...]]
     """How much policies ask for at ways of either sort."""
     user: UserInfo
     """Who sends requests, where it does not matter."""
@@ -273,15 +273,15 @@ class Space(NamedTuple):
     """Subresources that are named."""
     subresources: tuple[str, ...]
     """Those of which nobody knows what is sent to them: these are not tried."""
-    updates: frozenset[Way]
+    updates: frozenset[FieldPath]
     """Ways at which the object is looked at as it was before."""
 
 
-def space_of(mentions: Iterable[Mention], kinds: KindTable, now: datetime) -> Space:
+def space_of(mentions: Iterable[FieldReference], kinds: KindTable, now: datetime) -> Space:
     """Return the space that policies span with what they mention; `now` is when they are asked."""
     told = tuple(mentions)
     places = _places(told)
-    written = _same_spelling(one for m in told if m.about is About.KIND for one in m.values)
+    written = _same_spelling(one for m in told if m.about is Subject.KIND for one in m.values)
     found = dict.fromkeys(kind for one in written for kind in kinds_meant(one, kinds))
     controllers = tuple(one for one in _controllers(found) if one not in found)
     parts = {one: tuple(parts_meant(one, kinds)) for one in written if one.count("/") > 2}
@@ -294,10 +294,10 @@ def space_of(mentions: Iterable[Mention], kinds: KindTable, now: datetime) -> Sp
         user=STRANGER,
         users=tuple(dict.fromkeys(_users(told))),
         namespace_labels=tuple(_namespace_labels(told)),
-        lookups=tuple(sorted({str(m.way[0]) for m in told if m.about is About.WORLD})),
+        lookups=tuple(sorted({str(m.way[0]) for m in told if m.about is Subject.WORLD})),
         parts=tuple(dict.fromkeys(part for some in parts.values() for part in some)),
         subresources=tuple(one for one, some in parts.items() if not some),
-        updates=frozenset(m.way for m in told if m.about is About.OLD_OBJECT and m.way),
+        updates=frozenset(m.way for m in told if m.about is Subject.OLD_OBJECT and m.way),
     )
 
 
@@ -322,36 +322,36 @@ def _controllers(found: Iterable[KindName]) -> Iterator[KindName]:
         yield from (KindName(group, "v1", kind) for group, kind in CONTROLLERS)
 
 
-def _places(mentions: Iterable[Mention]) -> Mapping[Way, tuple[Json, ...]]:
-    found: dict[Way, tuple[Json, ...]] = {}
+def _places(mentions: Iterable[FieldReference]) -> Mapping[FieldPath, tuple[Json, ...]]:
+    found: dict[FieldPath, tuple[Json, ...]] = {}
     for one in mentions:
-        if one.about in {About.OBJECT, About.OLD_OBJECT} and one.way not in _NO_PLACES:
+        if one.about in {Subject.OBJECT, Subject.OLD_OBJECT} and one.way not in _NO_PLACES:
             found[one.way] = (*found.get(one.way, ()), *one.values)
-        elif one.about is About.REQUEST and one.way[:1] in {("namespace",), ("name",)}:
-            way: Way = ("metadata", *one.way[:1])
+        elif one.about is Subject.REQUEST and one.way[:1] in {("namespace",), ("name",)}:
+            way: FieldPath = ("metadata", *one.way[:1])
             found[way] = (*found.get(way, ()), *one.values)
     return found
 
 
-def _sizes(mentions: Iterable[Mention]) -> Mapping[Way, tuple[int, ...]]:
-    found: dict[Way, tuple[int, ...]] = {}
+def _sizes(mentions: Iterable[FieldReference]) -> Mapping[FieldPath, tuple[int, ...]]:
+    found: dict[FieldPath, tuple[int, ...]] = {}
     for one in mentions:
         if one.sizes:
             found[one.way] = (*found.get(one.way, ()), *one.sizes)
     return found
 
 
-def _read(mentions: Iterable[Mention]) -> Mapping[Way, tuple[Json, ...]]:
-    found: dict[Way, tuple[Json, ...]] = {}
+def _read(mentions: Iterable[FieldReference]) -> Mapping[FieldPath, tuple[Json, ...]]:
+    found: dict[FieldPath, tuple[Json, ...]] = {}
     for one in mentions:
-        if one.about is About.WORLD:
+        if one.about is Subject.WORLD:
             found[one.way] = (*found.get(one.way, ()), *one.values)
     return found
 
 
-def _users(mentions: Iterable[Mention]) -> Iterator[UserInfo]:
+def _users(mentions: Iterable[FieldReference]) -> Iterator[UserInfo]:
     for one in mentions:
-        if one.about is not About.REQUEST or not one.way:
+        if one.about is not Subject.REQUEST or not one.way:
             continue
         field = str(one.way[1]) if one.way[0] == "userInfo" and len(one.way) > 1 else one.way[0]
         # Whose account it is may only be held against the object.
@@ -374,11 +374,11 @@ def _user(field: str, value: str) -> Iterator[UserInfo]:
         yield from (one._replace(cluster_roles=(value,)) for one in (STRANGER, _ACCOUNT))
 
 
-def _namespace_labels(mentions: Iterable[Mention]) -> Iterator[Mapping[str, str]]:
+def _namespace_labels(mentions: Iterable[FieldReference]) -> Iterator[Mapping[str, str]]:
     """Yield the labels one by one, then the first value of each together."""
     together: dict[str, str] = {}
     for one in mentions:
-        if one.about is not About.NAMESPACE or one.way[:2] != _LABELS or len(one.way) != 3:
+        if one.about is not Subject.NAMESPACE or one.way[:2] != _LABELS or len(one.way) != 3:
             continue
         name = str(one.way[2])
         texts = [value for value in samples(one.values or ("a",)) if isinstance(value, str)]

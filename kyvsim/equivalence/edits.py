@@ -17,7 +17,7 @@ from kyvsim.equivalence.field_rules import (
 )
 from kyvsim.equivalence.values import UNUSUAL, samples, wildcards
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.policy import Hole, Way
+from kyvsim.model.policy import FieldPath, Segment
 from kyvsim.patch.merge_types import Type
 
 _ABSENT = object()
@@ -32,7 +32,7 @@ Edit: TypeAlias = Callable[[Json], Json]
 
 
 def edits(
-    root: Type | None, way: Way, values: Sequence[Json], sizes: Sequence[int] = ()
+    root: Type | None, way: FieldPath, values: Sequence[Json], sizes: Sequence[int] = ()
 ) -> tuple[list[Edit], list[Edit]]:
     """Return the changes at a way that keep to the type of an object, and those that do not.
 
@@ -58,21 +58,23 @@ def edits(
     return plain, unusual
 
 
-def edit_to(root: Type | None, way: Way, value: Json) -> Edit:
+def edit_to(root: Type | None, way: FieldPath, value: Json) -> Edit:
     """Return the change that sets a value at a way."""
     return _edit(way, _set(value), root)
 
 
-def _edit(place: Way, change: _Change, root: Type | None) -> Edit:
+def _edit(place: FieldPath, change: _Change, root: Type | None) -> Edit:
     return lambda obj: _changed(obj, place, change, root)
 
 
-def _set_values(root: Type | None, way: Way, values: Sequence[Json]) -> Iterator[tuple[Way, Json]]:
+def _set_values(
+    root: Type | None, way: FieldPath, values: Sequence[Json]
+) -> Iterator[tuple[FieldPath, Json]]:
     """Yield what is written for a place, or what is usual there."""
     yield from ((way, value) for value in _written(root, way, values))
 
 
-def _written(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[Json, ...]:
+def _written(root: Type | None, way: FieldPath, values: Sequence[Json]) -> tuple[Json, ...]:
     """Return the values for a place that policies write for it, or those that are usual there."""
     found = (*samples(values), *usual(way), *_wild(way, values))
     at = type_at(root, way) if root else None
@@ -80,28 +82,28 @@ def _written(root: Type | None, way: Way, values: Sequence[Json]) -> tuple[Json,
     return found if is_served else (*found, *_typical(at, way))
 
 
-def _wild(way: Way, values: Sequence[Json]) -> Iterator[str]:
+def _wild(way: FieldPath, values: Sequence[Json]) -> Iterator[str]:
     """Return texts with wildcards: many for the elements of a list, and for what is inside of them.
 
     For other places one is enough, where a policy writes any text at all.
     """
-    if Hole.ELEMENT in way:
+    if Segment.ELEMENT in way:
         return wildcards(values or ("a",))
     return islice(wildcards(values), 1)
 
 
-def _set_unusual(way: Way) -> Iterator[tuple[Way, Json]]:
+def _set_unusual(way: FieldPath) -> Iterator[tuple[FieldPath, Json]]:
     """Yield values of every type, for a place and for all that is around it."""
     return ((place, value) for place in _steps(way) for value in UNUSUAL)
 
 
-def _fits(at: Type | None, way: Way, value: Json) -> bool:
+def _fits(at: Type | None, way: FieldPath, value: Json) -> bool:
     """Return whether an API server would take a value at a way, as far as is known."""
     checked = {str, int} if at is not None else {str}
     return suits(at, value) and (value.__class__ not in checked or is_possible(way, value))
 
 
-def _typical(at: Type | None, way: Way) -> list[Json]:
+def _typical(at: Type | None, way: FieldPath) -> list[Json]:
     """Return values for a place for which a policy writes none."""
     if at is None:
         return ["a"]
@@ -116,7 +118,7 @@ def _typical(at: Type | None, way: Way) -> list[Json]:
     return [dict(needed(name, len(way)) if at.mapping.fields else usual_entries(name))]
 
 
-def _entries(root: Type | None, way: Way) -> Iterator[Way]:
+def _entries(root: Type | None, way: FieldPath) -> Iterator[FieldPath]:
     """Yield the ways, as far as to a place, that end in a key that somebody chose."""
     for place in _steps(way) if root else ():
         around = type_at(root, place[:-1]) if root else None
@@ -137,25 +139,25 @@ def _renamed(key: str) -> _Change:
     return renamed
 
 
-def _steps(way: Way) -> Iterator[Way]:
+def _steps(way: FieldPath) -> Iterator[FieldPath]:
     """Yield the ways to a place and to all that is around it, the innermost first."""
     for end in range(len(way), 0, -1):
         yield way[:end]
 
 
-def _lists(way: Way) -> Iterator[Way]:
-    return (way[:index] for index, step in enumerate(way) if step is Hole.ELEMENT)
+def _lists(way: FieldPath) -> Iterator[FieldPath]:
+    return (way[:index] for index, step in enumerate(way) if step is Segment.ELEMENT)
 
 
 def _several(
-    inner: Way, values: Iterable[Json], root: Type | None, place: Way
+    inner: FieldPath, values: Iterable[Json], root: Type | None, place: FieldPath
 ) -> Iterator[_Change]:
     """Yield changes of a list: a further element, behind or before, that is otherwise inside."""
-    at = type_at(root, (*place, Hole.ELEMENT, *inner)) if root else None
-    whole = (*place, Hole.ELEMENT, *inner)
+    at = type_at(root, (*place, Segment.ELEMENT, *inner)) if root else None
+    whole = (*place, Segment.ELEMENT, *inner)
     fitting = [value for value in (*samples(values), *usual(whole)) if _fits(at, whole, value)]
     changes = [_gone, *(_set(value) for value in dict.fromkeys(map(_hashable, fitting[:4])))]
-    element = type_at(root, (*place, Hole.ELEMENT)) if root else None
+    element = type_at(root, (*place, Segment.ELEMENT)) if root else None
     for change in changes:
         for first in (False, True):
             yield _with_another(inner, change, element, first=first)
@@ -165,7 +167,9 @@ def _hashable(value: Json) -> Json:
     return str(value) if value.__class__ in {dict, list} else value
 
 
-def _with_another(inner: Way, change: _Change, element: Type | None, *, first: bool) -> _Change:
+def _with_another(
+    inner: FieldPath, change: _Change, element: Type | None, *, first: bool
+) -> _Change:
     def another(found: Json) -> Json:
         if found.__class__ is not list or not 0 < len(found) < _MOST_ELEMENTS:
             return found
@@ -213,7 +217,7 @@ def _gone(_: Json) -> Json:
     return _ABSENT
 
 
-def _changed(obj: Json, way: Way, change: _Change, root: Type | None) -> Json:
+def _changed(obj: Json, way: FieldPath, change: _Change, root: Type | None) -> Json:
     """Return an object with what stands at a way changed; what leads there is made."""
     found = _walk(obj, way, change, _Here(root, "", 0))
     return obj if found is _ABSENT else found
@@ -226,19 +230,19 @@ class _Here(NamedTuple):
     name: str
     depth: int
 
-    def below(self, step: str | Hole, name: str) -> "_Here":
+    def below(self, step: str | Segment, name: str) -> "_Here":
         inner = type_at(self.type, (step,)) if self.type else None
         return _Here(inner, name, self.depth + 1)
 
 
-def _walk(value: Json, way: Way, change: _Change, here: _Here) -> Json:
+def _walk(value: Json, way: FieldPath, change: _Change, here: _Here) -> Json:
     if not way:
         return change(value)
     step, rest = way[0], way[1:]
-    if step is Hole.ELEMENT:
+    if step is Segment.ELEMENT:
         return _in_list(value, rest, change, here)
     found = value if value.__class__ is dict else dict(needed(here.name, here.depth))
-    key = next(iter(found), "a") if isinstance(step, Hole) else step
+    key = next(iter(found), "a") if isinstance(step, Segment) else step
     inner = _walk(found.get(key, _ABSENT), rest, change, here.below(step, key))
     if inner is _ABSENT:
         return {one: kept for one, kept in found.items() if one != key} if key in found else value
@@ -246,10 +250,10 @@ def _walk(value: Json, way: Way, change: _Change, here: _Here) -> Json:
     return {**{one: kept for one, kept in found.items() if one not in ousted}, key: inner}
 
 
-def _in_list(value: Json, rest: Way, change: _Change, here: _Here) -> Json:
+def _in_list(value: Json, rest: FieldPath, change: _Change, here: _Here) -> Json:
     found = value if value.__class__ is list and value else []
     first = found[0] if found else new_element(here.name, here.depth, here.type)
-    inside = here.below(Hole.ELEMENT, "")
+    inside = here.below(Segment.ELEMENT, "")
     inner = _walk(first, rest, change, inside._replace(depth=here.depth))
     if inner is _ABSENT:
         return found[1:] if found else value

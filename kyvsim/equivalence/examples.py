@@ -12,7 +12,7 @@ from kyvsim.equivalence.policy_runner import CaseEffect
 from kyvsim.equivalence.search import SearchResult
 from kyvsim.equivalence.verdict import shrunk
 from kyvsim.kubernetes.objects import Json, metadata, object_key
-from kyvsim.model.evidence import Doing, Example, Missing
+from kyvsim.model.evidence import ExampleObject, MissingExample, RuleAction
 from kyvsim.model.request import Operation
 from kyvsim.model.tracing import Point, PointKind
 
@@ -25,16 +25,16 @@ _PROBES = 2000
 _LONGEST_NAME = 63
 
 
-def actions(points: Iterable[Point]) -> Iterator[Doing]:
+def actions(points: Iterable[Point]) -> Iterator[RuleAction]:
     """Yield all that the rules of some policies can do."""
     for point in points:
         for outcome in point.outcomes if point.kind is PointKind.RULE else ():
-            yield Doing(point.policy, point.rule, outcome.name, point.location)
+            yield RuleAction(point.policy, point.rule, outcome.name, point.location)
 
 
 def examples(
-    wanted: Sequence[Doing], tried: SearchResult, pair: PolicyPair
-) -> tuple[tuple[Example, ...], tuple[Missing, ...]]:
+    wanted: Sequence[RuleAction], tried: SearchResult, pair: PolicyPair
+) -> tuple[tuple[ExampleObject, ...], tuple[MissingExample, ...]]:
     """Return an object for each thing that rules do, made small, and what none was found for.
 
     The policies are the old ones of the pair. One object may show several things.
@@ -45,12 +45,12 @@ def examples(
         for case, effect in told
         if case.is_plain and is_accepted(case.object, pair.find)
     ]
-    found: dict[str, tuple[Json, list[Doing]]] = {}
-    missing: list[Missing] = []
+    found: dict[str, tuple[Json, list[RuleAction]]] = {}
+    missing: list[MissingExample] = []
     for one in wanted:
         fitting = [(case, effect) for case, effect in usable if _shows(one, effect)]
         if not fitting:
-            missing.append(Missing(one, _why_missing(one, told, tried)))
+            missing.append(MissingExample(one, _why_missing(one, told, tried)))
             continue
         case, effect = min(fitting, key=_size)
         small = _small(one, case, effect, pair)
@@ -58,7 +58,9 @@ def examples(
     return tuple(_named(found.values(), pair)), tuple(missing)
 
 
-def _why_missing(one: Doing, told: Iterable[tuple[Case, CaseEffect]], tried: SearchResult) -> str:
+def _why_missing(
+    one: RuleAction, told: Iterable[tuple[Case, CaseEffect]], tried: SearchResult
+) -> str:
     """Return why no object shows what a rule does."""
     shown = [case for case, effect in told if _shows(one, effect)]
     reason = _needs(shown) if shown else _seen(one, [effect for _, effect in told], tried.total)
@@ -84,7 +86,7 @@ def _needs(shown: Sequence[Case]) -> str:
     return "it takes a request of a certain user"
 
 
-def _seen(one: Doing, effects: Sequence[CaseEffect], total: int) -> str:
+def _seen(one: RuleAction, effects: Sequence[CaseEffect], total: int) -> str:
     """Return what a rule did in all cases, none of which shows what is looked for."""
     said = [
         (said.status, said.message)
@@ -106,7 +108,7 @@ def _seen(one: Doing, effects: Sequence[CaseEffect], total: int) -> str:
     return f"in {cases} the rule only ended in: {', '.join(statuses)}"
 
 
-def _shows(one: Doing, effect: CaseEffect) -> bool:
+def _shows(one: RuleAction, effect: CaseEffect) -> bool:
     status = _STATUSES[one.outcome]
     told = ((one.policy, one.rule, status) == said[:3] for said in effect.said)
     acts = effect.changed or bool(effect.generated) or effect.deleted
@@ -123,7 +125,7 @@ def _size(one: tuple[Case, CaseEffect]) -> tuple[int, int]:
     return len(_refusals(effect)), len(json.dumps(case.object))
 
 
-def _small(one: Doing, case: Case, effect: CaseEffect, pair: PolicyPair) -> Json:
+def _small(one: RuleAction, case: Case, effect: CaseEffect, pair: PolicyPair) -> Json:
     before = _refusals(effect)
 
     def shows(smaller: Case) -> bool:
@@ -135,7 +137,9 @@ def _small(one: Doing, case: Case, effect: CaseEffect, pair: PolicyPair) -> Json
     return shrunk(case, shows, _PROBES).object
 
 
-def _named(found: Iterable[tuple[Json, list[Doing]]], pair: PolicyPair) -> Iterator[Example]:
+def _named(
+    found: Iterable[tuple[Json, list[RuleAction]]], pair: PolicyPair
+) -> Iterator[ExampleObject]:
     """Yield objects with names that tell what they show, where the name makes no difference."""
     taken: set[tuple[str, ...]] = set()
     for obj, shown in found:
@@ -144,10 +148,10 @@ def _named(found: Iterable[tuple[Json, list[Doing]]], pair: PolicyPair) -> Itera
         effect = pair.run(Case(named)).old
         kept = named if is_free and all(_shows(one, effect) for one in shown) else obj
         taken.add(tuple(object_key(kept)))
-        yield Example(kept, tuple(shown))
+        yield ExampleObject(kept, tuple(shown))
 
 
-def _name(shown: Sequence[Doing]) -> str:
+def _name(shown: Sequence[RuleAction]) -> str:
     first = shown[0]
     words = (first.rule or first.policy.rpartition("/")[2], first.outcome)
     plain = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")

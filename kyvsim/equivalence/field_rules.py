@@ -12,7 +12,7 @@ from kyvsim.kubernetes.labels import format_problems, is_label, is_subdomain
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
 from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.validation import problems_of
-from kyvsim.model.policy import Hole, Way
+from kyvsim.model.policy import FieldPath, Segment
 from kyvsim.patch.merge_types import (
     BOOLEAN,
     NUMERIC,
@@ -89,7 +89,7 @@ _WORDS: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
     }
 )
 """By the last names of a way: the only texts that an API server takes there."""
-_SHARES: frozenset[Way] = frozenset({("maxUnavailable",), ("minAvailable",)})
+_SHARES: frozenset[FieldPath] = frozenset({("maxUnavailable",), ("minAvailable",)})
 """Numbers, or texts that are so many percent."""
 _SHARE = re.compile(r"[0-9]+%")
 _PORTS = frozenset(
@@ -199,9 +199,9 @@ def needed(name: str, depth: int) -> Mapping[str, Json]:
     return _NEEDED_AT_TOP.get(name, {}) if depth == 1 else _NEEDED.get(name, {})
 
 
-def _needed_at(way: Way, depth: int) -> Iterable[str]:
+def _needed_at(way: FieldPath, depth: int) -> Iterable[str]:
     """Return the names of what must be in what stands at a way."""
-    last = next((one for one in reversed(way) if not isinstance(one, Hole)), "")
+    last = next((one for one in reversed(way) if not isinstance(one, Segment)), "")
     if way[-2:-1] and way[-2] in _BACKENDS:
         return _NEEDED_IN_BACKENDS.get(last, ())
     return needed(last, depth)
@@ -218,18 +218,18 @@ def other_key(key: str) -> str:
     return _OTHER_AMOUNTS.get(key, "other")
 
 
-def names_of(way: Way) -> tuple[str, ...]:
+def names_of(way: FieldPath) -> tuple[str, ...]:
     """Return the names of the fields on a way."""
-    return tuple(one for one in way if not isinstance(one, Hole))
+    return tuple(one for one in way if not isinstance(one, Segment))
 
 
-def words(way: Way) -> tuple[str, ...] | None:
+def words(way: FieldPath) -> tuple[str, ...] | None:
     """Return the texts that may stand at a way; None where it may be any."""
     names = names_of(way)
     return _WORDS.get(names[-1:]) or _WORDS.get(names[-2:])
 
 
-def is_possible(way: Way, value: str | int) -> bool:
+def is_possible(way: FieldPath, value: str | int) -> bool:
     """Return whether a text or a number may stand at a way.
 
     Words of its field, images, quantities, labels, ports, numbers that are no less than 0.
@@ -237,7 +237,7 @@ def is_possible(way: Way, value: str | int) -> bool:
     return _is_number(way, value) if isinstance(value, int) else _is_text(way, value)
 
 
-def _is_text(way: Way, text: str) -> bool:
+def _is_text(way: FieldPath, text: str) -> bool:
     allowed = words(way)
     if allowed is not None:
         return text in allowed
@@ -256,7 +256,7 @@ def _is_text(way: Way, text: str) -> bool:
     return not _is_image(way) or _is_reference(text)
 
 
-def _is_number(way: Way, number: int) -> bool:
+def _is_number(way: FieldPath, number: int) -> bool:
     name = str(way[-1]) if way else ""
     if name in _PORTS:
         return 0 < number <= _HIGHEST_PORT
@@ -264,7 +264,7 @@ def _is_number(way: Way, number: int) -> bool:
     return name in _BELOW_ZERO or least <= number <= _HIGHEST.get(name, number)
 
 
-def _is_amount(way: Way) -> bool:
+def _is_amount(way: FieldPath) -> bool:
     """Return whether a way leads to an amount of a resource."""
     return way[-2:-1] in {("limits",), ("requests",), ("hard",)} or way[-1:] == ("sizeLimit",)
 
@@ -275,7 +275,7 @@ def is_quantity(text: str) -> bool:
     return found is not None and found.mantissa >= 0
 
 
-def is_moment(way: Way) -> bool:
+def is_moment(way: FieldPath) -> bool:
     """Return whether a way leads to a time."""
     return bool(way) and str(way[-1]).endswith(_MOMENT)
 
@@ -285,7 +285,7 @@ def usual_entries(name: str) -> Mapping[str, Json]:
     return {"cpu": "1"} if _is_amount((name, "cpu")) else {"a": "a"}
 
 
-def _is_image(way: Way) -> bool:
+def _is_image(way: FieldPath) -> bool:
     """Return whether a way leads to the image of a container."""
     return way[-1:] == ("image",) and bool(way[-3:-2]) and way[-3] in _CONTAINERS
 
@@ -298,7 +298,7 @@ def _is_reference(text: str) -> bool:
     return True
 
 
-def usual(way: Way) -> tuple[str, ...]:
+def usual(way: FieldPath) -> tuple[str, ...]:
     """Return a few texts that an API server takes at a way; () where nothing is known."""
     if _is_amount(way):
         return _QUANTITIES
@@ -309,19 +309,19 @@ def usual(way: Way) -> tuple[str, ...]:
     return _IMAGES if _is_image(way) else (words(way) or ())[:3]
 
 
-def problems(obj: Json) -> Iterator[Way]:
+def problems(obj: Json) -> Iterator[FieldPath]:
     """Yield the ways to what an API server would miss in an object, or would not take there."""
     if text_field(obj, "kind") in _WITH_SPEC and not obj.get("spec"):
         yield ("spec",)
     yield from _problems(obj, ())
 
 
-def _problems(value: Json, way: Way) -> Iterator[Way]:
+def _problems(value: Json, way: FieldPath) -> Iterator[FieldPath]:
     if way[-1:] in _SHARES and value.__class__ in {dict, list}:
         yield way
     elif value.__class__ is dict:
-        last = next((one for one in reversed(way) if not isinstance(one, Hole)), "")
-        depth = sum(not isinstance(one, Hole) for one in way)
+        last = next((one for one in reversed(way) if not isinstance(one, Segment)), "")
+        depth = sum(not isinstance(one, Segment) for one in way)
         if not (last in _ONE_OF and depth > 1):
             lacks = (name for name in _needed_at(way, depth) if value.get(name) in _NOTHING)
             yield from ((*way, name) for name in lacks)
@@ -334,12 +334,12 @@ def _problems(value: Json, way: Way) -> Iterator[Way]:
             yield from _problems(inner, (*way, name))
     elif value.__class__ is list:
         for one in value:
-            yield from _problems(one, (*way, Hole.ELEMENT))
+            yield from _problems(one, (*way, Segment.ELEMENT))
     elif not _fits(value, way):
         yield way
 
 
-def _fits(value: Json, way: Way) -> bool:
+def _fits(value: Json, way: FieldPath) -> bool:
     """Return whether a text or a truth may stand at a way."""
     if value.__class__ is bool:
         return way[-1:] not in _SHARES
@@ -380,47 +380,49 @@ def with_spec(obj: Json, kind: Type | None) -> Json:
     return {**obj, "spec": {}}
 
 
-def leads_somewhere(root: Type | None, way: Way) -> bool:
+def leads_somewhere(root: Type | None, way: FieldPath) -> bool:
     """Return whether an object can have something at a way; True where nothing is known."""
     return root is None or type_at(root, way) is not None
 
 
-def of_one_shape(ways: Iterable[Way]) -> Iterator[Way]:
+def of_one_shape(ways: Iterable[FieldPath]) -> Iterator[FieldPath]:
     """Yield ways of which none takes for a list what another one before it took for a map.
 
     Where nobody knows the types, the first policy to look at something says what it is.
     """
-    is_list: dict[Way, bool] = {}
+    is_list: dict[FieldPath, bool] = {}
     for way in ways:
-        steps = {way[:end]: way[end] is Hole.ELEMENT for end in range(len(way))}
+        steps = {way[:end]: way[end] is Segment.ELEMENT for end in range(len(way))}
         if all(is_list.setdefault(place, found) is found for place, found in steps.items()):
             yield way
 
 
-def keys_meant(root: Type | None, places: Mapping[Way, Sequence[Json]]) -> Iterator[Way]:
+def keys_meant(
+    root: Type | None, places: Mapping[FieldPath, Sequence[Json]]
+) -> Iterator[FieldPath]:
     """Yield the ways to entries of maps of which a policy lists the keys.
 
     Of a map with free keys those that are written; of a type's fields all that there are.
     """
     for way, values in places.items():
-        around = type_at(root, way[:-1]) if root and isinstance(way[-1], Hole) else None
+        around = type_at(root, way[:-1]) if root and isinstance(way[-1], Segment) else None
         if around is None or around.mapping is None:
             continue
         free = (one for one in samples(values) if isinstance(one, str) and is_key(one))
         yield from ((*way[:-1], key) for key in around.mapping.fields or free)
 
 
-def type_at(root: Type, way: Way) -> Type | None:
+def type_at(root: Type, way: FieldPath) -> Type | None:
     """Return the type of what stands at a way, None where nothing can."""
     here: Type | None = root
     for step in way:
         if here is None:
             return None
-        if step is Hole.ELEMENT:
+        if step is Segment.ELEMENT:
             ref = here.sequence.element if here.sequence else None
         elif here.mapping is None:
             ref = None
-        elif step is Hole.KEY:
+        elif step is Segment.KEY:
             ref = here.mapping.others
         else:
             ref = here.mapping.fields.get(str(step), here.mapping.others)
@@ -548,7 +550,7 @@ def is_accepted(obj: Json, find: FindType) -> bool:
     )
 
 
-def _has_values(kind: Type, value: Json, way: Way) -> bool:
+def _has_values(kind: Type, value: Json, way: FieldPath) -> bool:
     """Return whether numbers, quantities and times have values that an API server reads.
 
     The types say of a quantity or a time only that it is a scalar, of an IntOrString that it may be
@@ -563,7 +565,7 @@ def _has_values(kind: Type, value: Json, way: Way) -> bool:
         )
     if value.__class__ is list and kind.sequence is not None:
         inner = resolve(kind.sequence.element)
-        return all(_has_values(inner, one, (*way, Hole.ELEMENT)) for one in value)
+        return all(_has_values(inner, one, (*way, Segment.ELEMENT)) for one in value)
     if kind.scalar == NUMERIC:
         return value.__class__ is int and is_possible(way, value)
     if kind.scalar != UNTYPED or way[:1] == ("metadata",):

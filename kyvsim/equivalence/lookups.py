@@ -14,7 +14,7 @@ from kyvsim.equivalence.values import samples
 from kyvsim.kubernetes.discovery import KindTable, lies_in_namespace, split_api_version
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
-from kyvsim.model.policy import Hole, Way
+from kyvsim.model.policy import FieldPath, Segment
 from kyvsim.model.values import ImageData
 from kyvsim.patch.merge_types import FindType, Type
 
@@ -155,7 +155,7 @@ _SPELLED: Mapping[str, str] = MappingProxyType(
     {"configData": "config", "manifestList": "imageIndex"}
 )
 """Data of images as rules call them, and as they are called since."""
-_IN_LISTS: Way = ("items", Hole.ELEMENT)
+_IN_LISTS: FieldPath = ("items", Segment.ELEMENT)
 
 
 def is_image(answer: Json) -> bool:
@@ -241,10 +241,10 @@ class LookupAnswers:
     def _root(self, answer: Json) -> Type | None:
         return image_type() if is_image(answer) else type_of(answer, self._find)
 
-    def _places(self, answer: Json) -> Mapping[Way, tuple[Json, ...]]:
+    def _places(self, answer: Json) -> Mapping[FieldPath, tuple[Json, ...]]:
         """Return the ways in an answer that are read, with the values that are written for them."""
         root = self._root(answer)
-        found: dict[Way, tuple[Json, ...]] = {}
+        found: dict[FieldPath, tuple[Json, ...]] = {}
         for (source, *steps), values in self._read.items():
             if _is_from(str(source), answer):
                 way = _way_in(answer, tuple(steps))
@@ -282,19 +282,19 @@ def _is_from(source: str, answer: Json) -> bool:
     return source != "configMap" or answer["kind"] == "ConfigMap"
 
 
-def _way_in(answer: Json, steps: Way) -> Way:
+def _way_in(answer: Json, steps: FieldPath) -> FieldPath:
     """Return the way in an answer that a way in what is asked for means, () for none."""
     if is_image(answer):
         return tuple(_SPELLED.get(one, one) if isinstance(one, str) else one for one in steps)
     way = steps[2:] if steps[:2] == _IN_LISTS else steps
-    if way[:1] == (Hole.ELEMENT,):
+    if way[:1] == (Segment.ELEMENT,):
         # A GlobalContextEntry keeps the objects of a kind as a plain list.
         way = way[1:]
     # An answer is an object: no way whose first step is a place in a list leads into it.
     return way if way and way != ("items",) and isinstance(way[0], str) else ()
 
 
-def _changes(answer: Json, root: Type | None, way: Way, values: Sequence[Json]) -> list[Edit]:
+def _changes(answer: Json, root: Type | None, way: FieldPath, values: Sequence[Json]) -> list[Edit]:
     """Return the changes of an answer at a way.
 
     A text of a ConfigMap becomes other ones, and lists written in JSON. It is never empty, or the

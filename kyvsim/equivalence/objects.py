@@ -17,7 +17,7 @@ from kyvsim.kubernetes.discovery import (
 )
 from kyvsim.kubernetes.objects import Json, metadata, object_key, replaced, text_field
 from kyvsim.kubernetes.wildcard import has_wildcard, matches
-from kyvsim.model.policy import Policy, Target, Way
+from kyvsim.model.policy import FieldPath, MutationTarget, Policy
 from kyvsim.model.request import UserInfo
 
 # Objects to begin with: the smallest of each kind, and Pods inside of their controllers.
@@ -63,7 +63,7 @@ class KindName(NamedTuple):
 class PodTemplatePath(NamedTuple):
     """Where a controller has its Pods: the way to `metadata` and `spec` of one."""
 
-    way: Way
+    way: FieldPath
     around: Callable[[Json], Json]
     """Makes the controller's `spec` of a template."""
 
@@ -83,7 +83,7 @@ def _finishing(template: Json) -> Json:
     return {"template": template}
 
 
-_TEMPLATE: Way = ("spec", "template")
+_TEMPLATE: FieldPath = ("spec", "template")
 CONTROLLERS: Mapping[tuple[str, str], PodTemplatePath] = MappingProxyType(
     {
         ("apps", "Deployment"): PodTemplatePath(_TEMPLATE, _selecting),
@@ -210,16 +210,16 @@ def missing_targets(
                 yield obj
 
 
-def _targets(policy: Policy) -> Iterator[Target]:
+def _targets(policy: Policy) -> Iterator[MutationTarget]:
     for rule in policy.rules:
         yield from rule.facts.targets
 
 
-def _is_meant(target: Target, kind: str, other: str, name: str) -> bool:
+def _is_meant(target: MutationTarget, kind: str, other: str, name: str) -> bool:
     return other == kind and (_is_open(target.name) or matches(target.name, name))
 
 
-def _meant(target: Target, kinds: KindTable) -> Iterator[Json]:
+def _meant(target: MutationTarget, kinds: KindTable) -> Iterator[Json]:
     group, version = split_api_version(target.api_version)
     for kind in kinds_meant(f"{group}/{version}/{target.kind}", kinds):
         obj = smallest(kind, kinds)

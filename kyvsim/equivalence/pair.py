@@ -12,7 +12,7 @@ from kyvsim.equivalence.policy_runner import CaseEffect, CaseWorld, PolicyRunner
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.validation import problems_of
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.model.evidence import Difference, Limit
+from kyvsim.model.evidence import DifferenceKind, Limit
 from kyvsim.model.request import Operation
 from kyvsim.patch.merge_types import FindType
 from kyvsim.simulator.api_server.defaults import with_defaults
@@ -20,23 +20,23 @@ from kyvsim.simulator.api_server.defaults import with_defaults
 # What two sets of policies do otherwise in one case.
 
 
-def difference(old: CaseEffect, new: CaseEffect) -> Difference | None:
+def difference(old: CaseEffect, new: CaseEffect) -> DifferenceKind | None:
     """Return what differs most between two effects, None where nothing does."""
     if old.denied != new.denied:
-        return Difference.DENIAL_LOST if old.denied else Difference.DENIAL_GAINED
+        return DifferenceKind.DENIAL_LOST if old.denied else DifferenceKind.DENIAL_GAINED
     if old.deleted != new.deleted:
-        return Difference.DELETION
+        return DifferenceKind.DELETION
     if old.blocked != new.blocked:
-        return Difference.ENFORCEMENT_LOST if old.blocked else Difference.ENFORCEMENT_GAINED
+        return DifferenceKind.ENFORCEMENT_LOST if old.blocked else DifferenceKind.ENFORCEMENT_GAINED
     if old.blocked:
         return None  # what is denied is not stored; what is only reported is
     if old.object != new.object:
         same = _unordered(old.object) == _unordered(new.object)
-        return Difference.ORDER if same else Difference.OBJECT
+        return DifferenceKind.ORDER if same else DifferenceKind.OBJECT
     if old.generated != new.generated:
         same = _unordered([*old.generated]) == _unordered([*new.generated])
-        return Difference.ORDER if same else Difference.GENERATED
-    return None if old.later == new.later else Difference.LATER
+        return DifferenceKind.ORDER if same else DifferenceKind.GENERATED
+    return None if old.later == new.later else DifferenceKind.LATER
 
 
 def _unordered(value: Json) -> Json:
@@ -52,7 +52,7 @@ UNDERIVED = "ReplicationController"
 """The controller for which nothing is derived from policies in CEL."""
 _SIGNS = frozenset("*?|&!<>=- ")
 """What makes a pattern of a text."""
-_AS_REFUSED = frozenset({None, Difference.ENFORCEMENT_LOST, Difference.ENFORCEMENT_GAINED})
+_AS_REFUSED = frozenset({None, DifferenceKind.ENFORCEMENT_LOST, DifferenceKind.ENFORCEMENT_GAINED})
 """What differs at most where both sides refuse the same."""
 
 
@@ -63,7 +63,7 @@ class Verdicts(NamedTuple):
     new: CaseEffect
 
     @property
-    def difference(self) -> Difference | None:
+    def difference(self) -> DifferenceKind | None:
         """What differs most, None where nothing does."""
         return difference(self.old, self.new)
 
@@ -71,7 +71,7 @@ class Verdicts(NamedTuple):
 class CaseDifference(NamedTuple):
     """A difference in a case, and what is to be said of it."""
 
-    difference: Difference
+    difference: DifferenceKind
     accepted: bool
     """Whether an API server would hand the object to policies as it is."""
     limit: Limit | None
@@ -147,10 +147,10 @@ class PolicyPair:
             return False
         return not (old and any(problems_of(case.object, case.old)))
 
-    def _limit(self, case: Case, verdicts: Verdicts, found: Difference) -> Limit | None:
+    def _limit(self, case: Case, verdicts: Verdicts, found: DifferenceKind) -> Limit | None:
         if any(effect.unanswered for effect in verdicts):
             return Limit.UNANSWERED
-        if found is Difference.ORDER:
+        if found is DifferenceKind.ORDER:
             return Limit.ORDER
         if self._tolerates(case):
             return Limit.EXISTING

@@ -18,7 +18,7 @@ from kyvsim.equivalence.objects import NAMESPACE, bindings, with_roles
 from kyvsim.kubernetes.discovery import crd_kinds, is_namespaced, plural, split_api_version
 from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
-from kyvsim.model.evidence import Said
+from kyvsim.model.evidence import CaseResult
 from kyvsim.model.explanation import RuleRun, Step, StepKind
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
@@ -45,7 +45,7 @@ class CaseEffect(NamedTuple):
     """What is created, without Kyverno's own labels, and what is changed of other objects."""
     deleted: bool
     """Whether a policy that deletes would."""
-    said: tuple[Said, ...]
+    said: tuple[CaseResult, ...]
     later: tuple[str, ...] = ()
     """What is to come: when and how the object goes, how what was made is kept."""
     unanswered: bool = False
@@ -152,7 +152,7 @@ class CaseWorld:
         self._binds = binds
         self._stores = stores
         self._world = world
-        self._mocks = world.outside.mocks
+        self._mocks = world.external.mocks
         self._given = given
         self._definitions = definitions
         self._kinds = crd_kinds((*definitions, *given))
@@ -322,7 +322,7 @@ def effect_of(response: EngineResponse, namespace: Json = None) -> CaseEffect:
             for answer, one in results
         ),
         said=tuple(
-            Said(answer.policy.key, one.rule.name, one.status.value, one.message)
+            CaseResult(answer.policy.key, one.rule.name, one.status.value, one.message)
             for answer, one in results
         ),
         later=tuple(sorted({text for answer, one in results for text in _later(answer, one)})),

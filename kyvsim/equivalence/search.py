@@ -30,7 +30,7 @@ from kyvsim.equivalence.policy_runner import CaseEffect
 from kyvsim.kubernetes.discovery import KindTable, split_api_version
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.model.policy import Hole
+from kyvsim.model.policy import Segment
 from kyvsim.model.request import Operation
 
 _SORTS = frozenset({"Deployment", "CronJob"})
@@ -232,7 +232,7 @@ class Search:
         root = type_of(obj, self._pair.find)
         fields = (way for way in self._space.places if way and isinstance(way[-1], str))
         for way in sorted(fields, key=len):  # lists before what is in their elements
-            if Hole.ELEMENT not in way or not leads_somewhere(root, way):
+            if Segment.ELEMENT not in way or not leads_somewhere(root, way):
                 continue
             plain, _ = edits(root, way, sorted(self._space.places[way], key=_wholeness))
             changed = plain[0](obj) if plain else obj

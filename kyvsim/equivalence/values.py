@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import SECOND, parse_duration, parse_quantity
 from kyvsim.kubernetes.wildcard import has_wildcard
-from kyvsim.model.policy import Way
+from kyvsim.model.policy import FieldPath
 
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?)([A-Za-z]*)")
 _RANGE = re.compile(r"([-+]?\d+(?:\.\d+)?[A-Za-z]*)!?-([-+]?\d+(?:\.\d+)?[A-Za-z]*)")
@@ -178,7 +178,7 @@ _ENDS = ("Timestamp", "Time")
 _BESIDE = timedelta(seconds=1)
 
 
-def moments(way: Way, written: Iterable[Json], now: datetime) -> Iterator[str]:
+def moments(way: FieldPath, written: Iterable[Json], now: datetime) -> Iterator[str]:
     """Yield times for a place that holds one: just as far from now as a duration, and beside that.
 
     Nothing for other places.

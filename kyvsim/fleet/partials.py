@@ -11,22 +11,22 @@ from kyvsim import __version__
 from kyvsim.fleet import FleetError
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Count, Head, Partial, Refusal, ToldRow
-from kyvsim.model.result import Excerpt, ToldReason
+from kyvsim.model.partial import Count, Head, Partial, RefusalCount, ReportRow
+from kyvsim.model.result import Excerpt, ReportedReason
 from kyvsim.model.source import Location
 from kyvsim.report.diagnostics import diagnostic_json
 
 # Rows of partial reports as lines of JSON.
 
-_USUAL = ToldRow._field_defaults
+_USUAL = ReportRow._field_defaults
 
 
-def lines_of(rows: Iterable[ToldRow]) -> bytes:
+def lines_of(rows: Iterable[ReportRow]) -> bytes:
     """Return rows as lines of JSON; fields that say nothing are not written."""
     return b"".join(f"{json.dumps(row_json(row))}\n".encode() for row in rows)
 
 
-def row_json(row: ToldRow) -> dict[str, Any]:
+def row_json(row: ReportRow) -> dict[str, Any]:
     """Return a row as a map."""
     told = row._asdict()
     for name, usual in _USUAL.items():
@@ -35,10 +35,10 @@ def row_json(row: ToldRow) -> dict[str, Any]:
     return told
 
 
-def rows_in(lines: bytes) -> Iterator[ToldRow]:
+def rows_in(lines: bytes) -> Iterator[ReportRow]:
     """Yield the rows that lines of JSON tell."""
     for line in lines.splitlines():
-        row = ToldRow(**json.loads(line))
+        row = ReportRow(**json.loads(line))
         at_line, at_column = row.at
         file, line_of_rule, column = row.place
         yield row._replace(
@@ -49,9 +49,9 @@ def rows_in(lines: bytes) -> Iterator[ToldRow]:
         )
 
 
-def reason_of(text: str, place: Json, seen_at: Json, excerpt: Json) -> ToldReason:
+def reason_of(text: str, place: Json, seen_at: Json, excerpt: Json) -> ReportedReason:
     """Return the reason that some texts and lists tell."""
-    return ToldReason(
+    return ReportedReason(
         text,
         Location(*place),
         Location(*seen_at) if seen_at else None,
@@ -85,9 +85,9 @@ def head_of(data: Json) -> Head:
     return Head(**{**data, **lists})
 
 
-def _refusal_of(data: Json) -> Refusal:
+def _refusal_of(data: Json) -> RefusalCount:
     kind, field, what, example, place, number = data
-    return Refusal(kind, field, what, example, Location(*place), number)
+    return RefusalCount(kind, field, what, example, Location(*place), number)
 
 
 def diagnostic_of(data: Json) -> Diagnostic:
@@ -141,7 +141,7 @@ def write_parquet(partial: Partial) -> bytes:
         "head": head_json(partial.head),
         "sha256": hashlib.sha256(partial.rows).hexdigest(),
     }
-    schema = arrow.schema([_field(arrow, name) for name in ToldRow._fields])
+    schema = arrow.schema([_field(arrow, name) for name in ReportRow._fields])
     rows = [_columns(row) for row in rows_in(partial.rows)]
     table = arrow.Table.from_pylist(rows, schema=schema)
     table = table.replace_schema_metadata({"kyvsim": json.dumps(told)})
@@ -177,7 +177,7 @@ def _field(arrow: ModuleType, name: str) -> Any:
     return arrow.field(name, odd.get(name, number if name in _NUMBERS else texts))
 
 
-def _columns(row: ToldRow) -> dict[str, Any]:
+def _columns(row: ReportRow) -> dict[str, Any]:
     place = dict(zip(("file", "line", "column"), row.place, strict=True))
     reasons = [
         {
@@ -190,10 +190,10 @@ def _columns(row: ToldRow) -> dict[str, Any]:
     return {**row._asdict(), "place": place, "reasons": reasons}
 
 
-def _row(columns: dict[str, Any]) -> ToldRow:
+def _row(columns: dict[str, Any]) -> ReportRow:
     file, line, column = columns["place"].values()
     reasons = tuple(reason_of(**_reason(one)) for one in columns["reasons"])
-    return ToldRow(**{**columns, "place": (file, line, column), "reasons": reasons})
+    return ReportRow(**{**columns, "place": (file, line, column), "reasons": reasons})
 
 
 def _reason(columns: dict[str, Any]) -> dict[str, Any]:

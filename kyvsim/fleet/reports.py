@@ -11,8 +11,8 @@ from kyvsim.fleet import FleetError
 from kyvsim.fleet.store import Heads, ReportStore, RunEnd, RunPlan
 from kyvsim.load.documents import empty_file
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Head, Key, Refusal, ToldRow
-from kyvsim.model.result import ToldReason
+from kyvsim.model.partial import Head, Key, RefusalCount, ReportRow
+from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Location
 from kyvsim.report.result_groups import rule_title
 from kyvsim.report.run import RenderedRun, ResultCounts, Run
@@ -121,7 +121,7 @@ def remarks_of(pieces: Iterable[MergedPiece]) -> tuple[Diagnostic, ...]:
     return (*said, *(_merge_moved(piece, one) for piece in some for one in piece.head.problems))
 
 
-def refusals_of(pieces: Iterable[MergedPiece]) -> Iterator[Refusal]:
+def refusals_of(pieces: Iterable[MergedPiece]) -> Iterator[RefusalCount]:
     """Yield why an API server refuses objects, with the places in the files."""
     for piece in pieces:
         for one in piece.head.refusals:
@@ -154,7 +154,7 @@ def moved(piece: MergedPiece, line: int, column: int) -> tuple[int, int]:
     return (line + piece.lines_before, column) if known else (0, 0)
 
 
-TellRows: TypeAlias = Callable[[Iterable[ToldRow]], tuple[str, list[str]]]
+TellRows: TypeAlias = Callable[[Iterable[ReportRow]], tuple[str, list[str]]]
 """Returns what a format says of rows, and its entries for what was not checked."""
 
 
@@ -168,7 +168,7 @@ class Reports(NamedTuple):
     """What they make up, without its rows."""
     homes: dict[Key, ReportStore]
 
-    def rows(self) -> Iterator[Iterator[ToldRow]]:
+    def rows(self) -> Iterator[Iterator[ReportRow]]:
         """Yield the rows of each piece, with lines and columns of the file."""
         for piece in self.merged.pieces:
             yield _rows(self.homes[piece.head.key], piece)
@@ -278,7 +278,7 @@ def counts_of(pieces: Iterable[MergedPiece], *, audit_warn: bool) -> ResultCount
     return result_counts
 
 
-def _rows(store: ReportStore, piece: MergedPiece) -> Iterator[ToldRow]:
+def _rows(store: ReportStore, piece: MergedPiece) -> Iterator[ReportRow]:
     for row in store.rows(piece.head.key):
         line, column = moved(piece, row.line, row.column)
         reasons = tuple(_reports_moved(piece, one) for one in row.reasons)
@@ -286,7 +286,7 @@ def _rows(store: ReportStore, piece: MergedPiece) -> Iterator[ToldRow]:
         yield row._replace(line=line, column=column, at=at, reasons=reasons)
 
 
-def _reports_moved(piece: MergedPiece, reason: ToldReason) -> ToldReason:
+def _reports_moved(piece: MergedPiece, reason: ReportedReason) -> ReportedReason:
     """Return a reason with its place in the file; without its line where nobody can tell that."""
     place = reason.seen_at
     if place is None:

@@ -17,7 +17,7 @@ from kyvsim.fleet import FleetError, ReadError
 from kyvsim.fleet.files import LocalFiles, is_url, joined, storage_of
 from kyvsim.fleet.partials import FORMATS, diagnostic_of, rows_in
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.partial import Head, Key, Partial, ToldRow
+from kyvsim.model.partial import Head, Key, Partial, ReportRow
 from kyvsim.report.diagnostics import diagnostic_json
 
 # What a run writes of itself: what it is to evaluate, and what is said of it at its end.
@@ -169,7 +169,7 @@ class ReportStore:
                 self._places[partial.head.key] = self._place(name)
         return found
 
-    def rows(self, key: Key) -> Iterator[ToldRow]:
+    def rows(self, key: Key) -> Iterator[ReportRow]:
         """Yield the rows of a report; raises FleetError where it has gone since it was found."""
         place = self._places[key]
         form = _BY_SUFFIX[os.path.splitext(place)[1]]

@@ -13,7 +13,7 @@ from kyvsim.cel.libraries.admission import Answer, Asked, Authorizer, ResourceCh
 from kyvsim.engine.context.cluster_api import can_review, review
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
-from kyvsim.model.ports import ClusterView, Outside
+from kyvsim.model.ports import ClusterView, ExternalData
 from kyvsim.model.request import AdmissionRequest, UserInfo
 
 _NO_RESOURCE: Mapping[str, str] = MappingProxyType({"group": "", "version": "", "resource": ""})
@@ -50,14 +50,14 @@ def review_request(request: AdmissionRequest, resource: Json, namespace: str) ->
     }
 
 
-def namespace_object(request: AdmissionRequest, outside: Outside) -> dict[str, Json] | None:
+def namespace_object(request: AdmissionRequest, external: ExternalData) -> dict[str, Json] | None:
     """Return the value of `namespaceObject`; without an API server it has nothing but a name."""
     namespace = _namespace(request)
     if not namespace:
         return None
     found = None
-    if outside.account is not None:
-        found = outside.cluster.get("v1", "Namespace", "", namespace)
+    if external.account is not None:
+        found = external.cluster.get("v1", "Namespace", "", namespace)
     plain: dict[str, Json] = {"metadata": {"name": namespace}, "spec": {}, "status": {}}
     if found is None:
         return plain
@@ -69,7 +69,9 @@ def namespace_object(request: AdmissionRequest, outside: Outside) -> dict[str, J
     }
 
 
-def authorizer_of(request: AdmissionRequest, outside: Outside) -> tuple[Authorizer, ResourceCheck]:
+def authorizer_of(
+    request: AdmissionRequest, external: ExternalData
+) -> tuple[Authorizer, ResourceCheck]:
     """Return the values of `authorizer` and `authorizer.requestResource`.
 
     Roles answer where there are any, those of a cluster or those that are given.
@@ -77,8 +79,8 @@ def authorizer_of(request: AdmissionRequest, outside: Outside) -> tuple[Authoriz
     user = request.user or UserInfo()
 
     def ask(name: str, groups: tuple[str, ...], wanted: Mapping[str, str]) -> Answer | None:
-        known = outside.account is not None or can_review(outside.cluster)
-        return _decision(name, groups, wanted, outside.cluster) if known else None
+        known = external.account is not None or can_review(external.cluster)
+        return _decision(name, groups, wanted, external.cluster) if known else None
 
     asked = Asked(user.username, user.groups, ask)
     resource = (request.details or {}).get("resource") or _NO_RESOURCE

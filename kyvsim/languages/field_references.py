@@ -13,23 +13,23 @@ from kyvsim.cel.nodes import Bind, Call, Ident, ListLiteral, Literal, Loop, Node
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.kubernetes.discovery import guessed_kind, kind_of_plural
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.policy import About, Hole, Mention, Policy, Way
+from kyvsim.model.policy import FieldPath, FieldReference, Policy, Segment, Subject
 from kyvsim.model.ports import System
 
-_ROOTS: Mapping[str, About] = MappingProxyType(
+_ROOTS: Mapping[str, Subject] = MappingProxyType(
     {
-        "object": About.OBJECT,
-        "oldObject": About.OLD_OBJECT,
-        "target": About.OBJECT,
-        "request": About.REQUEST,
-        "namespaceObject": About.NAMESPACE,
-        "world": About.WORLD,
+        "object": Subject.OBJECT,
+        "oldObject": Subject.OLD_OBJECT,
+        "target": Subject.OBJECT,
+        "request": Subject.REQUEST,
+        "namespaceObject": Subject.NAMESPACE,
+        "world": Subject.WORLD,
     }
 )
 
 
-IMAGE_PATHS: tuple[Way, ...] = tuple(
-    ("spec", name, Hole.ELEMENT, "image")
+IMAGE_PATHS: tuple[FieldPath, ...] = tuple(
+    ("spec", name, Segment.ELEMENT, "image")
     for name in ("containers", "initContainers", "ephemeralContainers")
 )
 """Where Pods name images."""
@@ -41,7 +41,7 @@ class FieldValues(NamedTuple):
     Ways begin with the name of a variable.
     """
 
-    ways: tuple[Way, ...] = ()
+    ways: tuple[FieldPath, ...] = ()
     values: tuple[Json, ...] = ()
     spread: bool = False
     """Whether it is a list of all that stands at the ways, rather than one of them."""
@@ -51,9 +51,9 @@ class FieldValues(NamedTuple):
     @property
     def elements(self) -> "FieldValues":
         """What an element is, where this is a list."""
-        return self._replace(spread=False) if self.spread else self.below(Hole.ELEMENT)
+        return self._replace(spread=False) if self.spread else self.below(Segment.ELEMENT)
 
-    def below(self, step: str | Hole) -> "FieldValues":
+    def below(self, step: str | Segment) -> "FieldValues":
         """Return what stands one step further in."""
         return FieldValues(tuple((*way, step) for way in self.ways))
 
@@ -80,12 +80,12 @@ class ReferenceCollector:
     """Keeps the ways that were read and the values that were held against them."""
 
     def __init__(self) -> None:
-        self._values: dict[tuple[About, Way], dict[str, Json]] = {}
-        self._sizes: dict[tuple[About, Way], dict[int, None]] = {}
-        self._alike: list[tuple[Way, Way]] = []
+        self._values: dict[tuple[Subject, FieldPath], dict[str, Json]] = {}
+        self._sizes: dict[tuple[Subject, FieldPath], dict[int, None]] = {}
+        self._alike: list[tuple[FieldPath, FieldPath]] = []
         """Ways that are held against each other: what is written for one is for the other, too."""
 
-    def note(self, about: About, way: Way, values: Iterable[Json] = ()) -> None:
+    def note(self, about: Subject, way: FieldPath, values: Iterable[Json] = ()) -> None:
         """Take a place and values for it."""
         known = self._values.setdefault((about, way), {})
         for value in values:
@@ -115,7 +115,7 @@ class ReferenceCollector:
             return
         self._alike += ((first, second) for first in one.ways for second in other.ways)
 
-    def mentions(self) -> Iterator[Mention]:
+    def mentions(self) -> Iterator[FieldReference]:
         """Yield what was taken, in that order; ways that only lead on to others need no mention."""
         for one, other in self._alike:
             self._share(one, other)
@@ -123,9 +123,9 @@ class ReferenceCollector:
         for (about, way), values in self._values.items():
             sizes = tuple(self._sizes.get((about, way), ()))
             if values or sizes or (about, way) not in inner:
-                yield Mention(about, way, tuple(values.values()), sizes)
+                yield FieldReference(about, way, tuple(values.values()), sizes)
 
-    def _share(self, one: Way, other: Way) -> None:
+    def _share(self, one: FieldPath, other: FieldPath) -> None:
         places = [place for place in map(_subject_of, (one, other)) if place in self._values]
         if len(places) == 2:
             whole = {**self._values[places[0]], **self._values[places[1]]}
@@ -144,7 +144,7 @@ def _whole(values: Iterable[Json]) -> Iterator[int]:
     return (int(one) for one in values if one.__class__ in {int, float} and one == int(one))
 
 
-def _subject_of(way: Way) -> tuple[About, Way] | None:
+def _subject_of(way: FieldPath) -> tuple[Subject, FieldPath] | None:
     """Return what a way is about; None for one that starts at no part of a request."""
     if not way:
         return None
@@ -163,15 +163,15 @@ def read_constraints(written: Json, notes: ReferenceCollector) -> None:
     constraints = written or {}
     for field in ("resourceRules", "excludeResourceRules"):
         for rule in constraints.get(field) or ():
-            notes.note(About.KIND, (), _constraint_kinds(rule))
-            notes.note(About.REQUEST, ("operation",), rule.get("operations") or ())
+            notes.note(Subject.KIND, (), _constraint_kinds(rule))
+            notes.note(Subject.REQUEST, ("operation",), rule.get("operations") or ())
             if rule.get("resourceNames"):
-                notes.note(About.OBJECT, ("metadata", "name"), rule["resourceNames"])
-    read_selector(constraints.get("objectSelector"), About.OBJECT, notes)
-    read_selector(constraints.get("namespaceSelector"), About.NAMESPACE, notes)
+                notes.note(Subject.OBJECT, ("metadata", "name"), rule["resourceNames"])
+    read_selector(constraints.get("objectSelector"), Subject.OBJECT, notes)
+    read_selector(constraints.get("namespaceSelector"), Subject.NAMESPACE, notes)
 
 
-def read_selector(selector: Json, about: About, notes: ReferenceCollector) -> None:
+def read_selector(selector: Json, about: Subject, notes: ReferenceCollector) -> None:
     """Note the labels that a selector asks for."""
     if selector.__class__ is not dict:
         return
@@ -258,7 +258,7 @@ class _ExpressionReader:
         if node.name in self._bound:
             return self._bound[node.name]
         if node.name in _OUTSIDE:
-            self._notes.note(About.WORLD, (node.name,))
+            self._notes.note(Subject.WORLD, (node.name,))
         return FieldValues(((node.name,),))
 
     def _select(self, node: Select) -> FieldValues:
@@ -307,8 +307,8 @@ class _ExpressionReader:
             return found.below(key.value)
         self._notes.read(self.read(key))
         if isinstance(key, Literal):
-            return found.below(Hole.ELEMENT)
-        return either((found.below(Hole.ELEMENT), found.below(Hole.KEY)))
+            return found.below(Segment.ELEMENT)
+        return either((found.below(Segment.ELEMENT), found.below(Segment.KEY)))
 
     def _membership(self, value: Node, among: Node) -> FieldValues:
         """Read `value in among`: among are the elements of a list, or the keys of a map."""
@@ -329,7 +329,7 @@ class _ExpressionReader:
         if len(node.variables) == 2:
             # The index or key leads nowhere; values may be a map's.
             self._bound[node.variables[0]] = NOTHING
-            self._bound[node.variables[1]] = either((element, source.below(Hole.KEY)))
+            self._bound[node.variables[1]] = either((element, source.below(Segment.KEY)))
         read = [self._notes.read(self.read(one)) for one in (node.test, node.result) if one]
         self._bound = before
         return source if node.result is None else read[-1]._replace(spread=True)
@@ -372,21 +372,21 @@ _MEANT: Mapping[str, Callable[[FieldValues], FieldValues]] = MappingProxyType(
 """What the texts given to some functions say of the texts that they are asked for."""
 
 
-def cel_references(policy: Policy, system: System) -> Iterator[Mention]:
+def cel_references(policy: Policy, system: System) -> Iterator[FieldReference]:
     """Yield the fields that a policy of Kyverno's CEL kinds refers to."""
     notes = ReferenceCollector()
     read_constraints(policy.spec.get("matchConstraints"), notes)
     for one in policy.spec.get("matchImageReferences") or ():
-        notes.note(About.WORLD, ("images",))
+        notes.note(Subject.WORLD, ("images",))
         for way in IMAGE_PATHS:
-            notes.note(About.OBJECT, way, (one["glob"],) if one.get("glob") else ())
+            notes.note(Subject.OBJECT, way, (one["glob"],) if one.get("glob") else ())
     read_expressions(
         policy.spec, kyverno_environment(policy.kind, system.clock, system.entropy), notes
     )
     yield from notes.mentions()
 
 
-def native_references(policy: Policy, _: System) -> Iterator[Mention]:
+def native_references(policy: Policy, _: System) -> Iterator[FieldReference]:
     """Yield the fields that an admission policy of Kubernetes refers to."""
     notes = ReferenceCollector()
     read_constraints(policy.spec.get("matchConstraints"), notes)

@@ -16,7 +16,14 @@ from kyvsim.engine.compile.compiled import uncompiled
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.languages.language import Diagnostics, Language
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import About, Mention, Policy, PolicyException, PolicyReaders, Rule
+from kyvsim.model.policy import (
+    FieldReference,
+    Policy,
+    PolicyException,
+    PolicyReaders,
+    Rule,
+    Subject,
+)
 from kyvsim.model.ports import System, fault_text
 from kyvsim.model.request import Payload, PayloadMode
 from kyvsim.model.source import Document
@@ -183,16 +190,16 @@ def usable_payloads(payloads: tuple[Payload, ...]) -> tuple[tuple[Payload, ...],
     return language_at(CEL_POLICIES.language).check_payloads(payloads)
 
 
-def references_of_exception(exception: PolicyException) -> tuple[Mention, ...]:
+def references_of_exception(exception: PolicyException) -> tuple[FieldReference, ...]:
     """Return the fields that an exception from rules refers to, and the values there."""
     module = CLASSIC_POLICIES.references.rpartition(".")[0]
     return tuple(_module(module).exception_references(exception))
 
 
-def references_of(policy: Policy, system: System) -> tuple[Mention, ...]:
+def references_of(policy: Policy, system: System) -> tuple[FieldReference, ...]:
     """Return the fields that a policy refers to, and values; a namespaced one has its own."""
     module, _, name = _BY_KIND[policy.kind].references.rpartition(".")
     found = tuple(getattr(_module(module), name)(policy, system))
     if not policy.namespace:
         return found
-    return (Mention(About.OBJECT, ("metadata", "namespace"), (policy.namespace,)), *found)
+    return (FieldReference(Subject.OBJECT, ("metadata", "namespace"), (policy.namespace,)), *found)

@@ -15,7 +15,7 @@ from kyvsim.kubernetes.quantities import parse_quantity
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.languages.classic.validation.rule_parts import conditions_of, is_open
 from kyvsim.languages.classic.validation.variables import expression_of
-from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.policy import Policy
 from kyvsim.model.source import Path
 
@@ -184,7 +184,7 @@ def _use_successor(policy: Policy, operator: Operator, condition: Json, path: Pa
     first, *others = operator.successors
     if others and not (_is_string(condition.get("key")) and _are_strings(condition.get("value"))):
         return None
-    return Fix(f"use {first}", (change(policy.document, Way.VALUE, path, first),))
+    return Fix(f"use {first}", (change(policy.document, ChangeKind.VALUE, path, first),))
 
 
 _STRING_QUERIES = re.compile(

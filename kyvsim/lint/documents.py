@@ -8,7 +8,7 @@ from kyvsim.kubernetes.discovery import is_namespaced, preferred_version, split_
 from kyvsim.kubernetes.go_time import TimeError, parse_rfc3339
 from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.kubernetes.quantities import SECOND
-from kyvsim.model.diagnostic import Diagnostic, Fix, Way, change
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, change
 from kyvsim.model.source import Document
 from kyvsim.schema.kinds import CEL_GROUP, is_deprecated, kyverno_kinds
 
@@ -27,7 +27,7 @@ def deprecated_versions(documents: Iterable[Document]) -> Iterator[Diagnostic]:
             newer = f"{group}/{preferred_version(group, kind, kyverno_kinds())}"
             text = f"{api_version} of {kind} is deprecated: use {newer}"
 
-            fix = Fix(f"use {newer}", (change(document, Way.VALUE, ("apiVersion",), newer),))
+            fix = Fix(f"use {newer}", (change(document, ChangeKind.VALUE, ("apiVersion",), newer),))
             yield warn(document, "KV203", text, ("apiVersion",), fix=fix)
 
 

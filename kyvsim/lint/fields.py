@@ -9,7 +9,7 @@ from types import MappingProxyType
 from kyvsim.engine.compile.compiled import warn
 from kyvsim.kubernetes.objects import Json
 from kyvsim.languages.classic.autogen import ANNOTATION
-from kyvsim.model.diagnostic import Change, Diagnostic, Fix, Way, change
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, TextChange, change
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.source import Path
 
@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
 """Texts that need no quotes anywhere."""
 _NO_TEXTS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
-_Changes = tuple[Change, ...]
+_Changes = tuple[TextChange, ...]
 _Mover = Callable[[Policy, Json, Path], _Changes]
 
 
@@ -35,7 +35,7 @@ def successor_fix(policy: Policy, data: Json, path: Path) -> Fix | None:
 
 
 def _left_out(policy: Policy, _: Json, path: Path) -> _Changes:
-    return (change(policy.document, Way.REMOVE, path),)
+    return (change(policy.document, ChangeKind.REMOVE, path),)
 
 
 def _into_webhook(name: str) -> _Mover:
@@ -46,11 +46,11 @@ def _into_webhook(name: str) -> _Mover:
         webhook = data.get("webhookConfiguration")
         if webhook is None and "webhookConfiguration" not in data:
             text = f"webhookConfiguration:\n  {entry}"
-            return (change(policy.document, Way.ENTRY, path, text),)
+            return (change(policy.document, ChangeKind.ENTRY, path, text),)
         if not webhook or name in webhook:
             return ()
-        added = change(policy.document, Way.ADD, (*path[:-1], "webhookConfiguration"), entry)
-        return change(policy.document, Way.REMOVE, path), added
+        added = change(policy.document, ChangeKind.ADD, (*path[:-1], "webhookConfiguration"), entry)
+        return change(policy.document, ChangeKind.REMOVE, path), added
 
     return move
 
@@ -64,8 +64,8 @@ def _into_rules(section: str, name: str, fits: Callable[[Rule], bool]) -> _Mover
             return ()
         entry = f"{name}: {_word(data[path[-1]])}"
         places = [(*one.path, section) for one in rules]
-        added = (change(policy.document, Way.ADD, place, entry) for place in places)
-        return change(policy.document, Way.REMOVE, path), *added
+        added = (change(policy.document, ChangeKind.ADD, place, entry) for place in places)
+        return change(policy.document, ChangeKind.REMOVE, path), *added
 
     return move
 
@@ -90,19 +90,19 @@ def _one_filter(policy: Policy, data: Json, path: Path) -> _Changes:
     """Make a block with criteria of its own one with a single filter under `any`."""
     if data.get("any") or data.get("all") or "any" in data or "all" in data:
         return ()
-    return (change(policy.document, Way.ITEM, path[:-1], "any"),)
+    return (change(policy.document, ChangeKind.ITEM, path[:-1], "any"),)
 
 
 def _into_names(policy: Policy, data: Json, path: Path) -> _Changes:
     """Put a list with one name in place of a name."""
     if "names" in data or data.get("name").__class__ is not str:
         return ()
-    return (change(policy.document, Way.ENTRY, path, f"names: [{_word(data['name'])}]"),)
+    return (change(policy.document, ChangeKind.ENTRY, path, f"names: [{_word(data['name'])}]"),)
 
 
 def _into_type(policy: Policy, data: Json, path: Path) -> _Changes:
     """Call the type of an attestation so."""
-    return () if "type" in data else (change(policy.document, Way.KEY, path, "type"),)
+    return () if "type" in data else (change(policy.document, ChangeKind.KEY, path, "type"),)
 
 
 def _word(value: Json) -> str:
@@ -251,4 +251,4 @@ def _respelt(policy: Policy, path: Path, meant: str) -> "Fix | None":
     if meant not in _DESCRIPTIVE:
         return None
 
-    return Fix(f"use {meant}", (change(policy.document, Way.KEY, path, meant),))
+    return Fix(f"use {meant}", (change(policy.document, ChangeKind.KEY, path, meant),))

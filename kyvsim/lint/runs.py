@@ -16,7 +16,7 @@ from kyvsim.lint.references import (
     unused_exceptions,
     unused_values,
 )
-from kyvsim.model.diagnostic import Diagnostic, Fix, Severity, Way, change, listed
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, change, listed
 from kyvsim.model.policy import SEVERITIES, Policy, Rule
 from kyvsim.model.source import Location
 
@@ -39,7 +39,7 @@ def _meaningless_severity(policy: Policy) -> Iterator[Diagnostic]:
         text = f"`{value}` is no severity, reports leave it out: use {_listed(SEVERITIES)}"
         path = ("metadata", "annotations", SEVERITY)
         meant = str(value).strip().lower()
-        fix = Fix(f"use {meant}", (change(policy.document, Way.VALUE, path, meant),))
+        fix = Fix(f"use {meant}", (change(policy.document, ChangeKind.VALUE, path, meant),))
         yield warn(policy.document, "KV217", text, path, fix=fix if meant in SEVERITIES else None)
 
 

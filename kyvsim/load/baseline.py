@@ -11,7 +11,7 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, text_field
 from kyvsim.load.recognise import what_it_is
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.result import Baseline, Entry, Failure
+from kyvsim.model.result import Baseline, BaselineEntry, KnownFailure
 from kyvsim.model.source import Document
 from kyvsim.schema.node import Node
 
@@ -35,14 +35,14 @@ def load_baseline(document: Document) -> tuple[Baseline | None, tuple[Diagnostic
     if problems:
         # One mistake is often made in every entry, and none of them counts then.
         return None, diagnostics(document, problems[:1])
-    entries: dict[Failure, Entry] = {}
+    entries: dict[KnownFailure, BaselineEntry] = {}
     for index, one in enumerate(data["failures"]):
         failure, place = _failure(one), document.locate(("failures", index))
         if failure in entries:
             line = entries[failure].place.line
             text = f"this failure stands in line {line} already: one entry has a `count`"
             return None, (Diagnostic("KV092", Severity.ERROR, text, place),)
-        entries[failure] = Entry(int(one.get("count", 1)), place)
+        entries[failure] = BaselineEntry(int(one.get("count", 1)), place)
     return Baseline(document.file, MappingProxyType(entries)), ()
 
 
@@ -59,7 +59,7 @@ def _otherwise(document: Document) -> str:
     return f"this baseline is of {named}, and kyvsim reads `{VERSION}`: {way_out}"
 
 
-def _failure(entry: Json) -> Failure:
+def _failure(entry: Json) -> KnownFailure:
     key = ObjectKey(
         *(
             text_field(entry["resource"], name)
@@ -67,7 +67,7 @@ def _failure(entry: Json) -> Failure:
         )
     )
     path = text_field(entry, "path")
-    return Failure(
+    return KnownFailure(
         policy=entry["policy"],
         rule=text_field(entry, "rule"),
         object=key,

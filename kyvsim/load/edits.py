@@ -17,7 +17,7 @@ import yaml
 from yaml.events import AliasEvent, NodeEvent
 from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
-from kyvsim.model.diagnostic import Change, Edit, Way
+from kyvsim.model.diagnostic import ChangeKind, Edit, TextChange
 
 _STEP = 2
 """By how much lines move to the right that go a level down."""
@@ -57,7 +57,7 @@ class _Piece(NamedTuple):
     new: str
 
 
-def edits_of(text: str, changes: Iterable[Change]) -> tuple[Edit, ...]:
+def edits_of(text: str, changes: Iterable[TextChange]) -> tuple[Edit, ...]:
     """Return the edits of a text that make some changes, in its order; they never overlap.
 
     Raises NoEditError where a change cannot be made so.
@@ -144,7 +144,7 @@ def _mark(node: Node) -> tuple[int, int]:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
-def _entry(read: _Text, one: Change) -> _Entry:
+def _entry(read: _Text, one: TextChange) -> _Entry:
     found = read.entries.get((one.place.line, one.place.column, one.key))
     if found is None:
         raise NoEditError("the entry is not written there")
@@ -154,7 +154,7 @@ def _entry(read: _Text, one: Change) -> _Entry:
     return found
 
 
-def _block(read: _Text, one: Change) -> MappingNode:
+def _block(read: _Text, one: TextChange) -> MappingNode:
     """Return the map to which something is added: the value of an entry, or a root."""
     place = one.place.line, one.place.column
     node = _entry(read, one).value if one.key else read.roots.get(place)
@@ -204,15 +204,15 @@ def _scalar(node: Node, text: str, new: str) -> _Piece:
     return _Piece(start, end, new)
 
 
-def _new_value(read: _Text, one: Change) -> Iterator[_Piece]:
+def _new_value(read: _Text, one: TextChange) -> Iterator[_Piece]:
     yield _scalar(_entry(read, one).value, read.text, one.text)
 
 
-def _new_key(read: _Text, one: Change) -> Iterator[_Piece]:
+def _new_key(read: _Text, one: TextChange) -> Iterator[_Piece]:
     yield _scalar(_entry(read, one).key, read.text, one.text)
 
 
-def _new_entry(read: _Text, one: Change) -> Iterator[_Piece]:
+def _new_entry(read: _Text, one: TextChange) -> Iterator[_Piece]:
     found = _in_lines(_entry(read, one))
     if isinstance(found.value, ScalarNode) and found.value.style in {"|", ">"}:
         raise NoEditError("the value is a text in several lines")
@@ -221,7 +221,7 @@ def _new_entry(read: _Text, one: Change) -> Iterator[_Piece]:
     yield _Piece(found.key.start_mark.index, _end(found.value), new)
 
 
-def _without(read: _Text, one: Change) -> Iterator[_Piece]:
+def _without(read: _Text, one: TextChange) -> Iterator[_Piece]:
     found = _in_lines(_entry(read, one))
     keys = [key for key, _ in found.holder.value]
     if len(keys) == 1:
@@ -239,7 +239,7 @@ def _without(read: _Text, one: Change) -> Iterator[_Piece]:
     yield _Piece(start, after, "")
 
 
-def _added(read: _Text, one: Change) -> Iterator[_Piece]:
+def _added(read: _Text, one: TextChange) -> Iterator[_Piece]:
     first = _block(read, one).value[0][0].start_mark
     indent = " " * first.column
     text = one.text.replace("\n", f"\n{indent}")
@@ -251,7 +251,7 @@ def _added(read: _Text, one: Change) -> Iterator[_Piece]:
         yield _Piece(first.index, first.index, f"{text}\n{indent}")
 
 
-def _item(read: _Text, one: Change) -> Iterator[_Piece]:
+def _item(read: _Text, one: TextChange) -> Iterator[_Piece]:
     node = _block(read, one)
     first = node.value[0][0].start_mark
     if read.text[_line_start(read.text, first.index) : first.index].strip():
@@ -265,13 +265,13 @@ def _item(read: _Text, one: Change) -> Iterator[_Piece]:
         at += len(line) + 1
 
 
-_WAYS: Mapping[Way, Callable[[_Text, Change], Iterator[_Piece]]] = MappingProxyType(
+_WAYS: Mapping[ChangeKind, Callable[[_Text, TextChange], Iterator[_Piece]]] = MappingProxyType(
     {
-        Way.VALUE: _new_value,
-        Way.KEY: _new_key,
-        Way.ENTRY: _new_entry,
-        Way.REMOVE: _without,
-        Way.ADD: _added,
-        Way.ITEM: _item,
+        ChangeKind.VALUE: _new_value,
+        ChangeKind.KEY: _new_key,
+        ChangeKind.ENTRY: _new_entry,
+        ChangeKind.REMOVE: _without,
+        ChangeKind.ADD: _added,
+        ChangeKind.ITEM: _item,
     }
 )

@@ -23,7 +23,7 @@ from kyvsim.load.folders import (
     walk,
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity, nearest
-from kyvsim.model.source import Location, Mark, Stamp
+from kyvsim.model.source import FileState, Fingerprint, Location
 
 # Paths, folders, globs and standard input to texts, in a stable order.
 #
@@ -353,16 +353,16 @@ def _archive(name: str, data: bytes) -> str:
 # What lies at a path before it is read, so that a later look tells whether it has changed.
 
 
-def stamp(path: str, walking: Walking = USUAL) -> Stamp:
+def fingerprint(path: str, walking: Walking = USUAL) -> Fingerprint:
     """Return what is found at a path now: the files that reading it would open.
 
     A folder and a pattern stand for their files, as in files.py, and for the ignore files that
     decide which they are. What is missing, or can't be looked at, has no marks.
     """
-    return Stamp(path, tuple(_marks(path, walking)))
+    return Fingerprint(path, tuple(_marks(path, walking)))
 
 
-def _marks(path: str, walking: Walking) -> Iterator[Mark]:
+def _marks(path: str, walking: Walking) -> Iterator[FileState]:
     try:
         state = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -371,10 +371,10 @@ def _marks(path: str, walking: Walking) -> Iterator[Mark]:
     except (OSError, ValueError):
         return
     if not stat.S_ISDIR(state.st_mode):
-        yield Mark(path, state.st_mtime_ns, state.st_size, state.st_ino, state.st_mode)
+        yield FileState(path, state.st_mtime_ns, state.st_size, state.st_ino, state.st_mode)
         return
     # A folder's own time tells of files that are not read, such as an editor's.
-    yield Mark(path, 0, 0, 0, state.st_mode)
+    yield FileState(path, 0, 0, 0, state.st_mode)
     for file in (*_ignore_files(path, walking), *walk(path, walking)):
         if isinstance(file, str):
             yield from _marks(file, walking)
@@ -391,6 +391,6 @@ def _ignore(path: str, error: OSError) -> None:
     """Do nothing: who reads the files is told."""
 
 
-def _marks_of_pattern(path: str, walking: Walking) -> Iterator[Mark]:
+def _marks_of_pattern(path: str, walking: Walking) -> Iterator[FileState]:
     for found in find(path, _ignore):
         yield from _marks(found, walking)

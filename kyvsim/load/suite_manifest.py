@@ -15,7 +15,7 @@ from kyvsim.load.recognise import (
     looks_like_policy,
 )
 from kyvsim.load.values import check_cli_document, cli_schemas
-from kyvsim.model.diagnostic import Change, Diagnostic, Fix, Severity, Way, change
+from kyvsim.model.diagnostic import ChangeKind, Diagnostic, Fix, Severity, TextChange, change
 from kyvsim.model.request import PayloadMode
 from kyvsim.model.source import Document, Location, Path
 from kyvsim.model.suite import ExpectedRow, Manifest, ResourceSpec
@@ -84,24 +84,24 @@ def _rows(data: Json) -> Iterator[tuple[int, Json]]:
             yield index, row
 
 
-def _head(document: Document) -> Iterator[Change]:
+def _head(document: Document) -> Iterator[TextChange]:
     """Yield what gives it type and metadata."""
     data = document.data
     kind = "" if text_field(data, "kind") else "kind: Test"
     version = "" if text_field(data, "apiVersion") else f"apiVersion: {API_VERSION}"
     if text_field(data, "apiVersion").partition("/")[0] == OLD_TEST_GROUP:
-        yield change(document, Way.VALUE, ("apiVersion",), API_VERSION)
+        yield change(document, ChangeKind.VALUE, ("apiVersion",), API_VERSION)
     name = text_field(data, "name")
     named = "metadata" in data
     head = [one for one in (version, kind) if one]
     if name and not named:
         head.append(f"metadata:\n  name: {json.dumps(name) if _is_odd(name) else name}")
-        yield change(document, Way.ENTRY, ("name",), "\n".join(head))
+        yield change(document, ChangeKind.ENTRY, ("name",), "\n".join(head))
     else:
         if head:
-            yield change(document, Way.ADD, (), "\n".join(head))
+            yield change(document, ChangeKind.ADD, (), "\n".join(head))
         if name and text_field(data["metadata"], "name") == name:
-            yield change(document, Way.REMOVE, ("name",))
+            yield change(document, ChangeKind.REMOVE, ("name",))
 
 
 def _is_odd(text: str) -> bool:
@@ -109,7 +109,7 @@ def _is_odd(text: str) -> bool:
     return not (text[0].isalpha() and text.replace("-", "").replace("_", "").isalnum())
 
 
-def _todays_rows(document: Document) -> Iterator[Change]:
+def _todays_rows(document: Document) -> Iterator[TextChange]:
     for index, row in _rows(document.data):
         path: Path = ("results", index)
         for old, new in _ROW:
@@ -117,12 +117,12 @@ def _todays_rows(document: Document) -> Iterator[Change]:
                 yield _todays_field(document, (*path, old), row[old], new)
 
 
-def _todays_field(document: Document, path: Path, value: Json, name: str) -> Change:
+def _todays_field(document: Document, path: Path, value: Json, name: str) -> TextChange:
     if name != "resources":
-        return change(document, Way.KEY, path, name)
+        return change(document, ChangeKind.KEY, path, name)
     plain = value.__class__ is str and not _is_odd(value)
     text = f"{name}:\n- {value if plain else json.dumps(value)}"
-    return change(document, Way.ENTRY, path, text)
+    return change(document, ChangeKind.ENTRY, path, text)
 
 
 # Test manifests (`kyverno-test.yaml`): found in folders, loaded strictly.

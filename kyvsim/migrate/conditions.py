@@ -49,11 +49,11 @@ from kyvsim.migrate.values import (
     is_text,
     list_of,
 )
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 
 # Equals and NotEquals.
 
-READ_TEXTS = Condition(
+READ_TEXTS = ConversionCondition(
     "texts read at run time", "they hold no wildcards, which a ClusterPolicy would take as such"
 )
 
@@ -432,7 +432,7 @@ OPERATORS: Final[Mapping[str, _Operator]] = MappingProxyType(
 )
 
 _ORDERING: Final = frozenset(name for name in OPERATORS if "Than" in name)
-_AMOUNTS: Final = Condition(
+_AMOUNTS: Final = ConversionCondition(
     "amounts read at run time",
     "both are numbers or quantities: durations and versions end in an error, which denies",
 )

@@ -4,7 +4,12 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from kyvsim.kubernetes.objects import Json, text_field
-from kyvsim.model.migration import Condition, Note, Outcome, RuleOutcome
+from kyvsim.model.migration import (
+    ConversionCondition,
+    ConversionNote,
+    ConversionOutcome,
+    RuleOutcome,
+)
 from kyvsim.model.source import Document, Path
 
 # What comes together while a rule is converted: variables of the new policy, and conditions.
@@ -25,7 +30,7 @@ class ConversionContext(NamedTuple):
 
     variables: dict[str, str]
     """The texts of variables by name, in order."""
-    notes: list[Note]
+    notes: list[ConversionNote]
     optional_names: set[str]
     """Names of variables that are left out where nothing reads them."""
     path: Path = ()
@@ -35,9 +40,9 @@ class ConversionContext(NamedTuple):
         """Return the context of a part further down."""
         return self._replace(path=(*self.path, *steps))
 
-    def note(self, condition: Condition) -> None:
+    def note(self, condition: ConversionCondition) -> None:
         """Write down that something holds under a condition only."""
-        one = Note(condition, self.path)
+        one = ConversionNote(condition, self.path)
         if one not in self.notes:
             self.notes.append(one)
 
@@ -147,7 +152,7 @@ def list_of(block: Json) -> str:
 
 def converted_outcome(document: Document, name: str, context: ConversionContext) -> RuleOutcome:
     """Return that something was converted, and what that hangs on."""
-    verdict = Outcome.CONDITIONAL if context.notes else Outcome.CONVERTED
+    verdict = ConversionOutcome.CONDITIONAL if context.notes else ConversionOutcome.CONVERTED
     location = document.locate(context.path)
     return RuleOutcome(
         name, verdict, location, written_path(context.path), notes=_once(context.notes)
@@ -158,7 +163,7 @@ def refused_outcome(document: Document, name: str, refusal: NotConvertible) -> R
     """Return that something was not converted; its place is seen from the document."""
     return RuleOutcome(
         name,
-        Outcome.REFUSED,
+        ConversionOutcome.REFUSED,
         document.locate(refusal.path),
         written_path(refusal.path),
         reason=refusal.what,
@@ -166,9 +171,9 @@ def refused_outcome(document: Document, name: str, refusal: NotConvertible) -> R
     )
 
 
-def _once(notes: Iterable[Note]) -> tuple[Note, ...]:
+def _once(notes: Iterable[ConversionNote]) -> tuple[ConversionNote, ...]:
     """Return each condition once, at its first place."""
-    found: dict[str, Note] = {}
+    found: dict[str, ConversionNote] = {}
     for one in notes:
         found.setdefault(one.condition.name, one)
     return tuple(found.values())

@@ -14,7 +14,7 @@ from kyvsim.migrate.expressions import CHOICE, SUM, TIGHT, every, one_line, quot
 from kyvsim.migrate.queries.read import query_value, query_within, text_value, variable_name
 from kyvsim.migrate.queries.scope import Scope, constant, no_twin
 from kyvsim.migrate.values import TEXT, Expr, is_list, list_of, types_of
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 
 # Context entries of rules → variables of the new policy, for each source of data.
 
@@ -61,7 +61,7 @@ def variable(entry: Json, scope: Scope) -> Expr:
 
 # `configMap`: data of a ConfigMap of the cluster.
 
-LOOK_UP: Final = Condition(
+LOOK_UP: Final = ConversionCondition(
     "cluster look-up",
     "Kyverno may read the objects, and they are what the ClusterPolicy would read",
 )
@@ -159,7 +159,9 @@ def global_reference(entry: Json, scope: Scope) -> Expr:
 
 # `imageRegistry`: what a registry says of an image.
 
-_METADATA: Final = Condition("image metadata", "the registry answers both in the same way")
+_METADATA: Final = ConversionCondition(
+    "image metadata", "the registry answers both in the same way"
+)
 
 
 def image_registry(entry: Json, scope: Scope) -> Expr:

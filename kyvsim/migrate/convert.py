@@ -59,7 +59,7 @@ from kyvsim.migrate.settings import (
     written_conditions,
 )
 from kyvsim.migrate.values import Expr
-from kyvsim.model.migration import Condition, Conversion, Made, RuleOutcome
+from kyvsim.model.migration import Conversion, ConversionCondition, Made, RuleOutcome
 from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.ports import fault_text
 
@@ -285,15 +285,15 @@ _ENTRIES: Final[Mapping[str, tuple[str, Callable[[Any, Written], Json]]]] = Mapp
 _CONVERT_PODS: Final = ("Pod",)
 _MANIFESTS: Final = ("validate", "manifests")
 _NO_PRECONDITIONS: Final = FallibleTest(TRUE, fails=False)
-_OTHER_OPERATIONS: Final = Condition(
+_OTHER_OPERATIONS: Final = ConversionCondition(
     "requests of other operations",
     "they pass: preconditions that end in an error, since something is missing, refuse them, too",
 )
-_DELETIONS: Final = Condition(
+_DELETIONS: Final = ConversionCondition(
     "deletions", "they are not asked: context entries that read `request.object` find nothing there"
 )
 _BRACES: Final = re.compile(r"\{\{.*?\}\}")
-_NEVER_FAILS: Final = Condition(
+_NEVER_FAILS: Final = ConversionCondition(
     "never fails",
     "the rule lets everything pass, as the new policy does: `(x)` says what it is about, and `=(x)`"
     " what has to hold",

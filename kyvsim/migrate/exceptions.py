@@ -29,11 +29,17 @@ from kyvsim.migrate.settings import (
     written_conditions,
 )
 from kyvsim.migrate.values import Expr
-from kyvsim.model.migration import Condition, Conversion, Made, Outcome, RuleOutcome
+from kyvsim.model.migration import (
+    Conversion,
+    ConversionCondition,
+    ConversionOutcome,
+    Made,
+    RuleOutcome,
+)
 from kyvsim.model.policy import ExceptedRules, Policy, PolicyException
 
 _SPEC: Final = ("spec",)
-_SCANS: Final = Condition(
+_SCANS: Final = ConversionCondition(
     "exceptions in scans", "scans may heed it, too: exceptions in CEL have no `background`"
 )
 _POD: Final = "Pod"
@@ -125,7 +131,7 @@ def _references(
             f"no rule of `{entry.policy}` is called so", "name its rules", ("ruleNames",)
         )
     for place in named:
-        if conversion.rules[place].outcome is Outcome.REFUSED:
+        if conversion.rules[place].outcome is ConversionOutcome.REFUSED:
             raise NotConvertible(
                 f"the rule `{conversion.rules[place].rule}` is not converted",
                 "convert the rule first",

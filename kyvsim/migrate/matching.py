@@ -33,7 +33,7 @@ from kyvsim.migrate.resource_rules import (
 from kyvsim.migrate.scalars import like, like_one
 from kyvsim.migrate.values import Types
 from kyvsim.model.diagnostic import likely, listed
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import Field
 
 # `roles` and `clusterRoles` of a filter → tests of the bindings that name the user.
@@ -42,7 +42,7 @@ from kyvsim.patch.keyed_lists import Field
 # Source of the rule: upstream pkg/userinfo/roleRef.go
 
 _RBAC: Final = "rbac.authorization.k8s.io/v1"
-_BOUND: Final = Condition(
+_BOUND: Final = ConversionCondition(
     "bound roles",
     "Kyverno may list RoleBindings and ClusterRoleBindings; offline these are given, and roles that"
     " a file tells of a user do not count",

@@ -23,7 +23,7 @@ from kyvsim.migrate.context import ConversionContext, NotConvertible, located, n
 from kyvsim.migrate.expressions import TRUE, Quantified, Relation, Test, every, opposite, some
 from kyvsim.migrate.scalars import fits_null, like, scalar_test
 from kyvsim.migrate.values import Expr, element_of, values_of
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 
 # Loops over the lists of containers: those that ask the same become one.
 
@@ -63,7 +63,7 @@ def _over_all(loops: list[Quantified], context: ConversionContext, nested: bool)
     return first._replace(source=context.variable(name, " + ".join(sources)))
 
 
-_KEYS: Final = Condition(
+_KEYS: Final = ConversionCondition(
     "wildcard keys",
     "of the keys that fit a wildcard every one counts; the ClusterPolicy looks at the first only",
 )

@@ -21,7 +21,7 @@ from kyvsim.migrate.expressions import (
 from kyvsim.migrate.patterns import CONTAINER, joined_loops
 from kyvsim.migrate.scalars import like_one
 from kyvsim.migrate.values import Expr, element_of
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 
 # The Pod that controls look at, and what a rule excludes from them.
 #
@@ -31,7 +31,7 @@ from kyvsim.model.migration import Condition
 #
 # Source of the rules: upstream pkg/pss/evaluate.go.
 
-_WHICH_ONE = Condition(
+_WHICH_ONE = ConversionCondition(
     "containers let pass",
     "an exclusion without images lets one of the containers pass, which one depends on the order"
     " of exclusions: the new policy takes one of those whose images are not excluded",

@@ -15,7 +15,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 from kyvsim.migrate.context import ConversionContext, NotConvertible
 from kyvsim.migrate.values import Types, types_of
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import Field, find_type
 
 # `kinds` and `operations` → resource rules, and what is known of the objects that they match.
@@ -100,18 +100,20 @@ def _allowed(condition: Json) -> frozenset[str] | None:
 
 # `kinds` → resource rules, and what is known of the objects that they match.
 
-_GUESSED: Final = Condition(
+_GUESSED: Final = ConversionCondition(
     "guessed resource names",
     "the cluster calls the custom resources as their kinds suggest, in whatever group",
 )
-_NO_TYPES: Final = Condition(
+_NO_TYPES: Final = ConversionCondition(
     "custom resources",
     "their fields have the types that the rule takes them to have: nothing is known of them here",
 )
-_ALL_KINDS: Final = Condition(
+_ALL_KINDS: Final = ConversionCondition(
     "all kinds", "subresources that a wildcard would match too are left out or let in differently"
 )
-_PARTS: Final = Condition("subresources", "only a cluster sends requests for subresources")
+_PARTS: Final = ConversionCondition(
+    "subresources", "only a cluster sends requests for subresources"
+)
 
 
 class MatchedKind(NamedTuple):

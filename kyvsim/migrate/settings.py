@@ -13,7 +13,7 @@ from kyvsim.migrate.expressions import FALSE, TRUE, All, Test, every, laid_out, 
 from kyvsim.migrate.matching import Matching, namespaces_test
 from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.values import Expr, field_of
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 from kyvsim.schema.kinds import CEL_GROUP, written_schema
 from kyvsim.schema.node import Node
 
@@ -135,17 +135,17 @@ def _fits(override: Json) -> Test:
 API_VERSION: Final = f"{CEL_GROUP}/v1"
 """Of the policies that others become."""
 
-_EXISTING: Final = Condition(
+_EXISTING: Final = ConversionCondition(
     "existing violations",
     "objects that break the rule already can no longer be changed without mending them",
 )
-_REPLICATION: Final = Condition(
+_REPLICATION: Final = ConversionCondition(
     "ReplicationControllers", "none are used: no policy in CEL is derived for them"
 )
-_ONE_RULE: Final = Condition(
+_ONE_RULE: Final = ConversionCondition(
     "applyRules: One", "the rules do not depend on each other: each of them is asked"
 )
-_WEBHOOK: Final = Condition(
+_WEBHOOK: Final = ConversionCondition(
     "webhook conditions",
     "they count in scans, too, where those of the old policy's webhook do not",
 )

@@ -14,7 +14,7 @@ from kyvsim.model.source import Document, Location, Path
 # What would put right what a remark is about: changes of a document, by the places in it.
 
 
-class Way(StrEnum):
+class ChangeKind(StrEnum):
     """What a change does."""
 
     VALUE = "value"
@@ -31,10 +31,10 @@ class Way(StrEnum):
     """Makes the map that is the value of an entry the only item of a list in it."""
 
 
-class Change(NamedTuple):
+class TextChange(NamedTuple):
     """One change of the text of a file."""
 
-    way: Way
+    way: ChangeKind
     place: Location
     """Where the key of the entry stands."""
     key: str
@@ -59,15 +59,15 @@ class Fix(NamedTuple):
 
     title: str
     """What they do, as a short order: `use AnyIn`."""
-    changes: tuple[Change, ...]
+    changes: tuple[TextChange, ...]
     edits: tuple[Edit, ...] = ()
     """The same as edits of the file, in its order; told by `lint`, () before."""
 
 
-def change(document: Document, way: Way, path: Path, text: str = "") -> Change:
+def change(document: Document, way: ChangeKind, path: Path, text: str = "") -> TextChange:
     """Return a change of the entry of a document to which a path leads."""
     key = str(path[-1]) if path else ""
-    return Change(way, document.locate(path), key, text)
+    return TextChange(way, document.locate(path), key, text)
 
 
 # Remarks about input files.

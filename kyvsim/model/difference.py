@@ -12,7 +12,7 @@ NO_RESULT = "none"
 """What stands for the status of a rule that has no result for a resource."""
 
 
-class Said(NamedTuple):
+class ComparedResult(NamedTuple):
     """What one set says of a resource by one rule."""
 
     result: str
@@ -34,7 +34,7 @@ class Direction(StrEnum):
     """From one verdict without a fault to another, or from a failure to an error."""
 
 
-class Missing(StrEnum):
+class NoResultReason(StrEnum):
     """Why a set says nothing of a resource by a rule that the other set says something by."""
 
     POLICY = "policy"
@@ -52,9 +52,9 @@ class VerdictDifference(NamedTuple):
     rule: str
     type: str
     """The phase, as reports name it."""
-    old: Said | None
-    new: Said | None
-    missing: Missing | None = None
+    old: ComparedResult | None
+    new: ComparedResult | None
+    missing: NoResultReason | None = None
     """Why one of them is None."""
 
     @property
@@ -83,7 +83,7 @@ class Author(NamedTuple):
     place: Location
 
 
-class Effect(StrEnum):
+class ObjectEffect(StrEnum):
     """What rules did to an object; the value is the name in documents."""
 
     MUTATED = "mutated"
@@ -92,7 +92,7 @@ class Effect(StrEnum):
     """An existing object, changed on behalf of a resource."""
 
 
-class Outcome(NamedTuple):
+class ComparedObject(NamedTuple):
     """An object as one set leaves it."""
 
     object: Json
@@ -105,10 +105,10 @@ class Outcome(NamedTuple):
 class ObjectDifference(NamedTuple):
     """An object that two sets leave otherwise; None where a set does not make it."""
 
-    effect: Effect
+    effect: ObjectEffect
     key: ObjectKey
-    old: Outcome | None
-    new: Outcome | None
+    old: ComparedObject | None
+    new: ComparedObject | None
 
 
 class ResourceDifference(NamedTuple):

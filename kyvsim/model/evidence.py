@@ -22,7 +22,7 @@ class Answer(StrEnum):
     """They do the same in every case, but the cases are not enough to say so."""
 
 
-class Difference(StrEnum):
+class DifferenceKind(StrEnum):
     """What it is that two sets of policies do otherwise."""
 
     DENIAL_LOST = "denial lost"
@@ -81,7 +81,7 @@ class Limit(StrEnum):
     UNANSWERED = "a policy looks up something that nothing given answers"
 
 
-class Said(NamedTuple):
+class CaseResult(NamedTuple):
     """What one rule said in a case."""
 
     policy: str
@@ -93,7 +93,7 @@ class Said(NamedTuple):
 class Account(NamedTuple):
     """What one set of policies did in a case, and why."""
 
-    said: tuple[Said, ...]
+    said: tuple[CaseResult, ...]
     object: Json
     """The object as it was changed; None where it stays as it is."""
     generated: tuple[Json, ...]
@@ -109,7 +109,7 @@ class Account(NamedTuple):
 class Counterexample(NamedTuple):
     """A case in which two sets of policies do not do the same, made small."""
 
-    difference: Difference
+    difference: DifferenceKind
     object: Json
     operation: str
     old_object: Json
@@ -165,7 +165,7 @@ class Evidence(NamedTuple):
 # Objects that show what rules do: one that passes, one that fails.
 
 
-class Doing(NamedTuple):
+class RuleAction(NamedTuple):
     """What a rule does to an object."""
 
     policy: str
@@ -178,26 +178,26 @@ class Doing(NamedTuple):
     """Where the rule stands."""
 
 
-class Missing(NamedTuple):
+class MissingExample(NamedTuple):
     """What a rule does and no object was found for."""
 
-    doing: Doing
+    doing: RuleAction
     reason: str
     """Why there is no example."""
 
 
-class Example(NamedTuple):
+class ExampleObject(NamedTuple):
     """An object, and what it is an example of."""
 
     object: Json
-    shows: tuple[Doing, ...]
+    shows: tuple[RuleAction, ...]
 
 
 class Examples(NamedTuple):
     """What was found for some policies."""
 
-    found: tuple[Example, ...]
-    missing: tuple[Missing, ...]
+    found: tuple[ExampleObject, ...]
+    missing: tuple[MissingExample, ...]
     """What no object was found to show, and why."""
     diagnostics: tuple[Diagnostic, ...]
     targets: tuple[Json, ...] = ()

@@ -12,7 +12,7 @@ from kyvsim.model.policy import Policy, PolicyException
 from kyvsim.model.source import Location, Path
 
 
-class Outcome(StrEnum):
+class ConversionOutcome(StrEnum):
     """What became of a rule."""
 
     CONVERTED = "converted"
@@ -20,7 +20,7 @@ class Outcome(StrEnum):
     REFUSED = "not converted"
 
 
-class Condition(NamedTuple):
+class ConversionCondition(NamedTuple):
     """What has to hold for a converted rule to mean the same."""
 
     name: str
@@ -29,10 +29,10 @@ class Condition(NamedTuple):
     """What holds, or what differs."""
 
 
-class Note(NamedTuple):
+class ConversionNote(NamedTuple):
     """A condition, and the way to what it is about."""
 
-    condition: Condition
+    condition: ConversionCondition
     path: Path
 
 
@@ -40,7 +40,7 @@ class RuleOutcome(NamedTuple):
     """What became of one rule."""
 
     rule: str
-    outcome: Outcome
+    outcome: ConversionOutcome
     location: Location
     """Where the rule stands, or what in it cannot be converted."""
     path: str
@@ -49,7 +49,7 @@ class RuleOutcome(NamedTuple):
     """Why it cannot be converted."""
     advice: str = ""
     """What to do about it."""
-    notes: tuple[Note, ...] = ()
+    notes: tuple[ConversionNote, ...] = ()
 
 
 class Made(NamedTuple):
@@ -75,16 +75,16 @@ class Conversion(NamedTuple):
     made: tuple[Made, ...]
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ConversionOutcome:
         """The least of what became of its rules."""
         found = {one.outcome for one in self.rules}
-        order = (Outcome.REFUSED, Outcome.CONDITIONAL)
-        return next((one for one in order if one in found), Outcome.CONVERTED)
+        order = (ConversionOutcome.REFUSED, ConversionOutcome.CONDITIONAL)
+        return next((one for one in order if one in found), ConversionOutcome.CONVERTED)
 
     @property
     def is_whole(self) -> bool:
         """Whether every rule was converted."""
-        return self.outcome is not Outcome.REFUSED
+        return self.outcome is not ConversionOutcome.REFUSED
 
 
 class Migration(NamedTuple):

@@ -4,7 +4,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.result import ToldReason
+from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Location
 
 Key: TypeAlias = tuple[str, int, int]
@@ -26,7 +26,7 @@ class Count(NamedTuple):
     """That of the policy; "" where it says none."""
 
 
-class ToldRow(NamedTuple):
+class ReportRow(NamedTuple):
     """One result as reports tell it, with no object at hand any more.
 
     Lines and columns count from 1 in the piece, 0 where they are not known.
@@ -65,11 +65,11 @@ class ToldRow(NamedTuple):
     kind_of_policy: str = ""
     own: str = ""
     """What of the message the policy says itself."""
-    reasons: tuple[ToldReason, ...] = ()
+    reasons: tuple[ReportedReason, ...] = ()
     """Why it failed: of rows of a piece that are alike, the first one has them."""
 
 
-class Refusal(NamedTuple):
+class RefusalCount(NamedTuple):
     """A cause for which an API server refuses objects of a kind: the first place, and how often."""
 
     kind: str
@@ -113,7 +113,7 @@ class Head(NamedTuple):
     """Whether the file is no text, so that nothing in it counts."""
     failed: bool = False
     """Whether the piece could not be read or evaluated: it is tried again when a run is resumed."""
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[RefusalCount, ...] = ()
     """Why an API server refuses some of the objects (KV233)."""
 
     @property

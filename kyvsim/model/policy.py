@@ -83,7 +83,7 @@ class FailureAction(NamedTuple):
     overrides: tuple[Override, ...] = ()
 
 
-class Target(NamedTuple):
+class MutationTarget(NamedTuple):
     """Which existing objects a rule changes; each part may hold variables."""
 
     api_version: str
@@ -152,7 +152,7 @@ class RuleFacts(NamedTuple):
     generation: Generation | None = None
     upkeep: Mapping[str, Json] = _NOTHING
     """What is said about later changes of what it generates, by the names of the settings."""
-    targets: tuple[Target, ...] = ()
+    targets: tuple[MutationTarget, ...] = ()
     """The existing objects that it changes; () where it changes its trigger, or nothing."""
     spares_triggers: bool = False
     """Whether it changes other objects in their stead, and later: no request fails for it."""
@@ -334,7 +334,7 @@ class Binding(NamedTuple):
 # Languages tell it, so that others can make objects on which a policy has something to decide.
 
 
-class Hole(Enum):
+class Segment(Enum):
     """A step of a way that is no name."""
 
     ELEMENT = "[]"
@@ -343,11 +343,11 @@ class Hole(Enum):
     """Each field of a map."""
 
 
-Way: TypeAlias = tuple[str | Hole, ...]
+FieldPath: TypeAlias = tuple[str | Segment, ...]
 """The way from the top of what is looked at to a value in it."""
 
 
-class About(StrEnum):
+class Subject(StrEnum):
     """What a policy looks at."""
 
     OBJECT = "object"
@@ -362,11 +362,11 @@ class About(StrEnum):
     """What neither object nor request holds: other objects of the cluster, images, services."""
 
 
-class Mention(NamedTuple):
+class FieldReference(NamedTuple):
     """A place that a policy looks at, and the values that it writes for it."""
 
-    about: About
-    way: Way = ()
+    about: Subject
+    way: FieldPath = ()
     values: tuple[Json, ...] = ()
     """As they are written: texts may be patterns, with operators and wildcards."""
     sizes: tuple[int, ...] = ()

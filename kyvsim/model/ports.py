@@ -212,7 +212,7 @@ class ContextData(NamedTuple):
     """By the references that they are told for."""
 
 
-class Outside(NamedTuple):
+class ExternalData(NamedTuple):
     """The objects that rules may read, and the answers given for what nobody can ask offline."""
 
     cluster: ClusterView

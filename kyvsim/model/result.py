@@ -257,7 +257,7 @@ class Excerpt(NamedTuple):
     after: str
 
 
-class ToldReason(NamedTuple):
+class ReportedReason(NamedTuple):
     """One thing that made a rule fail."""
 
     text: str
@@ -273,7 +273,7 @@ class ToldReason(NamedTuple):
 # Baselines: failures that are known, so that only new ones fail a run.
 
 
-class Failure(NamedTuple):
+class KnownFailure(NamedTuple):
     """What a failure is known by, wherever lines move; they sort by policy, rule and object."""
 
     policy: str
@@ -289,7 +289,7 @@ class Failure(NamedTuple):
     """What was said; "" where there is a path, since messages repeat values."""
 
 
-class Entry(NamedTuple):
+class BaselineEntry(NamedTuple):
     """A failure of a baseline."""
 
     number: int
@@ -301,13 +301,13 @@ class Baseline(NamedTuple):
     """What a baseline file says."""
 
     file: str
-    entries: Mapping[Failure, Entry]
+    entries: Mapping[KnownFailure, BaselineEntry]
 
 
 # How a run ended, and why its exit status is what it is: the one record that both come from.
 
 
-class Verdict(StrEnum):
+class RunVerdict(StrEnum):
     """How a run ended, in a word; the one that weighs most comes first."""
 
     INCOMPLETE = "INCOMPLETE"
@@ -323,14 +323,14 @@ class Verdict(StrEnum):
     PASSED = "PASSED"
 
 
-_STATUS: Mapping[Verdict, int] = MappingProxyType(
+_STATUS: Mapping[RunVerdict, int] = MappingProxyType(
     {
-        Verdict.INCOMPLETE: 2,
-        Verdict.FAILED: 1,
-        Verdict.DIFFERENT: 1,
-        Verdict.NOTHING: 0,
-        Verdict.SAME: 0,
-        Verdict.PASSED: 0,
+        RunVerdict.INCOMPLETE: 2,
+        RunVerdict.FAILED: 1,
+        RunVerdict.DIFFERENT: 1,
+        RunVerdict.NOTHING: 0,
+        RunVerdict.SAME: 0,
+        RunVerdict.PASSED: 0,
     }
 )
 """The exit status that a verdict stands for; the user sets that of WARNED."""
@@ -344,11 +344,11 @@ class Fact(NamedTuple):
     number: int
     text: str
     """What the closing line says of it; "" where it says nothing."""
-    verdict: Verdict = Verdict.PASSED
+    verdict: RunVerdict = RunVerdict.PASSED
     """What it alone makes of the run."""
 
 
-class Ending(NamedTuple):
+class RunEnding(NamedTuple):
     """How a run ended: the exit status and the closing line are two readings of this."""
 
     facts: tuple[Fact, ...]
@@ -357,13 +357,13 @@ class Ending(NamedTuple):
     @property
     def ranked(self) -> tuple[Fact, ...]:
         """The facts, those that weigh most first."""
-        order = list(Verdict)
+        order = list(RunVerdict)
         return tuple(sorted(self.facts, key=lambda fact: order.index(fact.verdict)))
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> RunVerdict:
         """The verdict that weighs most among those of the facts."""
-        return self.ranked[0].verdict if self.facts else Verdict.PASSED
+        return self.ranked[0].verdict if self.facts else RunVerdict.PASSED
 
     @property
     def status(self) -> int:

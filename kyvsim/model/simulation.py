@@ -11,7 +11,7 @@ from kyvsim.model.source import Location
 # When policies were to be asked about an object in a simulation, and what they answered.
 
 
-class Inquiry(NamedTuple):
+class EvaluationRecord(NamedTuple):
     """One time that policies were to be asked about an object."""
 
     time: float
@@ -33,7 +33,7 @@ class Inquiry(NamedTuple):
 # Why something did not come about in a simulation, for whoever looks for causes in it.
 
 
-class Reason(StrEnum):
+class FailureCause(StrEnum):
     """What stood in the way; those of requests first, then those of the background's attempts."""
 
     OTHER = "other"
@@ -72,10 +72,10 @@ class Reason(StrEnum):
     """What a policy makes for others was done as well."""
 
 
-class Obstacle(NamedTuple):
+class FailureReason(NamedTuple):
     """One thing that stood in the way."""
 
-    reason: Reason
+    reason: FailureCause
     message: str
     object: ObjectKey | None = None
     """What could not be read, written or found, where that is known."""
@@ -123,7 +123,7 @@ class TimelineEvent(NamedTuple):
     """The object after; None where it is gone or is not told."""
     policies: tuple[str, ...] = ()
     """The policies on whose account it was done, as `policy/rule` or `policy`."""
-    obstacles: tuple[Obstacle, ...] = ()
+    failure_reasons: tuple[FailureReason, ...] = ()
     """What kept it from coming about, wholly or in part."""
     given_up: bool = False
     """Whether it is not tried again although it failed."""
@@ -133,7 +133,7 @@ class TimelineEvent(NamedTuple):
     @property
     def told(self) -> str:
         """All that is to be said of it: its message, what stood in the way, and if it ends so."""
-        why = "; ".join(dict.fromkeys(one.message for one in self.obstacles))
+        why = "; ".join(dict.fromkeys(one.message for one in self.failure_reasons))
         end = "it is given up" if self.given_up else ""
         return "; ".join(filter(None, (": ".join(filter(None, (self.message, why))), end)))
 
@@ -211,7 +211,7 @@ class Simulation(NamedTuple):
     """Another run that it is shown beside."""
     explained: str = ""
     """The name of the object of which it is told why policies said what, "" for none."""
-    inquiries: tuple[Inquiry, ...] = ()
+    inquiries: tuple[EvaluationRecord, ...] = ()
     """When policies were to be asked about that object, in order."""
     results: int = 0
     """How many results of rules there were, without the skipped ones."""
@@ -230,7 +230,7 @@ class Simulation(NamedTuple):
         return bool(self.results or self.expectations) or any(acted)
 
 
-class Ending(NamedTuple):
+class ScenarioEnding(NamedTuple):
     """One way in which a scenario can end."""
 
     simulation: Simulation
@@ -248,5 +248,5 @@ class Interleavings(NamedTuple):
     complete: bool
     """Whether every order was tried that can make a difference, up to a number of changes."""
     most_changes: int
-    endings: tuple[Ending, ...]
+    endings: tuple[ScenarioEnding, ...]
     """That of the usual order comes first."""

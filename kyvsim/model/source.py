@@ -40,7 +40,7 @@ class Location(NamedTuple):
         return Location(path) if sign and renderer in {HELM, KUSTOMIZE} else self
 
 
-class Mark(NamedTuple):
+class FileState(NamedTuple):
     """A file as it was found, as far as it can be told without reading it."""
 
     path: str
@@ -51,11 +51,11 @@ class Mark(NamedTuple):
     mode: int
 
 
-class Stamp(NamedTuple):
+class Fingerprint(NamedTuple):
     """What was found at a path: a file, the files of a folder or of a pattern, or nothing."""
 
     path: str
-    marks: tuple[Mark, ...]
+    marks: tuple[FileState, ...]
 
 
 class LineReader(Protocol):

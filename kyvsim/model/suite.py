@@ -7,14 +7,14 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.evidence import Counterexample
 from kyvsim.model.request import PayloadMode
-from kyvsim.model.result import ToldReason
-from kyvsim.model.source import Document, Location, Path, Stamp
+from kyvsim.model.result import ReportedReason
+from kyvsim.model.source import Document, Fingerprint, Location, Path
 from kyvsim.model.tracing import Coverage, Point, Ratio
 
 # What tests notice of policies that are changed a little.
 
 
-class Hole(NamedTuple):
+class SurvivingMutant(NamedTuple):
     """A change of a policy that no test notices."""
 
     policy: str
@@ -39,7 +39,7 @@ class Mutants(NamedTuple):
 
     noticed: int
     """How many mutants made a row fail."""
-    holes: tuple[Hole, ...]
+    holes: tuple[SurvivingMutant, ...]
     same: int
     """How many do what the policy does, as far as cases show."""
     untried: int
@@ -106,7 +106,7 @@ class Manifest(NamedTuple):
     rows: tuple[ExpectedRow, ...]
 
 
-class Difference(NamedTuple):
+class GoldenDifference(NamedTuple):
     """An object that is not as a file expects it."""
 
     file: str
@@ -136,10 +136,10 @@ class RowOutcome(NamedTuple):
     """The kind of skip where one was expected: no match, excluded, precondition, exception …"""
     location: Location | None = None
     """Where the expected row stands; only known for failed rows."""
-    difference: Difference | None = None
+    difference: GoldenDifference | None = None
     goldens: tuple[Golden, ...] = ()
     """Every object that was compared with a file and whose verdict is as expected, if asked for."""
-    reasons: tuple[ToldReason, ...] = ()
+    reasons: tuple[ReportedReason, ...] = ()
     """Of a failed row with a result: how the rule came to it, at least where the rule stands."""
 
     @property
@@ -154,7 +154,7 @@ class ManifestOutcome(NamedTuple):
     file: str
     rows: tuple[RowOutcome, ...]
     diagnostics: tuple[Diagnostic, ...]
-    inputs: tuple[Stamp, ...] = ()
+    inputs: tuple[Fingerprint, ...] = ()
     """What it depends on, as it was found before it was read: its file, and what that names."""
     points: tuple[Point, ...] = ()
     """What its policies have to reach, and what was reached; only found if asked for."""

@@ -10,7 +10,7 @@ from kyvsim.model.result import (
     Baseline,
     BaselineState,
     EngineResponse,
-    Failure,
+    KnownFailure,
     PolicyResponse,
     RuleResult,
     RuleStatus,
@@ -32,10 +32,10 @@ class BaselineMatches:
     __slots__ = ("failures", "objects", "spread")
 
     def __init__(self) -> None:
-        self.failures: dict[Failure, int] = {}
+        self.failures: dict[KnownFailure, int] = {}
         """How often each was met."""
         self.objects: set[ObjectKey] = set()
-        self.spread: set[Failure] = set()
+        self.spread: set[KnownFailure] = set()
         """Those that several parts of the run have met."""
 
     def add(self, other: "BaselineMatches") -> None:
@@ -118,7 +118,7 @@ class _FailureMarker:
         if warns and result.status is RuleStatus.FAIL:
             status = RuleStatus.WARN.value
         message = report_message(result, status) if result.properties else result.message
-        failure = Failure(
+        failure = KnownFailure(
             policy=answer.policy.key,
             rule=result.rule.name,
             object=key,
@@ -131,7 +131,7 @@ class _FailureMarker:
         note = "; ".join(filter(None, (result.note, _NOTE)))
         return result._replace(baseline=BaselineState.UNCHANGED, note=note)
 
-    def _is_known(self, failure: Failure) -> bool:
+    def _is_known(self, failure: KnownFailure) -> bool:
         """Return whether a failure is known, and count it."""
         known = self._baseline.entries.get(failure) if self._baseline else None
         if self._baseline and known is None:
@@ -151,7 +151,7 @@ kind: Baseline
 """
 
 
-def baseline_text(failures: Mapping[Failure, int]) -> Iterator[str]:
+def baseline_text(failures: Mapping[KnownFailure, int]) -> Iterator[str]:
     """Yield the file of failures with their numbers, an entry at a time, sorted."""
     yield _HEAD
     yield "failures:\n" if failures else "failures: []\n"
@@ -162,7 +162,7 @@ def baseline_text(failures: Mapping[Failure, int]) -> Iterator[str]:
             lead = "  "
 
 
-def _fields(failure: Failure, number: int) -> Iterator[dict[str, Json]]:
+def _fields(failure: KnownFailure, number: int) -> Iterator[dict[str, Json]]:
     """Yield the fields of an entry in the order in which people read them."""
     yield {"policy": failure.policy}
     if failure.rule:
@@ -185,11 +185,11 @@ def _fields(failure: Failure, number: int) -> Iterator[dict[str, Json]]:
 class BaselineRemainder(NamedTuple):
     """A baseline after a run, each failure with how many of it there are."""
 
-    found: Mapping[Failure, int]
+    found: Mapping[KnownFailure, int]
     """What the run has met, as far as it is known."""
-    stale: Mapping[Failure, int]
+    stale: Mapping[KnownFailure, int]
     """What occurs no more, though the run looked at the object by the policy."""
-    aside: Mapping[Failure, int]
+    aside: Mapping[KnownFailure, int]
     """What the run did not look at: of this it says nothing."""
 
 
@@ -198,9 +198,9 @@ def remainder_of(
 ) -> BaselineRemainder:
     """Return what a run that looked at some objects by some policies leaves of a baseline."""
     keys = {one.key for one in policies}
-    found: dict[Failure, int] = {}
-    stale: dict[Failure, int] = {}
-    aside: dict[Failure, int] = {}
+    found: dict[KnownFailure, int] = {}
+    stale: dict[KnownFailure, int] = {}
+    aside: dict[KnownFailure, int] = {}
     for failure, entry in baseline.entries.items():
         there = min(met.failures.get(failure, 0), entry.number)
         looked_at = failure.object in met.objects and failure.policy in keys

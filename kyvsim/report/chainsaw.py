@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.chainsaw import ChainsawOutcome, ChainsawReport
 from kyvsim.model.diagnostic import Severity
-from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import (
     ending_json,
@@ -41,9 +41,9 @@ def chainsaw_tally(report: ChainsawReport) -> ChainsawTally:
     return ChainsawTally(len(results), *counts)
 
 
-def chainsaw_ending(report: ChainsawReport) -> Ending:
+def chainsaw_ending(report: ChainsawReport) -> RunEnding:
     """Return how a run of tests ended."""
-    return Ending(
+    return RunEnding(
         (
             error_fact(report.diagnostics),
             *_facts(report),
@@ -63,10 +63,10 @@ def _facts(report: ChainsawReport) -> Iterator[Fact]:
         text = "" if tally.failed else f"{tally.passed} of {tests} passed"
         yield Fact("passed", tally.passed, text)
     elif skipped and not unknown:
-        yield Fact("nothingChecked", 1, f"{skipped} of {tests} skipped", Verdict.NOTHING)
+        yield Fact("nothingChecked", 1, f"{skipped} of {tests} skipped", RunVerdict.NOTHING)
     else:
         # A test that could not be simulated may have failed: nothing green comes of such a run.
-        yield Fact("nothingChecked", 1, "no test was decided", Verdict.INCOMPLETE)
+        yield Fact("nothingChecked", 1, "no test was decided", RunVerdict.INCOMPLETE)
     unsupported = f"{counted(unknown, 'test')} could not be simulated"
     yield informing("unsupported", unknown, unsupported)
     yield informing("skipped", skipped, f"{skipped} skipped" if tally.total > skipped else "")
@@ -169,7 +169,7 @@ def render_junit(report: ChainsawReport, sight: SuiteOptions) -> Iterator[str]:
     errors = [str(one) for one in report.diagnostics if one.severity is Severity.ERROR]
     tally = chainsaw_tally(report)
     ending = chainsaw_ending(report)
-    if not errors and ending.verdict is Verdict.INCOMPLETE:
+    if not errors and ending.verdict is RunVerdict.INCOMPLETE:
         # Skipped cases alone are green for those who read this.
         errors = [ending_line(ending)]
     counts = attributes(

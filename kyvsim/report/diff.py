@@ -8,13 +8,13 @@ from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.diagnostic import Severity, listed
 from kyvsim.model.difference import (
     Author,
+    ComparedObject,
+    ComparedResult,
     Direction,
-    Effect,
-    Missing,
+    NoResultReason,
     ObjectDifference,
-    Outcome,
+    ObjectEffect,
     ResourceDifference,
-    Said,
     UncomparedRule,
     VerdictDifference,
 )
@@ -45,14 +45,18 @@ WITHOUT: Final = "Exceptions that count in the old set only, and what became of 
 FAULTS: Final = frozenset({"fail", "error", "warn"})
 _MISSING = MappingProxyType(
     {
-        Missing.POLICY: "has no such policy",
-        Missing.RULE: "has no such rule",
-        Missing.MATCH: "does not match",
+        NoResultReason.POLICY: "has no such policy",
+        NoResultReason.RULE: "has no such rule",
+        NoResultReason.MATCH: "does not match",
         None: "",
     }
 )
 _WORDS = MappingProxyType(
-    {Effect.MUTATED: "mutated", Effect.GENERATED: "generated", Effect.PATCHED: "patched"}
+    {
+        ObjectEffect.MUTATED: "mutated",
+        ObjectEffect.GENERATED: "generated",
+        ObjectEffect.PATCHED: "patched",
+    }
 )
 
 
@@ -97,7 +101,7 @@ def verdict_lines(one: VerdictDifference) -> Iterator[str]:
     yield from (f"at  {place}" for place in sorted(found))
 
 
-def _verdict_text(side: Said | None) -> str:
+def _verdict_text(side: ComparedResult | None) -> str:
     is_fault = side is not None and side.result in FAULTS
     return "\n".join(filter(None, (side.message, side.note))) if side and is_fault else ""
 
@@ -105,7 +109,7 @@ def _verdict_text(side: Said | None) -> str:
 def object_title(one: ObjectDifference) -> str:
     """Return what became of an object, as `generated ConfigMap shop/web only by old`."""
     word = _WORDS[one.effect]
-    named = "" if one.effect is Effect.MUTATED else f" {_short(one.key)}"
+    named = "" if one.effect is ObjectEffect.MUTATED else f" {_short(one.key)}"
     sides = [name for name, side in (("old", one.old), ("new", one.new)) if side and side.authors]
     how = "otherwise" if len(sides) == 2 else f"only by {sides[0]}" if sides else "otherwise"
     return safe_line(f"{word}{named} {how}")
@@ -277,7 +281,7 @@ def _resource_json(found: ResourceDifference) -> Json:
         "location": _place(found.place),
         "verdicts": [_verdict_json(one) for one in found.verdicts],
     }
-    for effect in Effect:
+    for effect in ObjectEffect:
         some = [one for one in found.objects if one.effect is effect]
         told[effect.value] = [
             {"resource": identity_of(one.key), "old": _outcome(one.old), "new": _outcome(one.new)}
@@ -298,7 +302,7 @@ def _verdict_json(one: VerdictDifference) -> Json:
     }
 
 
-def _result_json(side: Said | None) -> Json:
+def _result_json(side: ComparedResult | None) -> Json:
     if side is None:
         return None
     return {
@@ -311,7 +315,7 @@ def _result_json(side: Said | None) -> Json:
     }
 
 
-def _outcome(side: Outcome | None) -> Json:
+def _outcome(side: ComparedObject | None) -> Json:
     if side is None:
         return None
     return {

@@ -9,18 +9,25 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.difference import (
     Author,
+    ComparedObject,
+    ComparedResult,
     Direction,
-    Effect,
-    Missing,
+    NoResultReason,
     ObjectDifference,
-    Outcome,
+    ObjectEffect,
     ResourceDifference,
-    Said,
     UncomparedRule,
     VerdictDifference,
 )
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import Ending, EngineResponse, Fact, PolicyResponse, RuleStatus, Verdict
+from kyvsim.model.result import (
+    EngineResponse,
+    Fact,
+    PolicyResponse,
+    RuleStatus,
+    RunEnding,
+    RunVerdict,
+)
 from kyvsim.model.source import Path
 from kyvsim.report.diagnostics import resource_place, rule_place
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
@@ -75,7 +82,7 @@ class DifferenceCounts:
         self.by_exception: dict[tuple[str, str, str], int] = {}
         """Results of the old set by each exception that counts there and not in the new set, by old
         and new status."""
-        self.objects: dict[Effect, int] = dict.fromkeys(Effect, 0)
+        self.objects: dict[ObjectEffect, int] = dict.fromkeys(ObjectEffect, 0)
         """Objects that differ."""
         self.looked_at: tuple[set[_Rule], set[_Rule]] = (set(), set())
         """Rules of the old and the new set that had something to say."""
@@ -175,7 +182,7 @@ def _count_exceptions(
         seen.by_exception[place] = seen.by_exception.get(place, 0) + 1
 
 
-def _words(said: Said | None) -> tuple[str, ...]:
+def _words(said: ComparedResult | None) -> tuple[str, ...]:
     return (said.message, said.note, said.path) if said else ()
 
 
@@ -193,20 +200,22 @@ def _verdict(
     return found._replace(missing=_missing(after, by_key[0])) if after and not before else found
 
 
-def _missing(row: Row, others: Mapping[str, Policy]) -> Missing:
+def _missing(row: Row, others: Mapping[str, Policy]) -> NoResultReason:
     """Return why the other set says nothing by the rule of a row; derived ones are as written."""
     other = others.get(row.policy.key)
     if other is None:
-        return Missing.POLICY
+        return NoResultReason.POLICY
     own = next((one.name for one in row.policy.rules if one.path == row.result.rule.path), None)
-    return Missing.MATCH if any(one.name == own for one in other.rules) else Missing.RULE
+    return (
+        NoResultReason.MATCH if any(one.name == own for one in other.rules) else NoResultReason.RULE
+    )
 
 
-def _result(row: Row | None) -> Said | None:
+def _result(row: Row | None) -> ComparedResult | None:
     if row is None:
         return None
     found = row.result
-    return Said(
+    return ComparedResult(
         result=row.status,
         message=found.message,
         note=found.note,
@@ -221,13 +230,15 @@ def _objects(old: EngineResponse, new: EngineResponse) -> Iterator[ObjectDiffere
     before, after = mutations(old), mutations(new)
     if (before or after) and not _is_same(old.object, new.object):
         key = object_key(new.trigger)
-        yield ObjectDifference(Effect.MUTATED, key, _mutated(old, before), _mutated(new, after))
-    yield from _made(Effect.GENERATED, generated(old), generated(new))
-    yield from _made(Effect.PATCHED, patched_targets(old), patched_targets(new))
+        yield ObjectDifference(
+            ObjectEffect.MUTATED, key, _mutated(old, before), _mutated(new, after)
+        )
+    yield from _made(ObjectEffect.GENERATED, generated(old), generated(new))
+    yield from _made(ObjectEffect.PATCHED, patched_targets(old), patched_targets(new))
 
 
-def _mutated(response: EngineResponse, answers: Iterable[PolicyResponse]) -> Outcome:
-    return Outcome(response.object, tuple(_authors(answers)), {})
+def _mutated(response: EngineResponse, answers: Iterable[PolicyResponse]) -> ComparedObject:
+    return ComparedObject(response.object, tuple(_authors(answers)), {})
 
 
 def _authors(answers: Iterable[PolicyResponse]) -> Iterator[Author]:
@@ -240,7 +251,7 @@ def _authors(answers: Iterable[PolicyResponse]) -> Iterator[Author]:
 
 
 def _made(
-    effect: Effect, old: Iterable[ChangedObject], new: Iterable[ChangedObject]
+    effect: ObjectEffect, old: Iterable[ChangedObject], new: Iterable[ChangedObject]
 ) -> Iterator[ObjectDifference]:
     """Yield the objects that rules created or changed besides, and that differ."""
     before, after = _by_key(old), _by_key(new)
@@ -261,14 +272,14 @@ def _by_key(changes: Iterable[ChangedObject]) -> dict[ObjectKey, list[ChangedObj
     return found
 
 
-def _outcome(change: ChangedObject | None) -> Outcome | None:
+def _outcome(change: ChangedObject | None) -> ComparedObject | None:
     if change is None:
         return None
     rules = (one for one in change.policy.rules if one.name == change.rule)
     rule = next(rules, None)
     place = change.policy.document.locate(rule.path if rule else ())
     author = Author(change.policy.key, change.rule, place)
-    return Outcome(change.object, (author,), change.settings)
+    return ComparedObject(change.object, (author,), change.settings)
 
 
 def _is_same(one: Json, other: Json) -> bool:
@@ -342,9 +353,9 @@ class RunComparison(NamedTuple):
                 yield some[0]._replace(old=old, new=new)
 
 
-def comparison_ending(one: RunComparison) -> Ending:
+def comparison_ending(one: RunComparison) -> RunEnding:
     """Return how a comparison ended; to be asked when all resources have been read."""
-    return Ending(tuple(_facts(one)))
+    return RunEnding(tuple(_facts(one)))
 
 
 def figures(one: RunComparison) -> dict[str, int]:
@@ -359,9 +370,9 @@ def counts_line(one: RunComparison) -> str:
 
 
 _EFFECTS = (
-    (Effect.MUTATED, "resource", "mutated otherwise"),
-    (Effect.GENERATED, "generated object", "otherwise"),
-    (Effect.PATCHED, "existing object", "patched otherwise"),
+    (ObjectEffect.MUTATED, "resource", "mutated otherwise"),
+    (ObjectEffect.GENERATED, "generated object", "otherwise"),
+    (ObjectEffect.PATCHED, "existing object", "patched otherwise"),
 )
 
 
@@ -390,17 +401,17 @@ def _facts(one: RunComparison) -> Iterator[Fact]:
 
 
 def _differing(key: str, number: int, text: str) -> Fact:
-    return Fact(key, number, text, Verdict.DIFFERENT) if number else Fact(key, 0, "")
+    return Fact(key, number, text, RunVerdict.DIFFERENT) if number else Fact(key, 0, "")
 
 
 def _compared(one: RunComparison) -> Iterator[Fact]:
     """Yield what is the same, or that there was nothing to compare."""
     seen = one.seen
     if not (seen.same or seen.total):
-        yield Fact("nothingCompared", 1, "no rule of either set matched", Verdict.NOTHING)
+        yield Fact("nothingCompared", 1, "no rule of either set matched", RunVerdict.NOTHING)
         return
     text = f"{counted(seen.same, 'result')} the same in both" if seen.same else ""
-    yield Fact("same", seen.same, text, Verdict.PASSED if seen.total else Verdict.SAME)
+    yield Fact("same", seen.same, text, RunVerdict.PASSED if seen.total else RunVerdict.SAME)
     text = f"{seen.reworded} of them in other words (--messages)"
     yield informing("reworded", seen.reworded, text)
 

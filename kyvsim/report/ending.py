@@ -6,7 +6,7 @@ from types import MappingProxyType
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import SEVERITIES
-from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.results import Summary, severity_of
 from kyvsim.report.run import Run
 from kyvsim.report.style import TextLayout, counted
@@ -16,13 +16,13 @@ from kyvsim.report.style import TextLayout, counted
 # The words stand here, so that every command says the same thing in the same way.
 
 
-def ending_line(ending: Ending) -> str:
+def ending_line(ending: RunEnding) -> str:
     """Return the line that says how a run ended and why its exit status is what it is."""
     told = [fact.text for fact in ending.ranked if fact.text]
     return f"{ending.verdict.value}: {' · '.join((*told, f'exit status {ending.status}'))}"
 
 
-def ending_json(ending: Ending) -> Json:
+def ending_json(ending: RunEnding) -> Json:
     """Return the same as data: the verdict, the exit status, and all that was counted by name."""
     return {
         "verdict": ending.verdict.value,
@@ -36,7 +36,7 @@ def error_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
     """Return how many errors there are about inputs; each is reported beside the results."""
     errors = [one for one in diagnostics if one.severity is Severity.ERROR]
     text = f"{counted(len(errors), 'error')} in {_inputs(errors)}"
-    return weighing("inputErrors", len(errors), text, Verdict.INCOMPLETE)
+    return weighing("inputErrors", len(errors), text, RunVerdict.INCOMPLETE)
 
 
 def warning_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
@@ -55,7 +55,7 @@ def left_out_fact(number: int) -> Fact:
     return informing("leftOut", number, f"{counted(number, 'document')} left out (--show-ignored)")
 
 
-def weighing(key: str, number: int, text: str, verdict: Verdict = Verdict.FAILED) -> Fact:
+def weighing(key: str, number: int, text: str, verdict: RunVerdict = RunVerdict.FAILED) -> Fact:
     """Return a fact that makes a run end with a verdict, unless its number is 0."""
     return Fact(key, number, text, verdict) if number else Fact(key, number, "")
 
@@ -68,19 +68,19 @@ def _inputs(remarks: list[Diagnostic]) -> str:
 # The end of a view for people: how the run ended.
 
 
-_LOOKS: Mapping[Verdict, str] = MappingProxyType(
+_LOOKS: Mapping[RunVerdict, str] = MappingProxyType(
     {
-        Verdict.INCOMPLETE: "error",
-        Verdict.FAILED: "fail",
-        Verdict.WARNED: "warn",
-        Verdict.NOTHING: "warn",
-        Verdict.PASSED: "pass",
+        RunVerdict.INCOMPLETE: "error",
+        RunVerdict.FAILED: "fail",
+        RunVerdict.WARNED: "warn",
+        RunVerdict.NOTHING: "warn",
+        RunVerdict.PASSED: "pass",
     }
 )
 
 
 def closing_lines(
-    ending: Ending, layout: TextLayout, seconds: float | None = None
+    ending: RunEnding, layout: TextLayout, seconds: float | None = None
 ) -> Iterator[str]:
     """Yield the lines that say how a run ended, in the words of the closing line.
 
@@ -121,13 +121,13 @@ def _named(name: str, style: str, lines: Iterable[str], layout: TextLayout) -> I
 # How a run of policies over resources ended.
 
 
-def run_ending(run: Run) -> Ending:
+def run_ending(run: Run) -> RunEnding:
     """Return how a run ended; unusable input wins over failures, those over warnings.
 
     To be asked when all responses have been read.
     upstream: cmd/cli/kubectl-kyverno/commands/apply/command.go `exit`
     """
-    return Ending(tuple(_facts(run)), run.terms.warn_exit_code)
+    return RunEnding(tuple(_facts(run)), run.terms.warn_exit_code)
 
 
 def figures(run: Run) -> dict[str, int]:
@@ -215,7 +215,7 @@ def _of_baseline(run: Run) -> Iterator[Fact]:
 def _warned(run: Run, summary: Summary) -> Fact:
     text = f"{counted(summary.warned, 'result')} only warned" if summary.warned else ""
     heavy = summary.warned and run.terms.warn_exit_code
-    return Fact("warned", summary.warned, text, Verdict.WARNED if heavy else Verdict.PASSED)
+    return Fact("warned", summary.warned, text, RunVerdict.WARNED if heavy else RunVerdict.PASSED)
 
 
 def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
@@ -225,11 +225,11 @@ def _checked(run: Run, summary: Summary) -> Iterator[Fact]:
     good = "" if bad else f"{summary.passed} passed{skipped}" if summary.passed else ""
     yield Fact("passed", summary.passed, good)
     if run.terms.warn_no_pass and run.terms.warn_exit_code and not summary.passed:
-        yield Fact("nonePassed", 1, "nothing passed", Verdict.WARNED)
+        yield Fact("nonePassed", 1, "nothing passed", RunVerdict.WARNED)
     if not (bad or summary.passed or summary.warned or run.result_counts.covered):
         skipped = f"{summary.skipped} of {counted(summary.skipped, 'result')} skipped"
         text = skipped if summary.skipped else "no rule matched"
-        yield Fact("nothingChecked", 1, text, Verdict.NOTHING)
+        yield Fact("nothingChecked", 1, text, RunVerdict.NOTHING)
 
 
 def _resources(run: Run) -> str:

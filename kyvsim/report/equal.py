@@ -9,14 +9,14 @@ from kyvsim.model.evidence import (
     Account,
     Answer,
     Counterexample,
-    Doing,
     Evidence,
-    Example,
+    ExampleObject,
     Examples,
-    Missing,
+    MissingExample,
+    RuleAction,
     SideReached,
 )
-from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.report.coverage import point_json, ratio_json
 from kyvsim.report.diagnostics import diagnostic_json
@@ -47,10 +47,10 @@ class Equality(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
 
     @property
-    def ending(self) -> Ending:
+    def ending(self) -> RunEnding:
         """How the run ended: what is not covered weighs as much as a counterexample."""
         remarks = (error_fact(self.diagnostics), warning_fact(self.diagnostics))
-        return Ending((*remarks, *(_facts(self.evidence) if self.evidence else ())))
+        return RunEnding((*remarks, *(_facts(self.evidence) if self.evidence else ())))
 
 
 def _facts(evidence: Evidence) -> tuple[Fact, ...]:
@@ -255,27 +255,27 @@ def targets_stream(examples: Examples) -> Iterator[str]:
         yield f"# there for rules that change existing objects\n{to_yaml(one)}"
 
 
-def _document(one: Example) -> str:
+def _document(one: ExampleObject) -> str:
     lines = (f"# {safe_line(doing_text(shown))}\n" for shown in one.shows)
     return "".join((*lines, to_yaml(one.object)))
 
 
-def doing_text(one: Doing) -> str:
+def doing_text(one: RuleAction) -> str:
     """Return what a rule does, in words, and where it stands."""
     name = " / ".join(filter(None, (one.policy, one.rule)))
     return f"{one.outcome}: {name} ({one.location})"
 
 
-def missing_text(one: Missing) -> str:
+def missing_text(one: MissingExample) -> str:
     """Return an outcome without an example, in words, where its rule stands, and the reason."""
     return f"no example found: {doing_text(one.doing)}: {one.reason}"
 
 
-def examples_ending(examples: Examples) -> Ending:
+def examples_ending(examples: Examples) -> RunEnding:
     """Return how it ended: what there is no example of makes it fail."""
     missing, found = len(examples.missing), len(examples.found)
-    verdict = Verdict.PASSED if found or missing else Verdict.NOTHING
-    return Ending(
+    verdict = RunVerdict.PASSED if found or missing else RunVerdict.NOTHING
+    return RunEnding(
         (
             error_fact(examples.diagnostics),
             weighing("missing", missing, f"{counted(missing, 'outcome')} without an example"),

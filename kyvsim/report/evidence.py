@@ -6,11 +6,11 @@ from typing import NamedTuple
 from kyvsim.model.evidence import (
     Account,
     Answer,
+    CaseResult,
     Counterexample,
-    Difference,
+    DifferenceKind,
     Evidence,
     Limit,
-    Said,
     SideReached,
 )
 from kyvsim.model.source import Location
@@ -24,7 +24,7 @@ _UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})
 """Differences on objects that policies in a cluster hardly see."""
 _NAMED = frozenset({Limit.DELETIONS, Limit.OTHER_OPERATIONS, Limit.READ_AMOUNTS, Limit.READ_TEXTS})
 """Differences that conditions of a conversion are about."""
-_CHANGES = frozenset({Difference.OBJECT, Difference.ORDER})
+_CHANGES = frozenset({DifferenceKind.OBJECT, DifferenceKind.ORDER})
 
 
 def headline(evidence: Evidence) -> str:
@@ -79,7 +79,7 @@ def example_objects(one: Counterexample) -> Iterator[tuple[str, list[str]]]:
         yield "looked up", compact_lines(obj)
 
 
-def deciding_results(account: Account) -> tuple[Said, ...]:
+def deciding_results(account: Account) -> tuple[CaseResult, ...]:
     """Return the verdicts of one side that are told: those that deny, or else the first."""
     refused = tuple(said for said in account.said if said.status not in {"pass", "skip"})
     return refused or account.said[:1]
@@ -89,7 +89,7 @@ def effects(account: Account, one: Counterexample) -> tuple[Marked, ...]:
     """Return what one side did to objects, where that is what differs, as lines with marks."""
     if one.difference in _CHANGES and account.object is not None:
         return tuple(hunks(marked_yaml(one.object, account.object)))
-    if one.difference is Difference.GENERATED:
+    if one.difference is DifferenceKind.GENERATED:
         return tuple(("+", line) for obj in account.generated for line in compact_lines(obj))
     return ()
 
@@ -98,7 +98,7 @@ def without_effect(account: Account, one: Counterexample) -> str:
     """Return what one side leaves undone, where that is what differs, "" if it does something."""
     if one.difference in _CHANGES and account.object is None:
         return "leaves the object as it is"
-    if one.difference is Difference.GENERATED and not account.generated:
+    if one.difference is DifferenceKind.GENERATED and not account.generated:
         return "generates nothing"
     return ""
 
@@ -110,7 +110,7 @@ class ShownAccount(NamedTuple):
     """What one side did in a case."""
 
     side: str
-    said: tuple[Said, ...]
+    said: tuple[CaseResult, ...]
     deleted: bool
     undone: str
     lines: tuple[Marked, ...]

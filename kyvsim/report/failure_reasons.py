@@ -16,7 +16,7 @@ from kyvsim.model.explanation import (
     nearest,
     places,
 )
-from kyvsim.model.result import EngineResponse, Excerpt, RuleResult, RuleStatus, ToldReason
+from kyvsim.model.result import EngineResponse, Excerpt, ReportedReason, RuleResult, RuleStatus
 from kyvsim.model.source import Document, Location
 from kyvsim.report.diagnostics import excerpt_lines, excerpt_of, failed_place, rule_place, window_of
 from kyvsim.report.explain_words import sentence, value_text
@@ -196,7 +196,9 @@ def _operands(step: Step) -> Iterator[str]:
 # Why a result failed, with the line of the manifest that it is about: made once, told anywhere.
 
 
-def failure_reasons(row: Row, response: EngineResponse, explain: Explain) -> tuple[ToldReason, ...]:
+def failure_reasons(
+    row: Row, response: EngineResponse, explain: Explain
+) -> tuple[ReportedReason, ...]:
     """Return why a result failed, at least where its rule stands."""
     document = response.document
     reasons = explain(response, row)
@@ -219,13 +221,13 @@ def explained_place(row: Row, response: EngineResponse, explain: Explain) -> Loc
     return next((one for one in places if one is not None and one != whole), None)
 
 
-def _reported(reason: FailureCause, row: Row, document: Document | None) -> ToldReason:
+def _reported(reason: FailureCause, row: Row, document: Document | None) -> ReportedReason:
     text = "" if reason.text in row.result.message else reason.text
     place = reason.place or rule_place(row)
     seen_at = reason.seen_at
     if document is None or seen_at is None or seen_at == document.locate(()):
-        return ToldReason(text, place)
-    return ToldReason(text, place, seen_at, _excerpt(seen_at, document))
+        return ReportedReason(text, place)
+    return ReportedReason(text, place, seen_at, _excerpt(seen_at, document))
 
 
 def _excerpt(place: Location, document: Document) -> Excerpt | None:
@@ -235,7 +237,7 @@ def _excerpt(place: Location, document: Document) -> Excerpt | None:
     return excerpt_of(document.line(place.line, first, last), place.column - first)
 
 
-def reason_lines(reasons: Iterable[ToldReason], layout: TextLayout) -> Iterator[str]:
+def reason_lines(reasons: Iterable[ReportedReason], layout: TextLayout) -> Iterator[str]:
     """Yield the lines on places in the manifest, each with what was seen there; then the rules."""
     told = tuple(reasons)
     for (seen_at, excerpt), some in groupby(told, lambda one: (one.seen_at, one.excerpt)):

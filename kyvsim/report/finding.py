@@ -14,7 +14,14 @@ from typing import NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import BaselineState, Ending, EngineResponse, Fact, ToldReason, Verdict
+from kyvsim.model.result import (
+    BaselineState,
+    EngineResponse,
+    Fact,
+    ReportedReason,
+    RunEnding,
+    RunVerdict,
+)
 from kyvsim.model.source import Document, Location
 from kyvsim.report.diagnostics import excerpt_of, failed_place, resource_place, rule_place
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact
@@ -56,7 +63,7 @@ class Finding:
     """The manifest of the object; None where no file holds it."""
     location: Location | None
     """The field that failed, or the object where no field is to blame; None without a manifest."""
-    reasons: tuple[ToldReason, ...] = ()
+    reasons: tuple[ReportedReason, ...] = ()
     """Why it failed, where that was asked for: the first of them is at `location`."""
 
     @property
@@ -286,11 +293,11 @@ class Findings(NamedTuple):
         return self._count(Severity.WARNING)
 
     @property
-    def ending(self) -> Ending:
+    def ending(self) -> RunEnding:
         """How the run ended."""
         tests = f" and {counted(self.tests, 'test manifest')}" if self.tests else ""
         text = f"{counted(self.policies, 'policy document')}{tests} checked"
-        verdict = Verdict.PASSED if self.policies or self.tests else Verdict.NOTHING
+        verdict = RunVerdict.PASSED if self.policies or self.tests else RunVerdict.NOTHING
         checked = Fact("policies", self.policies, text, verdict)
         aside = left_out_fact(len(frozenset(self.left_out)))
         remarks = self.diagnostics
@@ -298,7 +305,7 @@ class Findings(NamedTuple):
         fixable = sum(one.fix is not None for one in remarks)
         hint = informing("fixable", fixable, f"{fixable} fixable (--fix)")
         facts = errors, checked, aside, warning_fact(remarks)
-        return Ending((*facts, *(self.further or (hint,))))
+        return RunEnding((*facts, *(self.further or (hint,))))
 
     def end_of(self, remark: Diagnostic) -> tuple[int, int]:
         """Return line and column after what a remark is about; (0, 0) where it has no place."""

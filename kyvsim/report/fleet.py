@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.model.partial import Count, Head, ToldRow
+from kyvsim.model.partial import Count, Head, ReportRow
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import (
     EngineResponse,
@@ -130,7 +130,7 @@ class NamespaceCounts:
 
 def compile_report_rows(
     cluster: str, explain: Explain, *, audit_warn: bool, everything: bool
-) -> Callable[[Iterable[EngineResponse]], Iterator[ToldRow]]:
+) -> Callable[[Iterable[EngineResponse]], Iterator[ReportRow]]:
     """Return a function that yields the rows of responses, in order.
 
     Without `everything` those that people do not want to see are left out: passed and skipped
@@ -141,7 +141,7 @@ def compile_report_rows(
     place_of = cached_by_rule(rule_place)
     seen = SeenResults()
 
-    def rows(responses: Iterable[EngineResponse]) -> Iterator[ToldRow]:
+    def rows(responses: Iterable[EngineResponse]) -> Iterator[ReportRow]:
         for number, response in enumerate(responses):
             wanted = [*rows_of(response), *silent_rows(response)]
             if not wanted:
@@ -175,9 +175,9 @@ def _about(cluster: str, number: int, response: EngineResponse) -> _ObjectPlace:
     return _ObjectPlace(cluster, number, place, title(response.trigger))
 
 
-def _report_row(about: _ObjectPlace, row: Row, place: Location) -> ToldRow:
+def _report_row(about: _ObjectPlace, row: Row, place: Location) -> ReportRow:
     key, result = object_key(row.resource), row.result
-    shown = ToldRow(
+    shown = ReportRow(
         cluster=about.cluster,
         file=about.place.file,
         line=about.place.line,
@@ -204,23 +204,23 @@ def _report_row(about: _ObjectPlace, row: Row, place: Location) -> ToldRow:
     return shown if about.title == _title(shown) else shown._replace(title=about.title)
 
 
-def alike(row: ToldRow) -> ResultKey:
+def alike(row: ReportRow) -> ResultKey:
     """Return what a row has in common with others, as the view of `apply` tells results apart."""
     rule = (row.result, row.kind_of_policy, _rule(row))
     return key_of_result(rule, (row.own or row.message, row.note), (row.name, row.namespace))
 
 
-def _rule(row: ToldRow) -> str:
+def _rule(row: ReportRow) -> str:
     return rule_title(row.policy, row.rule)
 
 
-def _title(row: ToldRow) -> str:
+def _title(row: ReportRow) -> str:
     """Return what the object of a row is called."""
     parts = (row.namespace, row.kind or "?", row.name)
     return row.title or "/".join(part for part in parts if part)
 
 
-def text_of(rows: Iterable[ToldRow], options: RenderOptions) -> str:
+def text_of(rows: Iterable[ReportRow], options: RenderOptions) -> str:
     """Return what the view for people says of rows, as parts of a run tell it to the whole."""
     if options.show is Show.OBJECTS:
         paint = painter(colours=options.colours)
@@ -246,7 +246,7 @@ def text_of(rows: Iterable[ToldRow], options: RenderOptions) -> str:
     )
 
 
-def _shown_objects(rows: Iterable[ToldRow], options: RenderOptions) -> Iterator[list[ToldRow]]:
+def _shown_objects(rows: Iterable[ReportRow], options: RenderOptions) -> Iterator[list[ReportRow]]:
     """Yield what is shown of the rows of each object that has some."""
     for _, some in groupby(rows, attrgetter("number")):
         shown = [one for one in some if options.detailed or one.note or one.result not in QUIET]
@@ -254,7 +254,7 @@ def _shown_objects(rows: Iterable[ToldRow], options: RenderOptions) -> Iterator[
             yield shown
 
 
-def _item(row: ToldRow, layout: TextLayout) -> GroupedResult:
+def _item(row: ReportRow, layout: TextLayout) -> GroupedResult:
     """Return a row as the view tells it: with its reasons, where it is to be told in full."""
     rendered = RenderedResult(word_of(row.result), _rule(row))
     if row.result in QUIET:
@@ -268,16 +268,16 @@ def _item(row: ToldRow, layout: TextLayout) -> GroupedResult:
     )
 
 
-def _place(row: ToldRow) -> Location:
+def _place(row: ReportRow) -> Location:
     return Location(row.file, row.line, row.column)
 
 
-def _at(row: ToldRow) -> Location:
+def _at(row: ReportRow) -> Location:
     """Return the place of what failed in the object of a row."""
     return Location(row.file, *row.at) if any(row.at) else _place(row)
 
 
-def json_of(rows: Iterable[ToldRow]) -> tuple[str, list[str]]:
+def json_of(rows: Iterable[ReportRow]) -> tuple[str, list[str]]:
     """Return what the JSON document says of rows, and its entries for what was not checked."""
     texts, unchecked = [], []
     for row in rows:
@@ -294,7 +294,7 @@ def json_of(rows: Iterable[ToldRow]) -> tuple[str, list[str]]:
     return ",\n  ".join(("", *texts)), unchecked
 
 
-def _entry(row: ToldRow, resource: Json) -> Json:
+def _entry(row: ReportRow, resource: Json) -> Json:
     """Return the entry of a row, its fields in the order in which the document has them."""
     return {
         "policy": row.policy,
@@ -312,7 +312,7 @@ def _entry(row: ToldRow, resource: Json) -> Json:
     }
 
 
-def _unchecked(row: ToldRow, resource: Json) -> Json:
+def _unchecked(row: ReportRow, resource: Json) -> Json:
     return {
         "policy": row.policy,
         "rule": row.rule,

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.evidence import Answer, Evidence
-from kyvsim.model.migration import Conversion, Migration, Outcome, RuleOutcome
-from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.model.migration import Conversion, ConversionOutcome, Migration, RuleOutcome
+from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import (
     ending_json,
@@ -175,7 +175,9 @@ def _migrate_text_policy(conversion: Conversion, checked: str) -> Iterator[str]:
     policy = conversion.policy
     yield f"{safe_line(f'{policy.kind} {policy.key} ({policy.document.file})')}\n"
     for one in conversion.rules:
-        yield from _migrate_text_rule(one, "" if one.outcome is Outcome.REFUSED else checked)
+        yield from _migrate_text_rule(
+            one, "" if one.outcome is ConversionOutcome.REFUSED else checked
+        )
     for made in conversion.made:
         data = made.data
         why = f" (`{made.wanted}` is no name for a policy)" if made.wanted else ""
@@ -184,7 +186,7 @@ def _migrate_text_policy(conversion: Conversion, checked: str) -> Iterator[str]:
 
 def _migrate_text_rule(one: RuleOutcome, checked: str) -> Iterator[str]:
     yield f"  {safe_line(one.rule)}: {one.outcome.value}{checked}\n"
-    if one.outcome is Outcome.REFUSED:
+    if one.outcome is ConversionOutcome.REFUSED:
         yield f"    {safe_line(f'{one.location}: {one.path}')}\n"
         yield f"    {safe_line(one.reason)}\n"
         yield f"    {safe_line(one.advice)}\n"
@@ -195,17 +197,20 @@ def _migrate_text_rule(one: RuleOutcome, checked: str) -> Iterator[str]:
 # How converting policies ended.
 
 
-def migration_ending(migration: Migration) -> Ending:
+def migration_ending(migration: Migration) -> RunEnding:
     """Return how it ended: rules that are not converted make it fail."""
     found = [rule.outcome for one in migration.conversions for rule in one.rules]
-    refused, conditional = found.count(Outcome.REFUSED), found.count(Outcome.CONDITIONAL)
+    refused, conditional = (
+        found.count(ConversionOutcome.REFUSED),
+        found.count(ConversionOutcome.CONDITIONAL),
+    )
     told = f"{counted(len(found), 'rule')} in {counted(len(migration.conversions), 'policy')}"
-    return Ending(
+    return RunEnding(
         (
             error_fact(migration.diagnostics),
             weighing("notConverted", refused, f"{counted(refused, 'rule')} not converted"),
             *_evidence_facts(migration),
-            Fact("rules", len(found), told, Verdict.PASSED if found else Verdict.NOTHING),
+            Fact("rules", len(found), told, RunVerdict.PASSED if found else RunVerdict.NOTHING),
             informing("conditional", conditional, f"{conditional} converted with conditions"),
             left_out_fact(len(frozenset(migration.left_out))),
             warning_fact(migration.diagnostics),
@@ -273,8 +278,12 @@ def _migrate_json_rule(one: RuleOutcome) -> Json:
 
 # What became of policies as one page for a browser, with the new policies and the evidence.
 
-_LOOKS: Mapping[Outcome, str] = MappingProxyType(
-    {Outcome.REFUSED: "bad", Outcome.CONDITIONAL: "warn", Outcome.CONVERTED: "good"}
+_LOOKS: Mapping[ConversionOutcome, str] = MappingProxyType(
+    {
+        ConversionOutcome.REFUSED: "bad",
+        ConversionOutcome.CONDITIONAL: "warn",
+        ConversionOutcome.CONVERTED: "good",
+    }
 )
 """How outcomes look, those that weigh most first."""
 

@@ -5,9 +5,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.evidence import Counterexample, Difference
+from kyvsim.model.evidence import Counterexample, DifferenceKind
 from kyvsim.model.source import Location
-from kyvsim.model.suite import Hole, Mutants
+from kyvsim.model.suite import Mutants, SurvivingMutant
 from kyvsim.report.coverage import ratio_json
 from kyvsim.report.equal import example_json
 from kyvsim.report.evidence import example_objects
@@ -15,15 +15,15 @@ from kyvsim.report.style import counted, safe_line
 
 # What tests notice of changed policies as text: the score, and each change that none notices.
 
-_WORDS: Mapping[Difference, str] = MappingProxyType(
+_WORDS: Mapping[DifferenceKind, str] = MappingProxyType(
     {
-        Difference.DENIAL_LOST: "the policy denies this, the changed one does not",
-        Difference.DENIAL_GAINED: "the changed policy denies this, the policy does not",
-        Difference.ENFORCEMENT_LOST: "the policy refuses this, the changed one reports it",
-        Difference.ENFORCEMENT_GAINED: "the changed policy refuses this, the policy reports it",
-        Difference.OBJECT: "the changed policy makes another object of this",
-        Difference.GENERATED: "the changed policy generates something else for this",
-        Difference.DELETION: "only one of both would delete this",
+        DifferenceKind.DENIAL_LOST: "the policy denies this, the changed one does not",
+        DifferenceKind.DENIAL_GAINED: "the changed policy denies this, the policy does not",
+        DifferenceKind.ENFORCEMENT_LOST: "the policy refuses this, the changed one reports it",
+        DifferenceKind.ENFORCEMENT_GAINED: "the changed policy refuses this, the policy reports it",
+        DifferenceKind.OBJECT: "the changed policy makes another object of this",
+        DifferenceKind.GENERATED: "the changed policy generates something else for this",
+        DifferenceKind.DELETION: "only one of both would delete this",
     }
 )
 
@@ -53,7 +53,7 @@ def score_line(mutants: Mutants) -> str:
     return f"mutants: {told}{same}{untried}"
 
 
-def change_text(hole: Hole) -> str:
+def change_text(hole: SurvivingMutant) -> str:
     """Return in words what was changed."""
     was, now = _cut(hole.was), _cut(hole.now)
     if now:
@@ -66,7 +66,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def advice_lines(hole: Hole) -> Iterator[str]:
+def advice_lines(hole: SurvivingMutant) -> Iterator[str]:
     """Yield what a test would have to try, as far as it is known."""
     if hole.example is None:
         why = (
@@ -107,7 +107,7 @@ def mutants_json(mutants: Mutants) -> Json:
     }
 
 
-def _hole(hole: Hole) -> Json:
+def _hole(hole: SurvivingMutant) -> Json:
     return {
         "policy": hole.policy,
         "kind": hole.kind,

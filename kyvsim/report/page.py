@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from markupsafe import Markup
 
-from kyvsim.model.result import Ending, Verdict
+from kyvsim.model.result import RunEnding, RunVerdict
 from kyvsim.report.ending import ending_line
 from kyvsim.report.log_commands import log_safe
 from kyvsim.report.style import counted
@@ -84,9 +84,9 @@ class PageEnding(NamedTuple):
     """`good`, `warn` or `bad`."""
 
 
-def ending_of(ending: Ending) -> PageEnding:
+def ending_of(ending: RunEnding) -> PageEnding:
     """Return what a page says of the end of its run."""
-    weights = {Verdict.PASSED: "good", Verdict.WARNED: "warn", Verdict.NOTHING: "warn"}
+    weights = {RunVerdict.PASSED: "good", RunVerdict.WARNED: "warn", RunVerdict.NOTHING: "warn"}
     return PageEnding(ending_line(ending), weights.get(ending.verdict, "bad"))
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from kyvsim import __version__
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.result import EngineResponse, Verdict
+from kyvsim.model.result import EngineResponse, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.report.ending import run_ending
 from kyvsim.report.finding import Finding, Findings, compile_findings, compile_fingerprints
@@ -97,7 +97,7 @@ def _tail(run: Run, rules: Mapping[str, Json]) -> Iterator[str]:
     driver = {"name": "kyvsim", "version": __version__, "rules": [*rules.values()]}
     ending = run_ending(run)
     invocation = {
-        "executionSuccessful": ending.verdict is not Verdict.INCOMPLETE,
+        "executionSuccessful": ending.verdict is not RunVerdict.INCOMPLETE,
         "exitCode": ending.status,
         "toolConfigurationNotifications": [notification(one) for one in run.remarks()],
     }

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Location
-from kyvsim.model.suite import Difference, ManifestOutcome, Mutants, RowOutcome, SuiteOutcome
+from kyvsim.model.suite import GoldenDifference, ManifestOutcome, Mutants, RowOutcome, SuiteOutcome
 from kyvsim.report.annotations import annotation, remark
 from kyvsim.report.diagnostics import diagnostic_json
 from kyvsim.report.ending import ending_json
@@ -379,7 +379,7 @@ def _page_row(row: RowOutcome, sight: SuiteOptions) -> _PageRow:
     )
 
 
-def _lines(difference: Difference) -> tuple[Marked, ...]:
+def _lines(difference: GoldenDifference) -> tuple[Marked, ...]:
     return tuple(hunks(marked_yaml(difference.expected, difference.actual)))
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.result import Ending, Fact, Verdict
-from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.model.result import Fact, RunEnding, RunVerdict
+from kyvsim.model.suite import GoldenDifference, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report import mutants
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.failure_reasons import reason_lines
@@ -77,17 +77,17 @@ def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
     yield from dict.fromkeys((*outcome.diagnostics, *found))
 
 
-def suite_ending(outcome: SuiteOutcome) -> Ending:
+def suite_ending(outcome: SuiteOutcome) -> RunEnding:
     """Return how a run of tests ended."""
     aside = left_out_fact(len(tuple(everything_left_out(outcome))))
     remarks = tuple(every_diagnostic(outcome))
-    return Ending((error_fact(remarks), *_facts(outcome), aside, warning_fact(remarks)))
+    return RunEnding((error_fact(remarks), *_facts(outcome), aside, warning_fact(remarks)))
 
 
 def _facts(outcome: SuiteOutcome) -> Iterator[Fact]:
     missed = outcome.not_updated
     text = f"{counted(missed, 'file')} of expected objects not updated"
-    yield weighing("notUpdated", missed, text, Verdict.INCOMPLETE)
+    yield weighing("notUpdated", missed, text, RunVerdict.INCOMPLETE)
     tally = tally_of(outcome)
     rows = counted(tally.total, "row")
     yield weighing("failed", tally.failed, f"{tally.failed} of {rows} failed")
@@ -101,7 +101,7 @@ def _facts(outcome: SuiteOutcome) -> Iterator[Fact]:
             "passed", tally.passed, "" if tally.failed else f"{tally.passed} passed{skipped}"
         )
         return
-    verdict = Verdict.FAILED if demands.tests else Verdict.NOTHING
+    verdict = RunVerdict.FAILED if demands.tests else RunVerdict.NOTHING
     yield Fact("nothingChecked", 1, "no row was checked", verdict)
 
 
@@ -186,7 +186,7 @@ def reason(row: RowOutcome) -> str:
 # How an object differs from the one that a test expects, field by field.
 
 
-def diff_lines(difference: Difference, paint: Paint) -> Iterator[str]:
+def diff_lines(difference: GoldenDifference, paint: Paint) -> Iterator[str]:
     """Yield the lines: `-` stands only in the file, `+` only in what the policy made."""
     yield paint("removed", f"--- expected: {safe_text(difference.file)}")
     yield paint("added", "+++ actual")
@@ -195,12 +195,12 @@ def diff_lines(difference: Difference, paint: Paint) -> Iterator[str]:
         yield paint(MARK_STYLES[mark], text) if mark in MARK_STYLES else text
 
 
-def diff_text(difference: Difference) -> str:
+def diff_text(difference: GoldenDifference) -> str:
     """Return the lines as plain text."""
     return "\n".join(diff_lines(difference, lambda _name, text: text))
 
 
-def _hunks(difference: Difference) -> Iterator[Marked]:
+def _hunks(difference: GoldenDifference) -> Iterator[Marked]:
     return hunks(marked_yaml(difference.expected, difference.actual))
 
 

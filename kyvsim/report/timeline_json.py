@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.simulation import (
     Expectation,
+    FailureReason,
     Hazard,
     Interleavings,
-    Obstacle,
     Simulation,
     TimelineEvent,
 )
@@ -98,7 +98,7 @@ def _event(event: TimelineEvent) -> Json:
         "number": event.number,
         "cause": event.cause,
         "policies": list(event.policies),
-        "obstacles": [_refusal(one) for one in event.obstacles],
+        "obstacles": [_refusal(one) for one in event.failure_reasons],
         "givenUp": event.given_up,
         "errors": [{"rule": one.rule, "message": one.message} for one in event.unevaluated],
     }
@@ -121,12 +121,12 @@ def _inquiry(told: RenderedInquiry) -> Json:
     }
 
 
-def _refusal(obstacle: Obstacle) -> Json:
+def _refusal(failure_reason: FailureReason) -> Json:
     return {
-        "reason": obstacle.reason.value,
-        "message": obstacle.message,
-        "object": _key(obstacle.object) if obstacle.object else None,
-        "rules": list(obstacle.rules),
+        "reason": failure_reason.reason.value,
+        "message": failure_reason.message,
+        "object": _key(failure_reason.object) if failure_reason.object else None,
+        "rules": list(failure_reason.rules),
     }
 
 

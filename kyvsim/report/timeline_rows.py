@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, ObjectKey, lasting, metadata, object_key, text_field
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, Simulation, TimelineEvent
 from kyvsim.report.ending import error_fact, informing, left_out_fact, warning_fact, weighing
 from kyvsim.report.style import counted
@@ -44,7 +44,7 @@ def update_request_events(simulation: Simulation) -> UpdateRequestEvents:
     hidden: set[int] = set()
     shorter: dict[int, TimelineEvent] = {}
     for some in attempts.values():
-        if some[-1].outcome == "done" and not some[-1].obstacles:
+        if some[-1].outcome == "done" and not some[-1].failure_reasons:
             continue
         told = _shown_attempts(some, writes, shorter)
         shown |= told
@@ -64,10 +64,10 @@ def _shown_attempts(
     failed = [one for one in writes.get(first.number, ()) if one.outcome in _FAILED]
     if failed:
         told.add(failed[0].number)
-        shorter[first.number] = first._replace(obstacles=())
-    if last is not first and last.obstacles == first.obstacles:
+        shorter[first.number] = first._replace(failure_reasons=())
+    if last is not first and last.failure_reasons == first.failure_reasons:
         message = f"{last.message}: fails alike"
-        shorter[last.number] = last._replace(message=message, obstacles=())
+        shorter[last.number] = last._replace(message=message, failure_reasons=())
     return told
 
 
@@ -370,7 +370,7 @@ class SimulationTerms(NamedTuple):
     """The least level of a hazard that fails the run, or `none`."""
 
 
-def simulation_ending(simulation: Simulation | None, terms: SimulationTerms) -> Ending:
+def simulation_ending(simulation: Simulation | None, terms: SimulationTerms) -> RunEnding:
     """Return how it ended; None for a simulation that did not begin."""
     facts = (
         error_fact(terms.diagnostics),
@@ -378,10 +378,10 @@ def simulation_ending(simulation: Simulation | None, terms: SimulationTerms) -> 
         left_out_fact(terms.left_out),
         warning_fact(terms.diagnostics),
     )
-    return Ending(facts)
+    return RunEnding(facts)
 
 
-_NOT_BEGUN = Fact("notBegun", 1, "nothing was simulated", Verdict.INCOMPLETE)
+_NOT_BEGUN = Fact("notBegun", 1, "nothing was simulated", RunVerdict.INCOMPLETE)
 
 
 def runs_of(simulation: Simulation) -> list[Simulation]:
@@ -394,7 +394,7 @@ def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
     runs = runs_of(simulation)
     cuts = [run.cut for run in runs if run.cut]
     reached = f"stopped before its end, at {cuts[0].reason}" if cuts else ""
-    yield weighing("cut", len(cuts), reached, Verdict.INCOMPLETE)
+    yield weighing("cut", len(cuts), reached, RunVerdict.INCOMPLETE)
     yield from _expectations(runs)
     counting = _LEVELS[: _LEVELS.index(least) + 1] if least != NO_LEVEL else ()
     counts = sum(one.level in counting for one in simulation.hazards)
@@ -405,7 +405,7 @@ def _facts(simulation: Simulation, least: str) -> Iterator[Fact]:
         text = (
             f"{skipped} of {counted(skipped, 'result')} skipped" if skipped else "no rule matched"
         )
-        yield Fact("nothingChecked", 1, text, Verdict.NOTHING)
+        yield Fact("nothingChecked", 1, text, RunVerdict.NOTHING)
     others = [one for one in simulation.hazards if one.level not in counting]
     yield informing("otherHazards", len(others), _others_text(others, counts))
     yield Fact("events", len(simulation.events), counted(len(simulation.events), "event"))

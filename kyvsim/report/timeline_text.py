@@ -10,10 +10,10 @@ from kyvsim.kubernetes.objects import object_key
 from kyvsim.model.explanation import ObjectExplanation, RuleExplanation, StepKind
 from kyvsim.model.result import RuleStatus
 from kyvsim.model.simulation import (
+    EvaluationRecord,
     Expectation,
     Hazard,
     HazardLevel,
-    Inquiry,
     Interleavings,
     Simulation,
     TimelineEvent,
@@ -50,7 +50,7 @@ MET = "met"
 class RenderedInquiry(NamedTuple):
     """One time that policies were to be asked, as views tell it."""
 
-    inquiry: Inquiry
+    inquiry: EvaluationRecord
     heading: str
     applied: tuple[RuleExplanation, ...]
     """Rules that are about the object, and those that a controller passed by."""
@@ -129,7 +129,7 @@ def _answers(told: RenderedInquiry) -> object:
     return told.inquiry.actor, object_key(told.found.response.trigger), tuple(said)
 
 
-def _heading(one: Inquiry) -> str:
+def _heading(one: EvaluationRecord) -> str:
     asked = " ".join(filter(None, (one.actor, f"at {one.occasion}" if one.occasion else "")))
     if one.event is None:
         return f"{time_text(one.time)}  {asked}"

@@ -32,7 +32,7 @@ from kyvsim.languages import CLEANUP_POLICIES
 from kyvsim.languages.cel import resources_of
 from kyvsim.model.policy import Policy
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.model.simulation import Obstacle, Unevaluated
+from kyvsim.model.simulation import FailureReason, Unevaluated
 from kyvsim.simulator.api_server import ObjectStore, Purpose, Review, StoreChange, WebhookResponse
 from kyvsim.simulator.api_server.authorizer import denial, may
 from kyvsim.simulator.api_server.metadata import is_terminating
@@ -142,11 +142,11 @@ class _CleanupController:
             if refused is None:
                 yield place
             else:
-                obstacle = Obstacle(refused.why, refused.message, place)
+                failure_reason = FailureReason(refused.why, refused.message, place)
                 timeline = self._sim.timeline
                 event = timeline.record(_CLEANUP_ACTOR, "list", place, outcome="failed")
-                why = (obstacle._replace(object=place),)
-                timeline.amend(event, policies=(policy.key,), obstacles=why)
+                why = (failure_reason._replace(object=place),)
+                timeline.amend(event, policies=(policy.key,), failure_reasons=why)
 
     def _holds(self, compiled: CompiledPolicy, obj: Json) -> bool:
         """Return whether match, exclude and conditions of a policy say that an object goes."""

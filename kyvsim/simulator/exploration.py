@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import ObjectKey, lasting, metadata, text_field
-from kyvsim.model.simulation import Ending, Hazard, HazardLevel, Interleavings, Simulation
+from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, ScenarioEnding, Simulation
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.metadata import Identities
 from kyvsim.simulator.scheduler import Task
@@ -556,10 +556,10 @@ def _hashes(actors: Sequence[str]) -> list[int]:
 
 def interleavings_of(orders: Iterable[Order]) -> Interleavings:
     """Return the ways in which runs end, the usual order's first; there is at least one run."""
-    found: dict[str, Ending] = {}
+    found: dict[str, ScenarioEnding] = {}
     complete = True
     for order in orders:
-        ending = Ending(order.simulation, order.changes, 1)
+        ending = ScenarioEnding(order.simulation, order.changes, 1)
         known = found.setdefault(text_of(order.simulation), ending)
         if known is not ending:
             shortest = min(known, ending, key=_length)
@@ -594,7 +594,7 @@ def _failures(simulation: Simulation) -> int:
     return unmet + sum(one.level is HazardLevel.ERROR for one in simulation.hazards)
 
 
-def _length(ending: Ending) -> tuple[int, int]:
+def _length(ending: ScenarioEnding) -> tuple[int, int]:
     return ending.changes, len(ending.simulation.events)
 
 

@@ -167,7 +167,7 @@ def is_of_interest(key: ObjectKey, sim: SimulationContext) -> bool:
 
 def native_responses(request: AdmissionRequest, sim: SimulationContext) -> Iterator[PolicyResponse]:
     """Yield what the policies say of an object; raises ScanError."""
-    asked = PolicyRequest(request, World(sim.store, account=REPORTS).outside, sim.store)
+    asked = PolicyRequest(request, World(sim.store, account=REPORTS).external, sim.store)
     for stored in reported_policies(sim):
         policy, _ = LANGUAGE.read(stored, Document(stored, "", 0, lambda _: Location("")))
         bindings = tuple(bindings_of(stored, sim))
@@ -441,7 +441,7 @@ class _Scanner:
                 policy: Policy = turn.policy.policy
                 if policy.namespace and policy.namespace != request.namespace:
                     continue
-                if not concerns(policy, request, world.outside):
+                if not concerns(policy, request, world.external):
                     continue
                 # One opening serves all policies.
                 given = given or open_request(request, world, "")

@@ -20,7 +20,7 @@ from kyvsim.model.scenario import (
     ScenarioStep,
     Verb,
 )
-from kyvsim.model.simulation import Cut, Reason, Simulation
+from kyvsim.model.simulation import Cut, FailureCause, Simulation
 from kyvsim.model.source import Document
 from kyvsim.patch.json_patch import apply_json_patch, merge_patch
 from kyvsim.patch.nodes import PatchError
@@ -174,7 +174,7 @@ def _of_answers(step: ScenarioStep) -> list[Expected]:
 
 def _is_denied(response: ApiResponse) -> bool:
     """Return whether a policy has refused a request, Kyverno's or the API server's own."""
-    return response.error is not None and response.error.why is Reason.DENIED
+    return response.error is not None and response.error.why is FailureCause.DENIED
 
 
 def _hint(response: ApiResponse) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from kyvsim.kubernetes.objects import Json, ObjectKey
-from kyvsim.model.simulation import Obstacle, TimelineEvent, Unevaluated
+from kyvsim.model.simulation import FailureReason, TimelineEvent, Unevaluated
 from kyvsim.simulator.scheduler import VirtualClock
 
 OF_EVERY_NAMESPACE = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
@@ -81,14 +81,14 @@ class Timeline:
         before: Json = None,
         after: Json = None,
         policies: tuple[str, ...] = (),
-        obstacles: tuple[Obstacle, ...] = (),
+        failure_reasons: tuple[FailureReason, ...] = (),
     ) -> TimelineEvent:
         """Add objects, policies and obstacles to an event, and return it as it is now."""
         fuller = event._replace(
             before=before if before is not None else event.before,
             after=after if after is not None else event.after,
             policies=policies or event.policies,
-            obstacles=obstacles or event.obstacles,
+            failure_reasons=failure_reasons or event.failure_reasons,
         )
         self.events[event.number] = fuller
         return fuller
@@ -104,10 +104,15 @@ class Timeline:
         return fuller
 
     def settle(
-        self, event: TimelineEvent, *, obstacles: tuple[Obstacle, ...], failed: bool, given_up: bool
+        self,
+        event: TimelineEvent,
+        *,
+        failure_reasons: tuple[FailureReason, ...],
+        failed: bool,
+        given_up: bool,
     ) -> TimelineEvent:
         """Say how an event ended that others followed from meanwhile, and return it so."""
         outcome = "failed" if failed else event.outcome
-        ended = event._replace(outcome=outcome, obstacles=obstacles, given_up=given_up)
+        ended = event._replace(outcome=outcome, failure_reasons=failure_reasons, given_up=given_up)
         self.events[event.number] = ended
         return ended

@@ -6,8 +6,8 @@ from typing import NamedTuple, TypeAlias
 from kyvsim.kubernetes.numbers import deep_equal, with_floats
 from kyvsim.kubernetes.objects import Json, ObjectKey, labels, metadata, object_key, text_field
 from kyvsim.model.policy import Policy
-from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus, ToldReason
-from kyvsim.model.suite import Difference, ExpectedRow, Golden, RowOutcome
+from kyvsim.model.result import PolicyResponse, ReportedReason, RuleResult, RuleStatus
+from kyvsim.model.suite import ExpectedRow, Golden, GoldenDifference, RowOutcome
 from kyvsim.suite.run import Observed, ResourceAnswers
 
 # Objects beside the files that say how they should be.
@@ -28,7 +28,7 @@ class FileComparison(NamedTuple):
     """Why there was nothing to compare with."""
     missing: bool = False
     """Whether that is because the file has no such object."""
-    difference: Difference | None = None
+    difference: GoldenDifference | None = None
     file: str = ""
     """The file that has the object, or is the only one that could; "" where that is open."""
 
@@ -49,7 +49,7 @@ def compare(actual: Json, file: str, files: Files) -> FileComparison:
     wanted, found = comparable(expected), comparable(actual)
     if deep_equal(with_floats(wanted), with_floats(found)):
         return FileComparison(True, file=file)
-    return FileComparison(False, difference=Difference(file, wanted, found), file=file)
+    return FileComparison(False, difference=GoldenDifference(file, wanted, found), file=file)
 
 
 def compare_any(actual: Json, names: Sequence[str], files: Files) -> FileComparison:
@@ -108,7 +108,7 @@ class RowVerdict(NamedTuple):
     passed: bool
     reason: str
     message: str = ""
-    difference: Difference | None = None
+    difference: GoldenDifference | None = None
     missing: bool = False
     """Whether the object was not among those of the row's file."""
     goldens: tuple[Golden, ...] = ()
@@ -229,7 +229,7 @@ def unmarked(obj: Json) -> Json:
 # What both readings of rows share.
 
 FindReasons: TypeAlias = Callable[
-    [ResourceAnswers, PolicyResponse, RuleResult], tuple[ToldReason, ...]
+    [ResourceAnswers, PolicyResponse, RuleResult], tuple[ReportedReason, ...]
 ]
 
 

@@ -28,5 +28,5 @@ def test_expression_has_the_recorded_value_or_error(row):
     rule = Rule("r", {"validate": {"cel": recorder.cel(row["expression"])}}, (), RuleFacts())
     body = RULE_TYPE.compile(RuleContext(None, rule, own_system()))
     request = AdmissionRequest(Operation.CREATE, POD, namespace="ns")
-    scope = request_context(request, World(GivenObjects(())).outside, {})
+    scope = request_context(request, World(GivenObjects(())).external, {})
     assert body(Evaluation(scope, request, POD)).message == row["message"]

@@ -1,15 +1,15 @@
 """Ways to places in objects, as people write them."""
 
-from kyvsim.model.policy import Hole
+from kyvsim.model.policy import Segment
 
 
 def way_text(way):
     """Return a way as people write it: `spec.containers[].image`."""
     text = ""
     for step in way:
-        if step is Hole.ELEMENT:
+        if step is Segment.ELEMENT:
             text += "[]"
         else:
-            name = "*" if isinstance(step, Hole) else step
+            name = "*" if isinstance(step, Segment) else step
             text += f".{name}" if text else name
     return text

@@ -14,7 +14,7 @@ from kyvsim.chainsaw.objects import (
 from kyvsim.chainsaw.session import REQUEST, Situation, TestOperation, judge, outputs, timeout_of
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key
 from kyvsim.model.request import Operation as Verb
-from kyvsim.model.simulation import Reason
+from kyvsim.model.simulation import FailureCause
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse
 
 # Writing objects: attempts at requests, what is expected of them, what is cleaned up later.
@@ -39,7 +39,7 @@ def answered(response: ApiResponse, obj: Json) -> Sent:
     """Return how an attempt ended by the server's answer."""
     if response.error is None:
         return Sent(None, response.object)
-    invalid = response.error.why is Reason.INVALID
+    invalid = response.error.why is FailureCause.INVALID
     return Sent(response.error.message, obj, invalid=invalid)
 
 

@@ -21,7 +21,7 @@ from kyvsim.jmespath import QueryError, System
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json, labels
-from kyvsim.model.ports import ClusterView, Outside
+from kyvsim.model.ports import ClusterView, ExternalData
 from kyvsim.model.request import UserInfo
 
 
@@ -131,14 +131,14 @@ def registry_access() -> ImageDataAccess:
     return ImageDataAccess(data_of)
 
 
-def http_access(outside: Outside, namespace: str) -> HttpAccess:
+def http_access(external: ExternalData, namespace: str) -> HttpAccess:
     """Return the value of `http`: the answers that are given; nothing is ever called.
 
     In a namespaced policy, whose namespace is not "", Kyverno calls nothing either.
     """
 
     def answer(method: str, url: str) -> Any:
-        found = outside.mocks.answer(method, url)
+        found = external.mocks.answer(method, url)
         if found is not None:
             return {"body": with_floats(found.body), "statusCode": found.status}
         if namespace:
@@ -155,21 +155,21 @@ def http_access(outside: Outside, namespace: str) -> HttpAccess:
     return HttpAccess(answer)
 
 
-def global_access(outside: Outside, system: System, hints: list[str]) -> GlobalContextAccess:
+def global_access(external: ExternalData, system: System, hints: list[str]) -> GlobalContextAccess:
     """Return the value of `globalContext`: data given for entries, or what given entries keep."""
 
     def data_of(name: str, projection: str) -> Any:
         try:
             found = (
-                _of_mock(name, projection, outside, system)
-                if name in outside.mocks.global_data
-                else global_data(name, projection, outside, system)
+                _of_mock(name, projection, external, system)
+                if name in external.mocks.global_data
+                else global_data(name, projection, external, system)
             )
         except QueryError as error:
             raise LookupError(error.message) from None
         if found is not SKIPPED:
             return with_floats(found)
-        if outside.account is None:
+        if external.account is None:
             hints.append(
                 f"no data is given for the GlobalContextEntry {name}, so it is null: give it with "
                 "the resources, with what it keeps; or its data in the values file: "
@@ -180,8 +180,8 @@ def global_access(outside: Outside, system: System, hints: list[str]) -> GlobalC
     return GlobalContextAccess(data_of)
 
 
-def _of_mock(name: str, projection: str, outside: Outside, system: System) -> Json:
-    root = given_data(name, outside.mocks.global_data[name], system)
+def _of_mock(name: str, projection: str, external: ExternalData, system: System) -> Json:
+    root = given_data(name, external.mocks.global_data[name], system)
     if not projection:
         return root
     missing = f'projection "{projection}" not found in global context entry "{name}"'

@@ -12,32 +12,32 @@ from kyvsim.engine.context.cluster_api import CallError, answer_get, list_of
 from kyvsim.engine.context.json_context import SKIPPED
 from kyvsim.jmespath import QueryError, QuerySyntaxError, System, compile_query
 from kyvsim.kubernetes.objects import Json, object_key
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 from kyvsim.model.values import GlobalData
 
 KEPT = ("kyverno.io/v2", "GlobalContextEntry", "")
 """Where a cluster has the entries: apiVersion, kind, and no namespace."""
 
 
-def global_data(key: str, projection: str, outside: Outside, system: System) -> Json:
+def global_data(key: str, projection: str, external: ExternalData, system: System) -> Json:
     """Return the data of an entry, or of a projection ("" for none); SKIPPED where none is known.
 
     Raises QueryError where a known entry cannot answer.
     """
-    mock = outside.mocks.global_data.get(key)
+    mock = external.mocks.global_data.get(key)
     if mock is not None:
         return _projection_of_mock(given_data(key, mock, system), projection)
-    kept = [one for one in outside.cluster.list(*KEPT) if object_key(one).name == key]
+    kept = [one for one in external.cluster.list(*KEPT) if object_key(one).name == key]
     spec = kept[0].get("spec") or {} if kept else {}
     if spec.get("kubernetesResource") is not None:
-        data = _objects(spec["kubernetesResource"], outside)
+        data = _objects(spec["kubernetesResource"], external)
         if data is SKIPPED or not projection:
             return data
         return _projection(spec, projection, data, system)
-    return _answered(spec, projection, outside, system)
+    return _answered(spec, projection, external, system)
 
 
-def _objects(wanted: Json, outside: Outside) -> Json:
+def _objects(wanted: Json, external: ExternalData) -> Json:
     """Return the objects of a kind; an entry for a kind that nobody serves is never kept.
 
     upstream: pkg/globalcontext/k8sresource/entry.go
@@ -46,9 +46,9 @@ def _objects(wanted: Json, outside: Outside) -> Json:
         wanted.get(field) or "" for field in ("group", "version", "resource", "namespace")
     )
     api_version = f"{group}/{version}" if group else version
-    if not outside.cluster.kind_of(api_version, resource):
+    if not external.cluster.kind_of(api_version, resource):
         return SKIPPED
-    return outside.as_json(list_of(api_version, resource, namespace, outside.cluster))
+    return external.as_json(list_of(api_version, resource, namespace, external.cluster))
 
 
 def _projection(spec: Json, name: str, data: Json, system: System) -> Json:
@@ -64,7 +64,7 @@ def _paths(spec: Json) -> dict[str, str]:
     return {one.get("name"): one.get("jmesPath") or "" for one in spec.get("projections") or ()}
 
 
-def _answered(spec: Json, projection: str, outside: Outside, system: System) -> Json:
+def _answered(spec: Json, projection: str, external: ExternalData, system: System) -> Json:
     """Return the answer to an entry's call, or a projection of it; SKIPPED where none is kept.
 
     One projection that cannot be computed spoils the entry: its error is all that it gives.
@@ -73,7 +73,7 @@ def _answered(spec: Json, projection: str, outside: Outside, system: System) -> 
     call = spec.get("apiCall")
     if call is None:
         return SKIPPED
-    body = _called(call, outside)
+    body = _called(call, external)
     kept = {"": body}
     for name, path in _paths(spec).items():
         kept[name] = search(path, body, system)
@@ -82,10 +82,10 @@ def _answered(spec: Json, projection: str, outside: Outside, system: System) -> 
     return kept[projection]
 
 
-def _called(call: Json, outside: Outside) -> Json:
+def _called(call: Json, external: ExternalData) -> Json:
     path, service = call.get("urlPath") or "", (call.get("service") or {}).get("url") or ""
     method = call.get("method") or "GET"
-    mock = outside.mocks.answer(method, service or path)
+    mock = external.mocks.answer(method, service or path)
     if mock is not None:
         if mock.good:
             return mock.body
@@ -97,7 +97,7 @@ def _called(call: Json, outside: Outside) -> Json:
             f'[{{url: "{service}", method: {method}, response: {{body: {{}}}}}}]'
         )
     try:
-        return outside.as_json(answer_get(path, outside.cluster, outside.account))
+        return external.as_json(answer_get(path, external.cluster, external.account))
     except CallError as error:
         raise QueryError(f"failed to {method} resource with raw url: {path}: {error}") from error
 

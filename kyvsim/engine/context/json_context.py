@@ -11,7 +11,7 @@ from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.pods import POD_SPEC_PATHS
 from kyvsim.model.explanation import Step, StepKind, Value
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.tracing import TraceContext, traced
 
@@ -135,14 +135,14 @@ class JSONContext:
         "_variables",
         "deleting",
         "hints",
-        "outside",
+        "external",
         "policy_namespace",
     )
 
     def __init__(
         self,
         data: dict[str, Json],
-        outside: Outside,
+        external: ExternalData,
         *,
         deleting: bool,
         valued: frozenset[str] = _NO_NAMES,
@@ -156,7 +156,7 @@ class JSONContext:
         self._settled: set[_LazyEntry] = set()
         self._valued = valued
         self._variables = _NOTHING
-        self.outside = outside
+        self.external = external
         self.deleting = deleting
         self.hints: list[str] = []
         """What nothing answered while entries were loaded, and how to answer it.
@@ -189,7 +189,9 @@ class JSONContext:
         self._entry_names = frozenset([entry.name for entry in entries])
 
     def _until(self, position: int) -> "JSONContext":
-        earlier = JSONContext(self._data, self.outside, deleting=self.deleting, valued=self._valued)
+        earlier = JSONContext(
+            self._data, self.external, deleting=self.deleting, valued=self._valued
+        )
         earlier.hints = self.hints
         earlier.policy_namespace = self.policy_namespace
         earlier._hold(self._entries[:position])
@@ -212,7 +214,7 @@ class JSONContext:
         if given:
             data = with_variables(data, given)
         valued = self._valued | top_names(variables) if variables else self._valued
-        added = JSONContext(data, self.outside, deleting=self.deleting, valued=valued)
+        added = JSONContext(data, self.external, deleting=self.deleting, valued=valued)
         added._variables = given
         added._settled = {*self._settled}
         added.hints = self.hints
@@ -229,10 +231,10 @@ class JSONContext:
         inside.policy_namespace = namespace
         return inside
 
-    def asking(self, outside: Outside) -> "JSONContext":
+    def asking(self, external: ExternalData) -> "JSONContext":
         """Return a context whose entries ask another world outside."""
         elsewhere = self.layer(_NOTHING)
-        elsewhere.outside = outside
+        elsewhere.external = external
         return elsewhere
 
     def holds(self, name: str) -> bool:
@@ -241,7 +243,7 @@ class JSONContext:
 
     def with_object(self, obj: Json) -> "JSONContext":
         """Return a context in which `request.object` is another one."""
-        seen = self.outside.as_json(obj)
+        seen = self.external.as_json(obj)
         return self.layer({"request": {**self._data["request"], "object": seen}})
 
 
@@ -353,20 +355,20 @@ _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
 def request_context(
-    request: AdmissionRequest, outside: Outside, variables: Mapping[str, Json]
+    request: AdmissionRequest, external: ExternalData, variables: Mapping[str, Json]
 ) -> JSONContext:
     """Return the context for a request: its fields, its user, the images of its object.
 
     `variables` are merged in by their dotted names; they can change any part of the request.
     """
-    data = _request_data(request, outside)
+    data = _request_data(request, external)
     if variables:
         data = with_variables(data, variables)
     deleting = request.operation is Operation.DELETE
     subject = request.object
     return JSONContext(
         data,
-        outside,
+        external,
         deleting=deleting,
         valued=top_names(variables) if variables else frozenset(),
         loaders=(("images", lambda _: _images_of(subject)),) if subject else (),
@@ -377,15 +379,15 @@ def _images_of(subject: Json) -> Json:
     return load_images(subject)
 
 
-def _request_data(request: AdmissionRequest, outside: Outside) -> dict[str, Json]:
+def _request_data(request: AdmissionRequest, external: ExternalData) -> dict[str, Json]:
     fields: dict[str, Json] = {
         "namespace": request.namespace,
         "operation": request.operation.value,
     }
     if request.object is not None:
-        fields["object"] = outside.as_json(request.object)
+        fields["object"] = external.as_json(request.object)
     if request.old_object is not None:
-        fields["oldObject"] = outside.as_json(request.old_object)
+        fields["oldObject"] = external.as_json(request.old_object)
     if request.details:
         fields |= request.details
     if request.user is None:

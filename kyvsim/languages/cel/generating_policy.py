@@ -457,7 +457,7 @@ def _apply(template: Template, values: Sequence[Any], generated: Generated, name
 
 
 def _evaluated(policy: GeneratingPolicy, evaluation: Evaluation) -> Outcome | None:
-    generated = Generated(policy, evaluation.scope.outside.writes)
+    generated = Generated(policy, evaluation.scope.external.writes)
     generator = Generator(generated.add, policy.namespace)
     values = policy.values.of(evaluation, generator=generator)
     try:

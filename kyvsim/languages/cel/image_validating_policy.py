@@ -342,7 +342,7 @@ def _compile_failure(
 
 def _body(policy: ImageValidatingPolicy, given: dict[str, Mapping[str, Any]]) -> CompiledBody:
     def run(evaluation: Evaluation) -> Outcome | None:
-        images = evaluation.scope.outside.images
+        images = evaluation.scope.external.images
         given.clear()
         given.update(images)
         values = policy.values.of(evaluation)

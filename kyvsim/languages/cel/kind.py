@@ -139,9 +139,9 @@ class RequestValues:
             **_SOURCES,
             "request": lambda evaluation: _request(evaluation, kinds),
             "resource": lambda evaluation: _resources(evaluation, namespace),
-            "http": lambda evaluation: http_access(evaluation.scope.outside, namespace),
+            "http": lambda evaluation: http_access(evaluation.scope.external, namespace),
             "globalContext": lambda evaluation: global_access(
-                evaluation.scope.outside, system, _hints(evaluation)
+                evaluation.scope.external, system, _hints(evaluation)
             ),
         }
         self._plan: tuple[list[Any], list[tuple[int, _Source]], dict[str, int]] | None = None
@@ -210,17 +210,19 @@ def _allowed(evaluation: Evaluation) -> dict[str, list[str]]:
 
 
 def _resources(evaluation: Evaluation, policy_namespace: str) -> Any:
-    outside = evaluation.scope.outside
-    if outside.account is not None:
-        return live_access(outside.cluster, outside.account, policy_namespace)
-    clusters = (outside.cluster,) if outside.context is None else (outside.context, outside.cluster)
+    external = evaluation.scope.external
+    if external.account is not None:
+        return live_access(external.cluster, external.account, policy_namespace)
+    clusters = (
+        (external.cluster,) if external.context is None else (external.context, external.cluster)
+    )
     return resource_access(clusters, policy_namespace, _hints(evaluation))
 
 
 def _hints(evaluation: Evaluation) -> list[str]:
     """Return where to tell what nobody gave; a cluster that is asked has what it has."""
     scope = evaluation.scope
-    return scope.hints if scope.outside.account is None else []
+    return scope.hints if scope.external.account is None else []
 
 
 def _namespace_object(evaluation: Evaluation) -> Json:
@@ -233,18 +235,18 @@ def _namespace_object(evaluation: Evaluation) -> Json:
 
 def namespace_object(evaluation: Evaluation, name: str) -> Json:
     """Return a Namespace, as far as anything is known of it."""
-    outside = evaluation.scope.outside
-    given = outside.namespaces.get(name)
-    if given is None and outside.answers_calls:
-        given = outside.cluster.get("v1", "Namespace", "", name)
+    external = evaluation.scope.external
+    given = external.namespaces.get(name)
+    if given is None and external.answers_calls:
+        given = external.cluster.get("v1", "Namespace", "", name)
     return None if given is None else {"spec": {}, "status": {}, **given}
 
 
 def _images(evaluation: Evaluation) -> Any:
-    outside = evaluation.scope.outside
-    if outside.account is not None:
+    external = evaluation.scope.external
+    if external.account is not None:
         return registry_access()
-    return image_access(outside.images, _hints(evaluation))
+    return image_access(external.images, _hints(evaluation))
 
 
 _SOURCES: Mapping[str, _Source] = MappingProxyType(

@@ -65,12 +65,12 @@ class Targets(NamedTuple):
     def find(self, values: RequestValues, evaluation: Evaluation) -> Iterator[Json]:
         """Yield them in their order; raises EvaluationError."""
         if self.expression is None:
-            for obj in evaluation.scope.outside.targets:
+            for obj in evaluation.scope.external.targets:
                 if self._chooses(obj, evaluation):
                     yield obj
             return
         # What an earlier policy made of a given target counts, and not what the expression read.
-        given = {object_key(obj): obj for obj in evaluation.scope.outside.targets}
+        given = {object_key(obj): obj for obj in evaluation.scope.external.targets}
         try:
             found = self._evaluated_targets(values.of(evaluation))
             if found is None and not given:
@@ -98,7 +98,7 @@ class Targets(NamedTuple):
 
     def _chooses(self, obj: Json, evaluation: Evaluation) -> bool:
         namespace = object_key(obj).namespace
-        labels = evaluation.scope.outside.cluster.namespace_labels(namespace)
+        labels = evaluation.scope.external.cluster.namespace_labels(namespace)
         request = AdmissionRequest(Operation.UPDATE, obj, None, namespace)
         facts = match_facts(request, obj, labels)
         return facts is not None and self.chosen.matches(facts)
@@ -338,7 +338,7 @@ def _existing_targets(
 
     In a cluster these are changed later, by another controller.
     """
-    if policy.targets is None or evaluation.scope.outside.account is not None:
+    if policy.targets is None or evaluation.scope.external.account is not None:
         return [], None
     try:
         return list(policy.targets.find(policy.values, evaluation)), None
@@ -355,7 +355,7 @@ def _changes_trigger(policy: MutatingPolicy, evaluation: Evaluation, found: list
     kinds = policy.target_kinds
     if kinds is None:
         return True
-    return not evaluation.scope.outside.spares_triggers and kinds.have(evaluation.object, found)
+    return not evaluation.scope.external.spares_triggers and kinds.have(evaluation.object, found)
 
 
 def mutation_outcome(policy: MutatingPolicy, values: list[Any], obj: Json) -> Outcome:

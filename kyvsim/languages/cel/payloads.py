@@ -167,14 +167,14 @@ def _validation(compiler: Compiler, text: str, index: int, response: CelType) ->
 
 
 def _payload_values(policy: _AuthorizationPolicy, evaluation: Evaluation) -> list[Any]:
-    outside = evaluation.scope.outside
+    external = evaluation.scope.external
     values = ordered(
         policy.env,
         {
             **policy.mode.values,
             "object": policy.mode.read(evaluation.object),
-            "http": http_access(outside, ""),
-            "resource": resource_access((outside.cluster,), "", evaluation.scope.hints),
+            "http": http_access(external, ""),
+            "resource": resource_access((external.cluster,), "", evaluation.scope.hints),
         },
     )
     place = [name for name, _ in policy.env.variables].index("variables")

@@ -28,7 +28,16 @@ from kyvsim.languages.field_references import (
     read_expressions,
     read_selector,
 )
-from kyvsim.model.policy import About, Filter, Hole, Mention, Policy, PolicyException, Rule, Way
+from kyvsim.model.policy import (
+    FieldPath,
+    FieldReference,
+    Filter,
+    Policy,
+    PolicyException,
+    Rule,
+    Segment,
+    Subject,
+)
 from kyvsim.model.ports import System
 
 # What queries in JMESPath mention: the fields that they read, the constants beside them.
@@ -130,7 +139,7 @@ class _QueryReader:
         if not found.spread or len(found.ways) > _MOST_WAYS:
             return found
         # What is found in each of several elements may be a list itself, or not.
-        both = [found.below(Hole.ELEMENT), found]
+        both = [found.below(Segment.ELEMENT), found]
         is_chosen = tree["children"][0]["type"] == "filter_projection"
         return either(both[::-1] if is_chosen else both)._replace(spread=True)
 
@@ -144,7 +153,7 @@ class _QueryReader:
 
     def _values(self, tree: Tree, here: FieldValues) -> FieldValues:
         left, right = tree["children"]
-        return self._read(right, self._read(left, here).below(Hole.KEY))._replace(spread=True)
+        return self._read(right, self._read(left, here).below(Segment.KEY))._replace(spread=True)
 
     def _filter(self, tree: Tree, here: FieldValues) -> FieldValues:
         left, right, test = tree["children"]
@@ -159,7 +168,7 @@ class _QueryReader:
         self.notes.read(whole)
         if tree["value"] == "keys":
             for way in whole.ways:
-                self.notes.read(FieldValues(((*way, Hole.KEY),)))
+                self.notes.read(FieldValues(((*way, Segment.KEY),)))
         for one in tree["children"]:
             if one["type"] == "expref":
                 whole = either((whole, self._every(one, whole.elements)))
@@ -195,7 +204,7 @@ _SELECTED = re.compile(r"([^,=!]+)==?([^,=]+)")
 _EXTERNAL_SOURCES = ("configMap", "apiCall", "imageRegistry", "globalReference")
 
 
-def classic_references(policy: Policy, _: System) -> Iterator[Mention]:
+def classic_references(policy: Policy, _: System) -> Iterator[FieldReference]:
     """Yield the fields that the rules of a policy refer to."""
     notes = ReferenceCollector()
     for rule in policy.rules:
@@ -205,7 +214,7 @@ def classic_references(policy: Policy, _: System) -> Iterator[Mention]:
     yield from notes.mentions()
 
 
-def exception_references(exception: PolicyException) -> Iterator[Mention]:
+def exception_references(exception: PolicyException) -> Iterator[FieldReference]:
     """Yield the fields that an exception from rules refers to."""
     notes = ReferenceCollector()
     for one in filters({"match": exception.match}, "match"):
@@ -218,19 +227,21 @@ def _read_filter(one: Filter, notes: ReferenceCollector) -> None:
     resources = one.resources
     for kind in map(parse_kind_selector, one.kinds):
         group, version, name, part = kind
-        notes.note(About.KIND, (), ("/".join((group, version, name, *((part,) if part else ()))),))
-    notes.note(About.OBJECT, ("metadata", "name"), one.names)
-    notes.note(About.OBJECT, ("metadata", "namespace"), resources.get("namespaces") or ())
-    notes.note(About.REQUEST, ("operation",), resources.get("operations") or ())
+        notes.note(
+            Subject.KIND, (), ("/".join((group, version, name, *((part,) if part else ()))),)
+        )
+    notes.note(Subject.OBJECT, ("metadata", "name"), one.names)
+    notes.note(Subject.OBJECT, ("metadata", "namespace"), resources.get("namespaces") or ())
+    notes.note(Subject.REQUEST, ("operation",), resources.get("operations") or ())
     for key, value in (resources.get("annotations") or {}).items():
-        notes.note(About.OBJECT, ("metadata", "annotations", key), (value,))
-    read_selector(resources.get("selector"), About.OBJECT, notes)
-    read_selector(resources.get("namespaceSelector"), About.NAMESPACE, notes)
+        notes.note(Subject.OBJECT, ("metadata", "annotations", key), (value,))
+    read_selector(resources.get("selector"), Subject.OBJECT, notes)
+    read_selector(resources.get("namespaceSelector"), Subject.NAMESPACE, notes)
     for subject in one.data.get("subjects") or ():
         field = "groups" if subject.get("kind") == "Group" else "username"
-        notes.note(About.REQUEST, ("userInfo", field), (_user_name(subject),))
+        notes.note(Subject.REQUEST, ("userInfo", field), (_user_name(subject),))
     for field in ("roles", "clusterRoles"):
-        notes.note(About.REQUEST, ("userInfo", field), one.data.get(field) or ())
+        notes.note(Subject.REQUEST, ("userInfo", field), one.data.get(field) or ())
 
 
 def _user_name(subject: Json) -> str:
@@ -304,7 +315,7 @@ class _RuleReader:
         return self._notes.read(self._queries.query(variable.get("jmesPath") or ""))
 
     def _asked(self, source: str, spec: Mapping[str, Json]) -> FieldValues:
-        self._notes.note(About.WORLD, (source,))
+        self._notes.note(Subject.WORLD, (source,))
         self._value(spec)
         found = external_values(source)
         path = unquote(str(spec.get("urlPath") or ""))
@@ -341,18 +352,18 @@ class _RuleReader:
     def _patch(self, patch: Json) -> None:
         self._node(patch, ("object",))
 
-    def _node(self, node: Json, way: Way) -> None:
+    def _node(self, node: Json, way: FieldPath) -> None:
         """Note a node of a pattern or patch for what stands at a way."""
         if node.__class__ is dict:
             for text, inner in node.items():
                 anchor = parse_anchor(text)
                 key = anchor.key if anchor else text
-                self._node(inner, (*way, Hole.KEY if has_wildcard(key) else key))
+                self._node(inner, (*way, Segment.KEY if has_wildcard(key) else key))
                 if has_wildcard(key):
                     self._node(inner, (*way, key.replace("*", "x").replace("?", "x")))
         elif node.__class__ is list:
             for one in node:
-                self._node(one, (*way, Hole.ELEMENT))
+                self._node(one, (*way, Segment.ELEMENT))
         else:
             place = FieldValues((way,))
             self._notes.read(place)
@@ -370,12 +381,12 @@ class _RuleReader:
 
     def _pod_security(self, block: Json) -> None:
         for way, values in mentioned(block):
-            self._notes.note(About.OBJECT, way, values)
+            self._notes.note(Subject.OBJECT, way, values)
 
     def _images(self, references: Json) -> None:
-        self._notes.note(About.WORLD, ("images",))
+        self._notes.note(Subject.WORLD, ("images",))
         for way in IMAGE_PATHS:
-            self._notes.note(About.OBJECT, way, references or ())
+            self._notes.note(Subject.OBJECT, way, references or ())
 
     _FIELDS: ClassVar[Mapping[str, Callable[["_RuleReader", Json], None]]] = MappingProxyType(
         {
@@ -393,9 +404,9 @@ class _RuleReader:
     )
 
 
-def _patch_step(text: str) -> str | Hole:
+def _patch_step(text: str) -> str | Segment:
     is_index = text == "-" or text.isdecimal() or "{{" in text
-    return Hole.ELEMENT if is_index else text.replace("~1", "/").replace("~0", "~")
+    return Segment.ELEMENT if is_index else text.replace("~1", "/").replace("~0", "~")
 
 
 # What expressions of rules read, as far as their texts tell.

@@ -248,8 +248,8 @@ def _compile_body(
 def _scope_of(evaluation: Evaluation, entries: tuple[tuple[str, EntryLoader], ...]) -> JSONContext:
     """Return what conditions see: the object as `target`, its images, the policy's context."""
     obj = evaluation.request.subject
-    outside = evaluation.scope.outside
-    data = {"target": outside.as_json(obj), "request": {"namespace": object_key(obj).namespace}}
-    scope = JSONContext(data, outside, deleting=False)
+    external = evaluation.scope.external
+    data = {"target": external.as_json(obj), "request": {"namespace": object_key(obj).namespace}}
+    scope = JSONContext(data, external, deleting=False)
     scope.hints = evaluation.scope.hints
     return scope.layer({}, (("images", lambda _: load_images(obj)), *entries))

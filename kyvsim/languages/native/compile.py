@@ -208,7 +208,7 @@ def _told_beyond(own: Constraints, body: CompiledBody) -> CompiledBody:
 
 
 def _fits(constraints: Constraints, evaluation: Evaluation) -> bool:
-    labels = evaluation.scope.outside.labels_of(evaluation.request.namespace)
+    labels = evaluation.scope.external.labels_of(evaluation.request.namespace)
     facts = match_facts(evaluation.request, evaluation.object, labels)
     return facts is None or constraints.matches(facts)
 

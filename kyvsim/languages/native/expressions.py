@@ -139,11 +139,11 @@ def _request(evaluation: Evaluation, kinds: KindTable) -> dict[str, Json]:
 
 
 def _namespace(evaluation: Evaluation) -> Json:
-    outside = evaluation.scope.outside
-    found = namespace_object(evaluation.request, outside)
+    external = evaluation.scope.external
+    found = namespace_object(evaluation.request, external)
     if found is None:
         return None
-    labels = outside.labels_of(found["metadata"]["name"])
+    labels = external.labels_of(found["metadata"]["name"])
     return {**found, "metadata": {**found["metadata"], "labels": labels}} if labels else found
 
 

@@ -33,18 +33,18 @@ from kyvsim.migrate.values import (
     is_text,
     values_of,
 )
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import Field
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
 WIDTH: Final = 72
 """How long a line may be."""
-ORDER: Final = Condition(
+ORDER: Final = ConversionCondition(
     "order of elements",
     "lists of which some elements change keep their order, and what is new stands at the end",
 )
-FIRST: Final = Condition(
+FIRST: Final = ConversionCondition(
     "additions in lists",
     "each element gets what it lacks; in the rule the first one decides for all of them",
 )
@@ -194,7 +194,7 @@ def indented(text: str) -> str:
 # Variables are filled into the text before it is read: one that stands alone and without quotes
 # is a value of any type, within quotes it is part of a text.
 
-_BARE: Final = Condition(
+_BARE: Final = ConversionCondition(
     "texts in JSON patches",
     "a variable without quotes is never a text that YAML would read as something else",
 )
@@ -452,11 +452,11 @@ def _each(loop: PatchLoop, operations: list[PatchOperation]) -> str:
 #
 # upstream: `pkg/engine/mutate/patch/patchJSON6902.go`; gopkg.in/evanphx/json-patch.v4
 
-_TESTS: Final = Condition(
+_TESTS: Final = ConversionCondition(
     "failed tests",
     "where a `test` of the patch fails the object stays as it is; the rule ends in an error",
 )
-_KEYS: Final = Condition(
+_KEYS: Final = ConversionCondition(
     "keys with variables", "no slash and no tilde stands in what becomes a part of a path"
 )
 

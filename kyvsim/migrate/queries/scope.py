@@ -25,13 +25,13 @@ from kyvsim.migrate.values import (
     is_text,
     list_of,
 )
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 
 # What names of an expression stand for.
 
 Tree: TypeAlias = dict[str, Any]
 
-USER_KNOWN: Final = Condition(
+USER_KNOWN: Final = ConversionCondition(
     "user known", "who asks is known: offline only where a file says so, in a scan never"
 )
 

@@ -28,7 +28,7 @@ from kyvsim.migrate.values import (
     is_map,
     types_of,
 )
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 
 # Objects with variables → literals in CEL. Parts of maps and lists may differ in type there.
 
@@ -173,7 +173,7 @@ def no_twin(what: str, advice: str) -> NotConvertible:
 
 # `clone` and `cloneList` → objects of the cluster, made again elsewhere.
 
-_RENAMED: Final = Condition(
+_RENAMED: Final = ConversionCondition(
     "renamed copies",
     "a copy with another name is made of the fields of the source: Kyverno does not follow changes"
     " of the source",

@@ -50,7 +50,7 @@ from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.rules.results import ConversionInput, MutationEntry, Root
 from kyvsim.migrate.scalars import like
 from kyvsim.migrate.values import TEXT, Expr, element_of, is_list, types_of
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import find_type
 
 # `mutate.patchStrategicMerge` and `mutate.patchesJson6902`: the object is patched.
@@ -85,7 +85,7 @@ def merge(patch: Mapping[str, Json], root: Root, around: PatchContext) -> Mutati
 
 # `mutate.foreach`: the object is patched for each element of a list.
 
-_JOINED: Final = Condition(
+_JOINED: Final = ConversionCondition(
     "places in joined lists",
     "no element of the later lists is patched: its place is none of the list that is patched",
 )
@@ -185,7 +185,7 @@ def _inside(block: Json, around: PatchContext) -> PatchContext:
 #
 # Source of the rule: upstream pkg/background/mpol/processor.go
 
-_EVENTS: Final = Condition(
+_EVENTS: Final = ConversionCondition(
     "existing objects",
     "they are also patched when the policy changes and every hour, for triggers that are there",
 )

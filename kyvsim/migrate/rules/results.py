@@ -12,12 +12,12 @@ from kyvsim.migrate.matching import Matching
 from kyvsim.migrate.queries.read import text_value
 from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.values import Expr
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 from kyvsim.patch.keyed_lists import Field
 
 # Messages of rules, with their variables.
 
-_SHORTENED: Final = Condition(
+_SHORTENED: Final = ConversionCondition(
     "message", "a part of the message cannot be filled in: the name of it stands there"
 )
 _VARIABLE: Final = re.compile(r"\{\{-?\s*((?:\{[^{}]*\}|[^{}])*?)\s*\}\}")

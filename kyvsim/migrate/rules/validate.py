@@ -41,7 +41,7 @@ from kyvsim.migrate.values import (
     is_scalar,
     is_text,
 )
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 
 # Texts of patterns that hold variables.
 
@@ -125,7 +125,7 @@ def deny(given: ConversionInput) -> Sequence[ValidationEntry]:
 
 # `validate.cel`: expressions that are CEL already.
 
-_DELETIONS: Final = Condition(
+_DELETIONS: Final = ConversionCondition(
     "deletions",
     "they are not asked: expressions that read the object fail there, and with them the rule",
 )
@@ -240,7 +240,7 @@ def _body(block: Json, given: ConversionInput, element: Expr, depth: int) -> Tes
 # `validate.podSecurity`: Pods against the Pod Security Standards, control by control.
 
 _CRON_JOB: Final = "CronJob"
-_TOLD: Final = Condition(
+_TOLD: Final = ConversionCondition(
     "message", "it names the first control that is broken, not the fields and values that break it"
 )
 

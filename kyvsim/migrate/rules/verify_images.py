@@ -20,14 +20,14 @@ from kyvsim.migrate.rules.results import ConversionInput, RuleMessage, Validatio
 from kyvsim.migrate.scalars import expression_of, like_one
 from kyvsim.migrate.settings import actions_of
 from kyvsim.migrate.values import Expr
-from kyvsim.model.migration import Condition
+from kyvsim.model.migration import ConversionCondition
 
 # `imageReferences` → which images a policy is about.
 #
 # Rules know images by registry, path, and tag or digest, filled in where they are not written; a
 # policy in CEL knows them as they are written.
 
-_WRITTEN: Final = Condition(
+_WRITTEN: Final = ConversionCondition(
     "image names",
     "images are compared as they are written: with their registry, and with a tag or a digest but"
     " not both, they mean the same",
@@ -305,13 +305,13 @@ def statement_conditions(one: Json, statement: Statement, scope: Scope) -> Test:
 
 _LISTS: Final = "(images.containers + images.initContainers + images.ephemeralContainers)"
 _CONFIGURED: Final = ("mutateDigest", "verifyDigest", "required")
-_TOLD: Final = Condition(
+_TOLD: Final = ConversionCondition(
     "message", "it names neither the image nor the attestor whose signature is missing"
 )
-_FORMATS: Final = Condition(
+_FORMATS: Final = ConversionCondition(
     "signature formats", "Kyverno finds the format of signatures and their place by itself"
 )
-_REGISTRY: Final = Condition("registry", "it answers both in the same way")
+_REGISTRY: Final = ConversionCondition("registry", "it answers both in the same way")
 
 
 class VerificationEntry(NamedTuple):
@@ -393,7 +393,7 @@ def verification_entry(rule: Json, scope: Scope) -> VerificationEntry:
     return VerificationEntry(entry, tuple(signed), statements, register.known)
 
 
-def _notes(entry: Json) -> Iterator[Condition]:
+def _notes(entry: Json) -> Iterator[ConversionCondition]:
     yield _REGISTRY
     if entry.get("attestors") or entry.get("attestations"):
         yield _TOLD

@@ -37,9 +37,9 @@ from kyvsim.languages.native.expressions import (
     evaluate,
     for_conditions,
 )
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
-from kyvsim.model.simulation import Reason, Unevaluated
+from kyvsim.model.simulation import FailureCause, Unevaluated
 from kyvsim.model.source import Path
 from kyvsim.patch.structured_merge import type_finder
 from kyvsim.schema.kinds import native_schemas
@@ -73,7 +73,7 @@ class PolicyRequest(NamedTuple):
     """A request as admission policies see it."""
 
     request: AdmissionRequest
-    outside: Outside
+    external: ExternalData
     store: ObjectStore
 
 
@@ -206,7 +206,7 @@ def matches_request(written: Json, policy_request: PolicyRequest, *, everything:
     """Return whether constraints take a request, by equivalent versions unless they say `Exact`."""
     request, store = policy_request.request, policy_request.store
     place = request.namespace
-    facts = match_facts(request, request.subject, policy_request.outside.labels_of(place))
+    facts = match_facts(request, request.subject, policy_request.external.labels_of(place))
     if facts is None:
         return False
     constraints = compile_constraints(written, "", store.defined, everything=everything)
@@ -234,17 +234,17 @@ VARIABLES = 4
 
 def values_of(invocation: PolicyInvocation, policy_request: PolicyRequest, obj: Json) -> list[Any]:
     """Return the values for an object; those of `variables` are put in by whoever knows them."""
-    request, outside = policy_request.request, policy_request.outside
+    request, external = policy_request.request, policy_request.external
     has_params = bool(invocation.policy["spec"].get("paramKind"))
     told: Mapping[str, Json] = request.details or {}
     return [
         obj,
         request.old_object,
-        namespace_object(request, outside),
+        namespace_object(request, external),
         {**request_value(request), **told},
         {},
         *([invocation.params] if has_params else []),
-        *authorizer_of(request, outside),
+        *authorizer_of(request, external),
     ]
 
 
@@ -450,7 +450,7 @@ class AdmissionPolicies:
         self._store = store
         self._note = note
         # The account counts for nothing here but that there is an API server to ask.
-        self._outside = World(store, account=ADMIN).outside
+        self._outside = World(store, account=ADMIN).external
 
     def mutate(self, review: Review) -> WebhookResponse:
         """Return the object as the policies leave it, or the refusal where one cannot be done."""
@@ -480,7 +480,7 @@ class AdmissionPolicies:
                 obj = after
                 wanting |= {one.place} if one.wants_again else set()
         if refused:
-            return WebhookResponse(denied=ApiError(403, INVALID, refused, why=Reason.DENIED))
+            return WebhookResponse(denied=ApiError(403, INVALID, refused, why=FailureCause.DENIED))
         changed = obj if obj is not review.object else None
         if again is not None or not wanting:
             return WebhookResponse(changed)
@@ -533,7 +533,9 @@ class AdmissionPolicies:
         code = _CODES.get(decision.reason, 422)
         refused = errors.forbidden(key, self._store.defined, why)
         causes = ({"message": why},)
-        return refused._replace(code=code, reason=decision.reason, causes=causes, why=Reason.DENIED)
+        return refused._replace(
+            code=code, reason=decision.reason, causes=causes, why=FailureCause.DENIED
+        )
 
     def _is_concerned(self, review: Review, kind: str) -> bool:
         key = review.request.key
@@ -549,7 +551,7 @@ def changing_policies(review: Review, store: ObjectStore) -> frozenset[str]:
     if not store.list(API_VERSION, _MUTATING, "") or review.object is None:
         return frozenset()
     policy_request = PolicyRequest(
-        admission_request(review, store), World(store, account=ADMIN).outside, store
+        admission_request(review, store), World(store, account=ADMIN).external, store
     )
     found = set()
     for one in invocations(_MUTATING, policy_request):

@@ -10,7 +10,7 @@ from kyvsim.engine.world import World
 from kyvsim.kubernetes.objects import Json, object_key
 from kyvsim.languages.cel.facts import WebhookFacts, mutating_facts
 from kyvsim.model.policy import Policy
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest
 from kyvsim.model.result import PolicyResponse, RuleStatus, Stage
 from kyvsim.model.tracing import PolicyPlace, TraceContext
@@ -59,7 +59,7 @@ class WebhookCall(NamedTuple):
     rules: Iterable[CompiledRule]
     facts: WebhookFacts
     given: RuleInput
-    outside: Outside
+    external: ExternalData
 
 
 def trace_skipped(tracer: SimulationTracer | None, call: WebhookCall) -> None:
@@ -82,11 +82,11 @@ def trace_deferred(tracer: SimulationTracer | None, call: WebhookCall) -> None:
 
 
 def _conditions(tracer: SimulationTracer, call: WebhookCall) -> Callable[[], None]:
-    policy, _, facts, given, outside = call
+    policy, _, facts, given, external = call
     place = PolicyPlace(policy.document, policy.key, "", ("spec",), ("matchConditions",))
     trace = TraceContext(place, tracer=tracer)
     texts = [text for _, text in facts.conditions]
-    return lambda: trace_conditions(texts, given.request, outside, trace)
+    return lambda: trace_conditions(texts, given.request, external, trace)
 
 
 # What policies in CEL say of a request, by webhooks of their own.
@@ -251,15 +251,17 @@ class CelAdmission:
         given = self._admission.opened(request)
         if given is None:
             return None
-        if not is_called_for(policy, given, self._cache, self._world.outside):
-            facts, outside = self._cache.webhook_facts(policy), self._world.outside
-            call = WebhookCall(policy, turn.rules, facts, given, outside)
+        if not is_called_for(policy, given, self._cache, self._world.external):
+            facts, external = self._cache.webhook_facts(policy), self._world.external
+            call = WebhookCall(policy, turn.rules, facts, given, external)
             trace_skipped(self._admission.tracer, call)
             return None
         return run_turn(turn, stage.phase, given, self._world)
 
 
-def is_called_for(policy: Policy, given: RuleInput, cache: PolicyCache, outside: Outside) -> bool:
+def is_called_for(
+    policy: Policy, given: RuleInput, cache: PolicyCache, external: ExternalData
+) -> bool:
     """Return whether the API server asks the webhook of a policy; raise `MatchConditionError`.
 
     Its rules come first: of other requests no condition is asked.
@@ -268,7 +270,7 @@ def is_called_for(policy: Policy, given: RuleInput, cache: PolicyCache, outside:
     if not facts.takes(given.facts):
         return False
     texts = [text for _, text in facts.conditions]
-    return not texts or is_called(policy, texts, given.request, outside)
+    return not texts or is_called(policy, texts, given.request, external)
 
 
 def denies(policy: Policy) -> bool:
@@ -390,9 +392,9 @@ class ImageAdmission:
             given = self._admission.opened(request)
             if given is None:
                 continue
-            if not is_called_for(policy, given, self._cache, self._world.outside):
-                facts, outside = self._cache.webhook_facts(policy), self._world.outside
-                call = WebhookCall(policy, turn.rules, facts, given, outside)
+            if not is_called_for(policy, given, self._cache, self._world.external):
+                facts, external = self._cache.webhook_facts(policy), self._world.external
+                call = WebhookCall(policy, turn.rules, facts, given, external)
                 trace_skipped(self._admission.tracer, call)
                 continue
             if mutating:

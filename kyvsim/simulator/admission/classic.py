@@ -218,7 +218,7 @@ class AdmissionController:
 
     def _calls_webhook(self, policy: Policy, request: AdmissionRequest) -> bool:
         texts = texts_of(policy)
-        return not texts or is_called(policy, texts, request, self._world.outside)
+        return not texts or is_called(policy, texts, request, self._world.external)
 
     def webhook_failed(
         self, request: AdmissionRequest, error: MatchConditionError

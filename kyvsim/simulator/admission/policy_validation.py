@@ -26,7 +26,7 @@ from kyvsim.languages.classic.validation.match_blocks import check_wildcard_kind
 from kyvsim.languages.classic.validation.rule_bodies import check_derived_bodies
 from kyvsim.languages.classic.validation.rule_parts import PolicyCheck, RuleUnderCheck, each_rule
 from kyvsim.model.diagnostic import Diagnostic
-from kyvsim.model.policy import Filter, GeneratePattern, Generation, Policy, Rule, Target
+from kyvsim.model.policy import Filter, GeneratePattern, Generation, MutationTarget, Policy, Rule
 from kyvsim.model.request import UserInfo
 from kyvsim.model.source import Path
 from kyvsim.simulator.api_server import ObjectStore
@@ -113,7 +113,7 @@ def _needs(rule: Rule, store: ObjectStore) -> Iterator[RequiredAccess]:
 
 
 def _places(
-    target: Target | GeneratePattern, kinds: tuple[str, ...], store: ObjectStore
+    target: MutationTarget | GeneratePattern, kinds: tuple[str, ...], store: ObjectStore
 ) -> Iterator[ObjectKey]:
     """Yield `kinds`, or else that of a target, with its namespace, where they are fixed."""
     namespace = target.namespace
@@ -183,7 +183,7 @@ def _unread(kinds: Iterable[str], store: ObjectStore) -> Iterator[str]:
             yield refusal
 
 
-def _cannot_mutate(targets: Iterable[Target], store: ObjectStore) -> str:
+def _cannot_mutate(targets: Iterable[MutationTarget], store: ObjectStore) -> str:
     problems = []
     for target in targets:
         if "{{" in target.kind:

@@ -8,7 +8,7 @@ from kyvsim.kubernetes.objects import Json, ObjectKey, object_key
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import Operation, UserInfo
 from kyvsim.model.result import PolicyResponse, RuleStatus
-from kyvsim.model.simulation import Obstacle, Reason, Unevaluated
+from kyvsim.model.simulation import FailureCause, FailureReason, Unevaluated
 from kyvsim.simulator.admission.classic import Admission, AdmissionController
 from kyvsim.simulator.admission.review import enforces
 from kyvsim.simulator.api_server import ApiRequest, ApiResponse, ObjectStore, Purpose
@@ -169,20 +169,22 @@ def record_requests(
         action = purpose.action or action
         obj = response.object if response.object is not None else request.object
         key = object_key(obj) if obj is not None and not request.key.name else request.key
-        obstacles = _obstacles(key, response, note)
+        failure_reasons = _obstacles(key, response, note)
         event = timeline.record(
             actor_of(request.user),
             action,
             key,
             outcome=_outcome(response),
-            message=purpose.message if obstacles else _message(purpose, response, note),
+            message=purpose.message if failure_reasons else _message(purpose, response, note),
         )
         gone = request.operation is Operation.DELETE
-        told = note.denied_by if obstacles else ()
+        told = note.denied_by if failure_reasons else ()
         rules = purpose.rules or told or note.changed_by
         after = None if gone else response.object
         event = timeline.add_errors(event, note.unevaluated)
-        timeline.amend(event, before=old, after=after, policies=rules, obstacles=obstacles)
+        timeline.amend(
+            event, before=old, after=after, policies=rules, failure_reasons=failure_reasons
+        )
 
     return observe
 
@@ -190,14 +192,16 @@ def record_requests(
 def _outcome(response: ApiResponse) -> str:
     if response.error is None:
         return "done" if response.changed else "unchanged"
-    return "denied" if response.error.why is Reason.DENIED else "failed"
+    return "denied" if response.error.why is FailureCause.DENIED else "failed"
 
 
-def _obstacles(key: ObjectKey, response: ApiResponse, note: RequestNote) -> tuple[Obstacle, ...]:
+def _obstacles(
+    key: ObjectKey, response: ApiResponse, note: RequestNote
+) -> tuple[FailureReason, ...]:
     error = response.error
     if error is None:
         return ()
-    return (Obstacle(error.why, error.message, key, rules=note.denied_by),)
+    return (FailureReason(error.why, error.message, key, rules=note.denied_by),)
 
 
 def _message(purpose: Purpose, response: ApiResponse, note: RequestNote) -> str:

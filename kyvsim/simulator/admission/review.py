@@ -15,10 +15,10 @@ from kyvsim.kubernetes.wildcard import matches
 from kyvsim.languages.cel_request import authorizer_of, request_value
 from kyvsim.languages.tracing import traced_program
 from kyvsim.model.policy import Override, Policy, Rule
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PolicyResponse, RuleResult, RuleStatus
-from kyvsim.model.simulation import Reason
+from kyvsim.model.simulation import FailureCause
 from kyvsim.model.tracing import TraceContext
 from kyvsim.simulator.api_server import ApiError, ObjectStore, Review
 from kyvsim.simulator.api_server.authorizer import with_roles
@@ -100,12 +100,12 @@ class MatchConditionError(Exception):
     """Conditions that cannot be evaluated, none of which is false; the text is the API server's."""
 
 
-def all_hold(texts: Iterable[str], request: AdmissionRequest, outside: Outside) -> bool:
+def all_hold(texts: Iterable[str], request: AdmissionRequest, external: ExternalData) -> bool:
     """Return whether conditions hold for a request; raise `MatchConditionError`.
 
     One that is false is enough, whatever the others are.
     """
-    values = _values(request, outside)
+    values = _values(request, external)
     faults: list[str] = []
     for text in texts:
         try:
@@ -118,25 +118,25 @@ def all_hold(texts: Iterable[str], request: AdmissionRequest, outside: Outside) 
     return True
 
 
-def _values(request: AdmissionRequest, outside: Outside) -> list[Any]:
+def _values(request: AdmissionRequest, external: ExternalData) -> list[Any]:
     return [
         request.object,
         request.old_object,
         None,
         request_value(request),
         {},
-        *authorizer_of(request, outside),
+        *authorizer_of(request, external),
     ]
 
 
 def trace_conditions(
-    texts: Iterable[str], request: AdmissionRequest, outside: Outside, trace: TraceContext
+    texts: Iterable[str], request: AdmissionRequest, external: ExternalData, trace: TraceContext
 ) -> None:
     """Tell who follows what conditions, which stand at a probe's place, and their parts come to.
 
     What decides is the last that is told.
     """
-    values = _values(request, outside)
+    values = _values(request, external)
     for number, text in enumerate(texts):
         program = traced_program(_program(text), trace.at(number, "expression"))
         with suppress(CelError, BudgetError):
@@ -145,7 +145,7 @@ def trace_conditions(
 
 
 def is_called(
-    policy: Policy, texts: Iterable[str], request: AdmissionRequest, outside: Outside
+    policy: Policy, texts: Iterable[str], request: AdmissionRequest, external: ExternalData
 ) -> bool:
     """Return whether the webhook of a policy is asked.
 
@@ -153,7 +153,7 @@ def is_called(
     policy with `failurePolicy: Fail`.
     """
     try:
-        return all_hold(texts, request, outside)
+        return all_hold(texts, request, external)
     except MatchConditionError:
         if policy.facts.fails_closed:
             raise
@@ -165,13 +165,13 @@ def texts_of(policy: Policy) -> list[str]:
     return [text for _, text in policy.facts.webhook_conditions]
 
 
-def concerns(policy: Policy, request: AdmissionRequest, outside: Outside) -> bool:
+def concerns(policy: Policy, request: AdmissionRequest, external: ExternalData) -> bool:
     """Return whether a policy looks at a request, or an object, by the conditions that it sets.
 
     upstream: pkg/engine/internal/match.go, which has every evaluation ask them.
     """
     try:
-        return not policy.facts.webhook_conditions or all_hold(texts_of(policy), request, outside)
+        return not policy.facts.webhook_conditions or all_hold(texts_of(policy), request, external)
     except MatchConditionError:
         return False
 
@@ -234,7 +234,7 @@ _REPORTED = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
 def denial(webhook: str, message: str) -> ApiError:
     """Return a webhook's denial as the API server passes it on."""
     text = f'admission webhook "{webhook}" denied the request: {message}'
-    return ApiError(400, "BadRequest", text, why=Reason.DENIED)
+    return ApiError(400, "BadRequest", text, why=FailureCause.DENIED)
 
 
 def blocked_message(subject: Json, responses: Iterable[PolicyResponse]) -> str:

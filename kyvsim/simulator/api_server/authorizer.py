@@ -11,7 +11,7 @@ from kyvsim.engine.context.cluster_api import review as review_access
 from kyvsim.kubernetes.discovery import plural, split_api_version
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, text_field
 from kyvsim.model.request import Operation, UserInfo
-from kyvsim.model.simulation import Reason
+from kyvsim.model.simulation import FailureCause
 from kyvsim.simulator.api_server import errors
 from kyvsim.simulator.api_server.request import ApiError, ApiRequest, Review, written
 from kyvsim.simulator.api_server.store import ObjectStore
@@ -90,7 +90,7 @@ def denial(
     why = (
         f'User "{user.username}" cannot {verb} resource "{resource}" in API group "{group}"{where}'
     )
-    return errors.forbidden(key, store.defined, why)._replace(why=Reason.NO_RIGHT)
+    return errors.forbidden(key, store.defined, why)._replace(why=FailureCause.NO_RIGHT)
 
 
 def refusal(request: ApiRequest, store: ObjectStore) -> ApiError | None:

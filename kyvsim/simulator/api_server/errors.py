@@ -5,7 +5,7 @@ Source of the texts: k8s.io/apimachinery pkg/api/errors.
 
 from kyvsim.kubernetes.discovery import KindTable, plural, split_api_version
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.simulation import Reason
+from kyvsim.model.simulation import FailureCause
 from kyvsim.simulator.api_server.request import ApiError
 
 
@@ -18,13 +18,13 @@ def resource_name(key: ObjectKey, kinds: KindTable) -> str:
 def not_found(key: ObjectKey, kinds: KindTable) -> ApiError:
     """Return that an object is not there."""
     text = f'{resource_name(key, kinds)} "{key.name}" not found'
-    return ApiError(404, "NotFound", text, why=Reason.NOT_FOUND)
+    return ApiError(404, "NotFound", text, why=FailureCause.NOT_FOUND)
 
 
 def already_exists(key: ObjectKey, kinds: KindTable) -> ApiError:
     """Return that an object is there already."""
     text = f'{resource_name(key, kinds)} "{key.name}" already exists'
-    return ApiError(409, "AlreadyExists", text, why=Reason.EXISTS)
+    return ApiError(409, "AlreadyExists", text, why=FailureCause.EXISTS)
 
 
 def conflict(key: ObjectKey, kinds: KindTable) -> ApiError:
@@ -34,7 +34,7 @@ def conflict(key: ObjectKey, kinds: KindTable) -> ApiError:
         "the object has been modified; please apply your changes to the latest version "
         "and try again"
     )
-    return ApiError(409, "Conflict", text, why=Reason.CONFLICT)
+    return ApiError(409, "Conflict", text, why=FailureCause.CONFLICT)
 
 
 def forbidden(key: ObjectKey, kinds: KindTable, why: str) -> ApiError:
@@ -50,7 +50,7 @@ def invalid(key: ObjectKey, *problems: str) -> ApiError:
     group = split_api_version(key.api_version)[0]
     kind = ".".join(filter(None, (key.kind, group)))
     text = f'{kind} "{key.name}" is invalid: {why}'
-    return ApiError(422, "Invalid", text, why=Reason.INVALID)
+    return ApiError(422, "Invalid", text, why=FailureCause.INVALID)
 
 
 def internal(why: str) -> ApiError:
@@ -61,4 +61,4 @@ def internal(why: str) -> ApiError:
 def no_match(key: ObjectKey) -> ApiError:
     """Return that a kind is not served."""
     text = f'no matches for kind "{key.kind}" in version "{key.api_version}"'
-    return ApiError(404, "NoKindMatch", text, why=Reason.NO_KIND)
+    return ApiError(404, "NoKindMatch", text, why=FailureCause.NO_KIND)

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from kyvsim.kubernetes.objects import Json, ObjectKey
 from kyvsim.model.request import Operation, UserInfo
-from kyvsim.model.simulation import Reason
+from kyvsim.model.simulation import FailureCause
 
 _WRITES = frozenset({Operation.CREATE, Operation.UPDATE})
 
@@ -50,7 +50,7 @@ class ApiError(NamedTuple):
     """Such as `NotFound`, `AlreadyExists`, `Conflict`, `Forbidden`, `Invalid`, `BadRequest`."""
     message: str
     causes: tuple[Mapping[str, Json], ...] = ()
-    why: Reason = Reason.OTHER
+    why: FailureCause = FailureCause.OTHER
 
 
 class ApiResponse(NamedTuple):

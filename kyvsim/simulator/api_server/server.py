@@ -10,7 +10,7 @@ from kyvsim.kubernetes.numbers import with_whole_numbers
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
 from kyvsim.model.ports import fault_text
 from kyvsim.model.request import Operation, UserInfo
-from kyvsim.model.simulation import Reason
+from kyvsim.model.simulation import FailureCause
 from kyvsim.patch.json_patch import merge_patch
 from kyvsim.simulator.api_server import errors
 from kyvsim.simulator.api_server.defaults import CONTAINERS, with_defaults
@@ -81,13 +81,13 @@ def _namespace_problem(key: ObjectKey, store: ObjectStore) -> ApiError | None:
     namespace = store.get("v1", "Namespace", "", key.namespace)
     if namespace is None:
         place = ObjectKey("v1", "Namespace", "", key.namespace)
-        return errors.not_found(place, store.defined)._replace(why=Reason.NO_NAMESPACE)
+        return errors.not_found(place, store.defined)._replace(why=FailureCause.NO_NAMESPACE)
     if is_terminating(namespace):
         why = (
             f"unable to create new content in namespace {key.namespace} "
             "because it is being terminated"
         )
-        return errors.forbidden(key, store.defined, why)._replace(why=Reason.NAMESPACE_GOES)
+        return errors.forbidden(key, store.defined, why)._replace(why=FailureCause.NAMESPACE_GOES)
     return None
 
 

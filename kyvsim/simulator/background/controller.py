@@ -290,10 +290,10 @@ def _is_own(request: AdmissionRequest) -> bool:
 
 def _triggered(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[RequestedWork]:
     """Give the work for rules that the object of a request is, or was, a trigger of."""
-    outside = World(kyverno.sim.store, account=ADMISSION).outside
+    external = World(kyverno.sim.store, account=ADMISSION).external
     policies: list[CompiledPolicy] = []
     for policy in filter(_works, kyverno.cache.every()):
-        if concerns(policy.policy, request, outside):
+        if concerns(policy.policy, request, external):
             policies.append(policy)
         else:
             kyverno.admission.skip(policy.policy, _working(policy), request, UNMET)
@@ -510,7 +510,7 @@ def _settle(obj: Json, attempt: Attempt, event: TimelineEvent, kyverno: Kyverno)
     fails = bool(attempt.problems)
     sim.timeline.settle(
         event,
-        obstacles=(*attempt.problems, *attempt.notes),
+        failure_reasons=(*attempt.problems, *attempt.notes),
         failed=fails,
         given_up=fails and retries >= _MOST_RETRIES,
     )

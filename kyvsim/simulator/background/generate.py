@@ -16,7 +16,7 @@ from kyvsim.model.policy import GeneratePattern, Policy, Rule
 from kyvsim.model.ports import BudgetError
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.model.simulation import Obstacle, Reason
+from kyvsim.model.simulation import FailureCause, FailureReason
 from kyvsim.patch.json_patch import merge_patch
 from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse, Client, Purpose
 from kyvsim.simulator.api_server.authorizer import denial
@@ -154,7 +154,7 @@ def _mark_source(wanted: Json, owner: Owner, sim: SimulationContext) -> None:
 
 def delete_all(
     references: Iterable[Json], rules: tuple[str, ...], sim: SimulationContext
-) -> list[Obstacle]:
+) -> list[FailureReason]:
     """Delete objects that references name, and return why some are still there."""
     problems = []
     client = sim.client(BACKGROUND, Purpose("delete downstream", rules))
@@ -263,7 +263,7 @@ def _target(made: GeneratePattern) -> tuple[Json, ...]:
 #
 # Source of the rules: upstream pkg/background/generate/controller.go (ApplyGeneratePolicy).
 
-_NOT_FOUND = frozenset({Reason.NOT_FOUND, Reason.NO_NAMESPACE})
+_NOT_FOUND = frozenset({FailureCause.NOT_FOUND, FailureCause.NO_NAMESPACE})
 
 
 def apply_generated(
@@ -272,18 +272,18 @@ def apply_generated(
     """Write what is wanted; outside a loop, that something is not found is no failure."""
     generation = owner.rule.facts.generation
     loops = generation is not None and bool(generation.loops)
-    problems: list[Obstacle] = []
+    problems: list[FailureReason] = []
     created: list[Json] = []
     for generated_set in generated_sets:
         if generated_set.problem:
             messages = ": ".join(filter(None, (generated_set.place, generated_set.problem)))
-            problems.append(Obstacle(generated_set.reason, messages))
+            problems.append(FailureReason(generated_set.reason, messages))
             continue
-        obstacle = _apply_set(generated_set, owner, created, kyverno)
-        if obstacle is not None and not loops and obstacle.reason in _NOT_FOUND:
+        failure_reason = _apply_set(generated_set, owner, created, kyverno)
+        if failure_reason is not None and not loops and failure_reason.reason in _NOT_FOUND:
             report(owner, Outcome(RuleStatus.PASS, ""), kyverno)
-            return Attempt(notes=tuple(within("nothing generated: ", [obstacle])))
-        problems += [obstacle] if obstacle is not None else []
+            return Attempt(notes=tuple(within("nothing generated: ", [failure_reason])))
+        problems += [failure_reason] if failure_reason is not None else []
     if not problems:
         report(owner, Outcome(RuleStatus.PASS, "", generated=tuple(created)), kyverno)
         policy, source = owner.policy, EventSource.GENERATE
@@ -299,7 +299,7 @@ def apply_generated(
 
 def _apply_set(
     generated_set: GeneratedSet, owner: Owner, created: list[Json], kyverno: Kyverno
-) -> Obstacle | None:
+) -> FailureReason | None:
     """Write the objects of one wish until one fails; `created` grows by those that are new."""
     for obj in generated_set.objects:
         realized = realize(obj, owner, kyverno.sim)
@@ -343,13 +343,15 @@ def attempt_generate(update_request: Json, kyverno: Kyverno) -> Attempt:
     store = kyverno.sim.store
     request = request_of(spec.get("context"), store)
     policy = kyverno.lister.get(spec["policy"])
-    problems: list[Obstacle] = []
-    notes: list[Obstacle] = []
+    problems: list[FailureReason] = []
+    notes: list[FailureReason] = []
     for context in spec.get("ruleContext") or ():
         try:
             trigger = live_trigger(context.get("trigger") or {}, request, store)
         except TriggerError as error:
-            attempt = Attempt(tuple(within("failed to fetch trigger resource: ", [error.obstacle])))
+            attempt = Attempt(
+                tuple(within("failed to fetch trigger resource: ", [error.failure_reason]))
+            )
         else:
             attempt = _work(
                 _GenerateInput(update_request, context, trigger, request), policy, kyverno
@@ -383,7 +385,7 @@ def _delete(given: _GenerateInput, policy: CompiledPolicy | None, kyverno: Kyver
     cause = "policy deletion"
     if not found:
         if policy is None:
-            return noted(Reason.RULE_GONE, "the policy is gone")
+            return noted(FailureCause.RULE_GONE, "the policy is gone")
         cause = "source deletion"
         found = [
             reference(obj)
@@ -400,11 +402,11 @@ def _apply(given: _GenerateInput, policy: CompiledPolicy, kyverno: Kyverno) -> A
     """Check again whether a rule applies, and generate what it wants."""
     rule = next((one for one in policy.rules if one.rule.name == given.rule), None)
     if rule is None or not rule.rule.generates:
-        return noted(Reason.RULE_GONE, "the policy has no such rule any more")
+        return noted(FailureCause.RULE_GONE, "the policy has no such rule any more")
     trigger, request = given.trigger, given.request
     mismatch = _mismatch(request, trigger)
     if mismatch:
-        return failed(Reason.TRIGGER_DIFFERS, mismatch)
+        return failed(FailureCause.TRIGGER_DIFFERS, mismatch)
     world = World(kyverno.sim.store, account=BACKGROUND)
     opened = open_background(policy.policy, trigger, request, world)
     old = old_facts(request, world) if request else None
@@ -416,7 +418,7 @@ def _apply(given: _GenerateInput, policy: CompiledPolicy, kyverno: Kyverno) -> A
     wanted = evaluate(opened)
     # Evaluated a second time only where it failed.
     if request is None and wanted.problem and not evaluate(as_by_someone(opened)).problem:
-        wanted = wanted._replace(problem=Reason.USER_UNKNOWN)
+        wanted = wanted._replace(problem=FailureCause.USER_UNKNOWN)
     return _fulfilled(wanted, Owner(policy.policy, rule.rule, trigger), kyverno)
 
 
@@ -427,7 +429,7 @@ class _Generation(NamedTuple):
     """None where the rule is not for it."""
     generated_sets: tuple[GeneratedSet, ...] | None = None
     """None where it does not come to that."""
-    problem: Reason | None = None
+    problem: FailureCause | None = None
     """Why something could not be evaluated."""
 
 
@@ -458,20 +460,20 @@ def _generation(
         problems = [one.reason for one in generated_sets if one.problem]
         return _Generation(outcome, generated_sets, problems[0] if problems else None)
     fails = outcome is not None and outcome.status is RuleStatus.ERROR
-    return _Generation(outcome, problem=Reason.RULE_FAILED if fails else None)
+    return _Generation(outcome, problem=FailureCause.RULE_FAILED if fails else None)
 
 
 def _fulfilled(wanted: _Generation, owner: Owner, kyverno: Kyverno) -> Attempt:
     outcome, reason = wanted.outcome, wanted.problem
     if outcome is None:
-        return failed(Reason.NOT_MET, "policy does not apply to resource")
+        return failed(FailureCause.NOT_MET, "policy does not apply to resource")
     if wanted.generated_sets is not None:
-        unknown = reason is Reason.USER_UNKNOWN
+        unknown = reason is FailureCause.USER_UNKNOWN
         messages = [one._replace(reason=reason or one.reason) for one in wanted.generated_sets]
         return apply_generated(messages if unknown else wanted.generated_sets, owner, kyverno)
     report(owner, outcome, kyverno)
     text = f"nothing to do: {outcome.message or 'the rule is not met'}"
-    return noted(reason or Reason.NOT_MET, text)
+    return noted(reason or FailureCause.NOT_MET, text)
 
 
 def _mismatch(request: AdmissionRequest | None, trigger: Json) -> str:

@@ -15,7 +15,7 @@ from kyvsim.languages.cel.listed_objects import listed_triggers
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, PolicyResponse, RuleResult, RuleStatus
-from kyvsim.model.simulation import Obstacle, Reason
+from kyvsim.model.simulation import FailureCause, FailureReason
 from kyvsim.patch.json_patch import merge_patch
 from kyvsim.simulator.admission.cel import WebhookCall, is_called_for, trace_deferred, trace_skipped
 from kyvsim.simulator.api_server import ApiError, ApiRequest, ApiResponse, Client, Purpose
@@ -98,7 +98,7 @@ class GeneratedObjects:
         self._sim = sim
         self._marks = cause.labels
         self.written: list[Json] = []
-        self.obstacle: Obstacle | None = None
+        self.failure_reason: FailureReason | None = None
         """Why the last of them could not be written."""
 
     def write(self, namespace: str, obj: Json) -> None:
@@ -124,7 +124,7 @@ class GeneratedObjects:
         key, policy = object_key(obj), self._cause.policy
         if key.api_version.count("/") > 1:
             text = f"unexpected GroupVersion string: {key.api_version}"
-            self.obstacle = Obstacle(Reason.NO_KIND, text, key)
+            self.failure_reason = FailureReason(FailureCause.NO_KIND, text, key)
             raise ValueError(text)
         target = namespace
         if not self._sim.store.is_namespaced(key.api_version, key.kind):
@@ -168,7 +168,7 @@ class GeneratedObjects:
         self.written.append(response.object)
 
     def _fail(self, error: ApiError, key: ObjectKey) -> None:
-        self.obstacle = failure_reason_of(error, key)
+        self.failure_reason = failure_reason_of(error, key)
         raise ValueError(error.message)
 
 
@@ -198,8 +198,8 @@ def attempt_generate_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
     spec = update_request["spec"]
     policy = spec["policy"]
     request = request_of(spec.get("context"), kyverno.sim.store)
-    problems: list[Obstacle] = []
-    notes: list[Obstacle] = []
+    problems: list[FailureReason] = []
+    notes: list[FailureReason] = []
     for context in spec.get("ruleContext") or ():
         if context.get("deleteDownstream"):
             kyverno.downstreams.delete(policy, text_field(context["trigger"], "uid"))
@@ -218,13 +218,13 @@ def _attempt(
         trigger = live_trigger(context.get("trigger") or {}, request, store)
     except TriggerError as error:
         why = f"gpol {policy} failed: failed to fetch trigger resource: "
-        return Attempt(tuple(within(why, [error.obstacle])))
+        return Attempt(tuple(within(why, [error.failure_reason])))
     key = object_key(trigger)
     if is_filtered(Filtered(key.api_version, key.kind, "", key.namespace, key.name), store):
-        return noted(Reason.NOT_MET, "nothing to do: a resource filter keeps the trigger out")
+        return noted(FailureCause.NOT_MET, "nothing to do: a resource filter keeps the trigger out")
     found = kyverno.generating.get(policy)
     if found is None:
-        return failed(Reason.RULE_GONE, f"gpol {policy} failed: the policy is gone")
+        return failed(FailureCause.RULE_GONE, f"gpol {policy} failed: the policy is gone")
     asked = request or creation_of(trigger, None, None)
     return _generate(_CelGenerateInput(found, context, trigger, asked), kyverno)
 
@@ -242,11 +242,11 @@ def _generate(given: _CelGenerateInput, kyverno: Kyverno) -> Attempt:
     if outcome is None:
         if synchronizes:
             watch.delete(policy.key, given.uid)
-        return noted(Reason.NOT_MET, "nothing to do: the policy does not match")
+        return noted(FailureCause.NOT_MET, "nothing to do: the policy does not match")
     outcome = outcome._replace(generated=tuple(objects.written))
     _record_outcome(given, outcome, kyverno)
     if outcome.status in _FAILED:
-        return _failure(given, outcome, objects.obstacle)
+        return _failure(given, outcome, objects.failure_reason)
     keeps = outcome.status is RuleStatus.PASS and generating_facts(policy).synchronizes
     if keeps and objects.written:
         watch.take(policy.key, given.uid, objects.written)
@@ -255,7 +255,9 @@ def _generate(given: _CelGenerateInput, kyverno: Kyverno) -> Attempt:
     return Attempt()
 
 
-def _failure(given: _CelGenerateInput, outcome: Outcome, obstacle: Obstacle | None) -> Attempt:
+def _failure(
+    given: _CelGenerateInput, outcome: Outcome, failure_reason: FailureReason | None
+) -> Attempt:
     policy, trigger = given.policy.policy, given.context["trigger"]
     shown = "/".join(
         text_field(trigger, name) for name in ("apiVersion", "kind", "namespace", "name")
@@ -264,9 +266,9 @@ def _failure(given: _CelGenerateInput, outcome: Outcome, obstacle: Obstacle | No
         f"gpol {policy.key} rule {outcome.rule_name or policy.name} {outcome.status} "
         f"for trigger {shown}: {outcome.message}"
     )
-    if obstacle is None:
-        return failed(Reason.RULE_FAILED, text)
-    return Attempt((obstacle._replace(message=text),))
+    if failure_reason is None:
+        return failed(FailureCause.RULE_FAILED, text)
+    return Attempt((failure_reason._replace(message=text),))
 
 
 def _record_outcome(given: _CelGenerateInput, outcome: Outcome, kyverno: Kyverno) -> None:
@@ -314,10 +316,10 @@ def generating_work(kyverno: Kyverno, request: AdmissionRequest) -> Iterator[Req
         given = open_request(request, world, policy.name)
         if given is None:
             continue
-        is_asked = is_called_for(policy, given, kyverno.cache, world.outside)
+        is_asked = is_called_for(policy, given, kyverno.cache, world.external)
         tell = trace_deferred if is_asked else trace_skipped
         facts = kyverno.cache.webhook_facts(policy)
-        asked = WebhookCall(policy, compiled.rules, facts, given, world.outside)
+        asked = WebhookCall(policy, compiled.rules, facts, given, world.external)
         tell(kyverno.sim.tracer, asked)
         if is_asked:
             yield from _work(policy, request)

@@ -25,7 +25,7 @@ from kyvsim.languages.cel.mutating_policy import ExistingChange, TargetError
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import PatchedTarget, Phase, PolicyResponse, RuleResult, RuleStatus, Stage
-from kyvsim.model.simulation import Obstacle, Reason
+from kyvsim.model.simulation import FailureCause, FailureReason
 from kyvsim.patch.nodes import same
 from kyvsim.simulator.admission.cel import is_called_for, webhook_of
 from kyvsim.simulator.api_server import ApiResponse, ObjectStore, Purpose, errors
@@ -132,12 +132,14 @@ def attempt_mutation(update_request: Json, kyverno: Kyverno) -> Attempt:
     if policy is None or not any(
         bool(one.name == spec.get("rule")) for one in rules if one.mutates_existing
     ):
-        return noted(Reason.RULE_GONE, "the policy has no such rule any more")
+        return noted(FailureCause.RULE_GONE, "the policy has no such rule any more")
     request = request_of(spec.get("context"), kyverno.sim.store)
     try:
         trigger = _trigger(spec.get("resource") or {}, request, kyverno)
     except TriggerError as error:
-        return Attempt(notes=tuple(within("failed to get trigger resource: ", [error.obstacle])))
+        return Attempt(
+            notes=tuple(within("failed to get trigger resource: ", [error.failure_reason]))
+        )
     return Attempt(tuple(_mutate(policy, trigger, request, kyverno)))
 
 
@@ -152,7 +154,7 @@ def _trigger(trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno) 
 
 def _mutate(
     policy: CompiledPolicy, trigger: Json, request: AdmissionRequest | None, kyverno: Kyverno
-) -> Iterator[Obstacle]:
+) -> Iterator[FailureReason]:
     """Write the targets as all rules of a policy leave them, and give what failed."""
     world = World(ServedKinds(kyverno.sim.store, policy.policy), account=BACKGROUND)
     given = open_background(policy.policy, trigger, request, world)
@@ -169,12 +171,12 @@ def _mutate(
                 f"response {result.status.value}: {result.message}"
             )
             rule = f"{policy.policy.key}/{result.rule.name}"
-            yield Obstacle(Reason.RULE_FAILED, text, wanted_by=rule)
+            yield FailureReason(FailureCause.RULE_FAILED, text, wanted_by=rule)
         elif result.status is RuleStatus.PASS:
             yield from _write_all(result, policy.policy, kyverno)
 
 
-def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator[Obstacle]:
+def _write_all(result: RuleResult, policy: Policy, kyverno: Kyverno) -> Iterator[FailureReason]:
     """Write the targets of a rule, tell of each, and give what failed."""
     sim, source, rule = kyverno.sim, EventSource.MUTATE, result.rule.name
     for target in result.targets:
@@ -233,11 +235,11 @@ def attempt_mutation_in_cel(update_request: Json, kyverno: Kyverno) -> Attempt:
     if found is None:
         name = str(spec["policy"]).rpartition("/")[2]
         why = f'mutatingpolicies.policies.kyverno.io "{name}" not found'
-        return failed(Reason.RULE_GONE, f"failed to fetch mpol {spec['policy']}: {why}")
+        return failed(FailureCause.RULE_GONE, f"failed to fetch mpol {spec['policy']}: {why}")
     request = request_of(spec.get("context"), kyverno.sim.store)
     changes = kyverno.cache.existing_changes(found.policy)
     if not changes or kyverno.cache.is_left_to_the_server(found.policy):
-        return noted(Reason.NOT_MET, "nothing to do: the policy changes no existing objects")
+        return noted(FailureCause.NOT_MET, "nothing to do: the policy changes no existing objects")
     attempt = _Attempt(found, changes, request, kyverno)
     attempt.run()
     key = found.policy.key
@@ -265,8 +267,8 @@ class _Attempt:
         self._store: ObjectStore = kyverno.sim.store
         self._world = World(self._store, account=BACKGROUND)
         self._changes = changes
-        self.problems: list[Obstacle] = []
-        self.notes: list[Obstacle] = []
+        self.problems: list[FailureReason] = []
+        self.notes: list[FailureReason] = []
 
     def run(self) -> None:
         """Change what is found, one after the other."""
@@ -290,14 +292,14 @@ class _Attempt:
                 for obj in selected_targets(self._policy, listing, self._store):
                     yield _MutationTarget(obj, listing.subresource)
             except SelectorError as error:
-                self.problems.append(Obstacle(Reason.OTHER, str(error)))
+                self.problems.append(FailureReason(FailureCause.OTHER, str(error)))
 
-    def _unlisted(self, listing: Listing) -> Obstacle | None:
+    def _unlisted(self, listing: Listing) -> FailureReason | None:
         """Return why a list cannot be had, or None."""
         key = listing.key
         if key.namespace and not self._store.is_namespaced(key.api_version, key.kind):
             text = "the server could not find the requested resource"
-            return Obstacle(Reason.NOT_FOUND, text, key)
+            return FailureReason(FailureCause.NOT_FOUND, text, key)
         refused = denial(BACKGROUND, "list", key, self._store)
         return failure_reason_of(refused, key) if refused else None
 
@@ -309,7 +311,7 @@ class _Attempt:
         try:
             found = self._changes[0].find(self._evaluation(trigger, self._request))
         except TargetError as error:
-            self.problems.append(Obstacle(Reason.RULE_FAILED, str(error)))
+            self.problems.append(FailureReason(FailureCause.RULE_FAILED, str(error)))
             return
         for obj in found:
             yield _MutationTarget(obj, written_part(self._policy, obj, self._store.defined))
@@ -321,20 +323,22 @@ class _Attempt:
             text = (
                 "invalid update request passed, the fields needed to extract resource data are nil"
             )
-            self.problems.append(Obstacle(Reason.OTHER, text))
+            self.problems.append(FailureReason(FailureCause.OTHER, text))
             return None
         if request.object is None:
             return request.old_object
         key = object_key(request.object)
         if not key.name:
-            self.problems.append(Obstacle(Reason.TRIGGER_MISSING, "name is required", key))
+            self.problems.append(
+                FailureReason(FailureCause.TRIGGER_MISSING, "name is required", key)
+            )
             return None
         found = self._store.get(*key)
         if found is None:
             uid = text_field(metadata(request.object), "uid")
             missing = errors.not_found(key, self._store.defined)
-            obstacle = Obstacle(Reason.TRIGGER_MISSING, missing.message, key, uid)
-            self.problems.append(obstacle)
+            failure_reason = FailureReason(FailureCause.TRIGGER_MISSING, missing.message, key, uid)
+            self.problems.append(failure_reason)
         return found
 
     def _evaluation(self, obj: Json, request: AdmissionRequest) -> Evaluation:
@@ -348,8 +352,8 @@ class _Attempt:
         changed = self._changed(target)
         if changed.fault:
             self.notes.append(
-                Obstacle(
-                    Reason.RULE_FAILED,
+                FailureReason(
+                    FailureCause.RULE_FAILED,
                     f"{_described(target.object)} is left as it is: {changed.fault}",
                     object_key(target.object),
                 )
@@ -358,7 +362,9 @@ class _Attempt:
             text = (
                 f"{_described(target.object)} is changed again as {' and '.join(changed.again)} are"
             )
-            self.notes.append(Obstacle(Reason.CHANGED_AGAIN, text, object_key(target.object)))
+            self.notes.append(
+                FailureReason(FailureCause.CHANGED_AGAIN, text, object_key(target.object))
+            )
         if changed.object is None:
             return
         if same(changed.object, target.object) or self._write(target, changed.object):
@@ -403,7 +409,7 @@ class _Attempt:
         error = client.update(fresh, target.subresource).error
         if error is None:
             return True
-        if error.why is not Reason.NOT_FOUND:
+        if error.why is not FailureCause.NOT_FOUND:
             text = f"failed to update target resource for mpol {name}: {error.message}"
             self.problems.append(failure_reason_of(error, key)._replace(message=text))
         return False
@@ -471,9 +477,9 @@ def _is_triggered(policy: CompiledPolicy, given: RuleInput, kyverno: Kyverno) ->
 def _webhooks(policies: Iterable[Policy], given: RuleInput, kyverno: Kyverno) -> frozenset[str]:
     """Return the webhooks that are asked, and have a policy that hears who asks."""
     every = tuple(policies)
-    outside = World(kyverno.sim.store, account=ADMISSION).outside
+    external = World(kyverno.sim.store, account=ADMISSION).external
     names = {one: webhook_of(one, kyverno.cache.webhook_facts(one)) for one in every}
-    asked = {names[one] for one in every if is_called_for(one, given, kyverno.cache, outside)}
+    asked = {names[one] for one in every if is_called_for(one, given, kyverno.cache, external)}
     hearing = {names[one] for one in every if _hears(replace(one, namespace=""), given.request)}
     return frozenset(asked & hearing)
 

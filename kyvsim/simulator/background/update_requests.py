@@ -15,7 +15,7 @@ from kyvsim.kubernetes.wildcard import matches
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Operation, UserInfo
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.simulation import Obstacle, Reason
+from kyvsim.model.simulation import FailureCause, FailureReason
 from kyvsim.simulator.admission.review import concerns
 from kyvsim.simulator.api_server import ApiError, ObjectStore, Purpose, errors
 from kyvsim.simulator.api_server.authorizer import denial
@@ -63,33 +63,33 @@ def trigger_from_labels(marks: Mapping[str, str]) -> dict[str, Json]:
 class Attempt(NamedTuple):
     """Whether there is more to do, and what stood in the way."""
 
-    problems: tuple[Obstacle, ...] = ()
+    problems: tuple[FailureReason, ...] = ()
     """Why it failed; it is tried again."""
-    notes: tuple[Obstacle, ...] = ()
+    notes: tuple[FailureReason, ...] = ()
     """Why nothing was done where that counts as done."""
 
 
-def failure_reason_of(error: ApiError, key: ObjectKey) -> Obstacle:
+def failure_reason_of(error: ApiError, key: ObjectKey) -> FailureReason:
     """Return the refusal of a request about an object as an obstacle."""
-    return Obstacle(error.why, error.message, key)
+    return FailureReason(error.why, error.message, key)
 
 
-def noted(reason: Reason, message: str) -> Attempt:
+def noted(reason: FailureCause, message: str) -> Attempt:
     """Return an attempt that counts as done although nothing was."""
-    return Attempt(notes=(Obstacle(reason, message),))
+    return Attempt(notes=(FailureReason(reason, message),))
 
 
-def failed(reason: Reason, message: str) -> Attempt:
+def failed(reason: FailureCause, message: str) -> Attempt:
     """Return an attempt that failed."""
-    return Attempt((Obstacle(reason, message),))
+    return Attempt((FailureReason(reason, message),))
 
 
-def messages(failures: Iterable[Obstacle]) -> str:
+def messages(failures: Iterable[FailureReason]) -> str:
     """Return what obstacles say, each once."""
     return "; ".join(dict.fromkeys(one.message for one in failures))
 
 
-def within(start: str, failures: Iterable[Obstacle]) -> Iterator[Obstacle]:
+def within(start: str, failures: Iterable[FailureReason]) -> Iterator[FailureReason]:
     """Yield obstacles with a text before what each says."""
     return (one._replace(message=f"{start}{one.message}") for one in failures)
 
@@ -389,15 +389,15 @@ def _purpose(work: RequestedWork, spec: Json) -> Purpose:
 #
 # Source of the rules and texts: upstream pkg/background/common/resource.go.
 
-_MISSING = Reason.TRIGGER_MISSING
+_MISSING = FailureCause.TRIGGER_MISSING
 
 
 class TriggerError(Exception):
     """A trigger that is not there, or still is where it should be gone, or cannot be read."""
 
-    def __init__(self, obstacle: Obstacle) -> None:
-        super().__init__(obstacle.message)
-        self.obstacle = obstacle
+    def __init__(self, failure_reason: FailureReason) -> None:
+        super().__init__(failure_reason.message)
+        self.failure_reason = failure_reason
 
 
 def live_trigger(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) -> Json:
@@ -440,7 +440,7 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
         refused = denial(BACKGROUND, "list", anywhere, store)
         if refused is not None:
             text = f"failed to list trigger resources: {refused.message}"
-            raise TriggerError(Obstacle(refused.why, text, anywhere))
+            raise TriggerError(FailureReason(refused.why, text, anywhere))
         for obj in _candidates(trigger, store):
             if metadata(obj).get("uid") == uid:
                 return obj
@@ -449,7 +449,7 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
             "in the cluster, the corresponding admission request may have been rejected by the "
             "API server"
         )
-        raise TriggerError(Obstacle(_MISSING, text, anywhere._replace(name=name), uid))
+        raise TriggerError(FailureReason(_MISSING, text, anywhere._replace(name=name), uid))
     if name:
         place = "" if kind == "Namespace" else namespace
         found = store.get(api_version, kind, place, name)
@@ -457,11 +457,11 @@ def find(trigger: Json, request: AdmissionRequest | None, store: ObjectStore) ->
             key = ObjectKey(api_version, kind, place, name)
             missing = errors.not_found(key, store.defined)
             text = f"resource {api_version}/{kind}/{place}/{name}: {missing.message}"
-            raise TriggerError(Obstacle(_MISSING, text, key))
+            raise TriggerError(FailureReason(_MISSING, text, key))
         return found
     if request is not None:
         return request.subject
-    raise TriggerError(Obstacle(_MISSING, "resource not found"))
+    raise TriggerError(FailureReason(_MISSING, "resource not found"))
 
 
 def _candidates(trigger: Json, store: ObjectStore) -> Sequence[Json]:
@@ -487,7 +487,7 @@ def _deleted(trigger: Json, request: AdmissionRequest, store: ObjectStore) -> Js
             f"trigger resource {api_version}/{kind} {namespace}/{name} with uid {uid} still exists "
             "in the cluster, the delete request may have been rejected by the API server"
         )
-        raise TriggerError(Obstacle(Reason.TRIGGER_STAYS, text, object_key(old), uid))
+        raise TriggerError(FailureReason(FailureCause.TRIGGER_STAYS, text, object_key(old), uid))
     return old
 
 
@@ -551,7 +551,7 @@ def _verdict(
         return None
     world = World(kyverno.sim.store, account=BACKGROUND)
     given = open_background(policy.policy, trigger, None, world)
-    if not concerns(policy.policy, given.request, world.outside):
+    if not concerns(policy.policy, given.request, world.external):
         return None
     outcome = check_rule(rule, given, None)
     return outcome.status if outcome else None

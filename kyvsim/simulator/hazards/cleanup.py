@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kyvsim.kubernetes.objects import ObjectKey, labels, object_key
-from kyvsim.model.simulation import Hazard, HazardLevel, Obstacle, Reason, TimelineEvent
+from kyvsim.model.simulation import FailureCause, FailureReason, Hazard, HazardLevel, TimelineEvent
 from kyvsim.simulator.api_server.metadata import is_terminating
 from kyvsim.simulator.cleanup import TTL_LABEL, missing_verbs
 from kyvsim.simulator.hazards.facts import Facts
@@ -25,23 +25,28 @@ def hindered_cleanup(facts: Facts) -> Iterator[Hazard]:
     for event in facts.events:
         if event.actor != _ACTOR or event.action not in {"delete", "list"}:
             continue
-        for obstacle in event.obstacles:
-            about = (event.object, event.policies, obstacle.reason)
-            if obstacle.reason in {Reason.DENIED, Reason.NO_RIGHT} and about not in told:
+        for failure_reason in event.failure_reasons:
+            about = (event.object, event.policies, failure_reason.reason)
+            if (
+                failure_reason.reason in {FailureCause.DENIED, FailureCause.NO_RIGHT}
+                and about not in told
+            ):
                 told.add(about)
-                yield _hindered_cleanup_hazard(facts, event, obstacle)
+                yield _hindered_cleanup_hazard(facts, event, failure_reason)
 
 
-def _hindered_cleanup_hazard(facts: Facts, event: TimelineEvent, obstacle: Obstacle) -> Hazard:
-    wanting = tuple(one for one in event.policies if one not in obstacle.rules)
+def _hindered_cleanup_hazard(
+    facts: Facts, event: TimelineEvent, failure_reason: FailureReason
+) -> Hazard:
+    wanting = tuple(one for one in event.policies if one not in failure_reason.rules)
     wish = "its cleanup policy" if wanting else "its label `cleanup.kyverno.io/ttl`"
-    if obstacle.reason is Reason.DENIED:
-        by = ", ".join(f"`{one}`" for one in obstacle.rules) or "another webhook"
+    if failure_reason.reason is FailureCause.DENIED:
+        by = ", ".join(f"`{one}`" for one in failure_reason.rules) or "another webhook"
         why = f"{by} denies the deletion; {_EXCLUDE}"
     else:
-        why = f"the cleanup controller lacks a permission: {obstacle.message}; {_ROLE}"
+        why = f"the cleanup controller lacks a permission: {failure_reason.message}; {_ROLE}"
     what = "nothing of the kind is deleted" if event.action == "list" else "the object stays"
-    policies = (*wanting, *obstacle.rules)
+    policies = (*wanting, *failure_reason.rules)
     return Hazard(
         "KH023",
         HazardLevel.ERROR,

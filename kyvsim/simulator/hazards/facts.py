@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kyvsim.kubernetes.objects import Json, metadata, text_field
 from kyvsim.model.policy import Policy, Rule
-from kyvsim.model.simulation import Cut, Obstacle, Reason, TimelineEvent
+from kyvsim.model.simulation import Cut, FailureCause, FailureReason, TimelineEvent
 from kyvsim.model.source import Document, Location
 from kyvsim.simulator.admission.classic import Admission
 from kyvsim.simulator.context import SimulationContext
@@ -55,16 +55,16 @@ class Facts(NamedTuple):
                 derived = policy
         return self.place(derived) if derived else None
 
-    def hindered(self, *reasons: Reason) -> Iterator[tuple[TimelineEvent, Obstacle]]:
+    def hindered(self, *reasons: FailureCause) -> Iterator[tuple[TimelineEvent, FailureReason]]:
         """Yield what stood in the way of the last attempt at each UpdateRequest, for some reasons.
 
         Attempts that count as done are among them.
         """
         last = {one.object: one for one in self.events if one.action == "attempt"}
         for event in last.values():
-            for obstacle in event.obstacles:
-                if obstacle.reason in reasons:
-                    yield event, obstacle
+            for failure_reason in event.failure_reasons:
+                if failure_reason.reason in reasons:
+                    yield event, failure_reason
 
     def request_of(self, attempt: TimelineEvent) -> TimelineEvent | None:
         """Return the request that an attempt is made for, None where a policy made the work."""
@@ -86,9 +86,9 @@ class Facts(NamedTuple):
         return found
 
 
-def rules_of(event: TimelineEvent, obstacle: Obstacle) -> tuple[str, ...]:
+def rules_of(event: TimelineEvent, failure_reason: FailureReason) -> tuple[str, ...]:
     """Return the rule that an obstacle was in the way of, or all that an event is about."""
-    return (obstacle.wanted_by,) if obstacle.wanted_by else event.policies
+    return (failure_reason.wanted_by,) if failure_reason.wanted_by else event.policies
 
 
 def last_policies(sim: SimulationContext) -> tuple[Policy, ...]:

@@ -12,7 +12,7 @@ from kyvsim.languages import CLASSIC_POLICIES
 from kyvsim.languages.cel.facts import mutates
 from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.model.simulation import Hazard, HazardLevel, Obstacle, Reason, TimelineEvent
+from kyvsim.model.simulation import FailureCause, FailureReason, Hazard, HazardLevel, TimelineEvent
 from kyvsim.simulator.background.update_requests import LABEL
 from kyvsim.simulator.configuration import ADMISSION
 from kyvsim.simulator.downstream_watch import SOURCE
@@ -94,18 +94,20 @@ def denied_trigger(facts: Facts) -> Iterator[Hazard]:
         for policy in facts.policies
         for rule in policy.rules
     }
-    for event, obstacle in facts.hindered(Reason.TRIGGER_MISSING, Reason.TRIGGER_STAYS):
+    for event, failure_reason in facts.hindered(
+        FailureCause.TRIGGER_MISSING, FailureCause.TRIGGER_STAYS
+    ):
         request = facts.request_of(event)
         if request is None or request.outcome != "denied" or not event.given_up:
             continue
-        for name in rules_of(event, obstacle):
+        for name in rules_of(event, failure_reason):
             yield _denied_trigger_hazard(facts, name, request, rules)
 
 
 def _denied_trigger_hazard(
     facts: Facts, name: str, denial: TimelineEvent, rules: Mapping[str, tuple[Policy, Rule]]
 ) -> Hazard:
-    named = dict.fromkeys(rule for one in denial.obstacles for rule in one.rules)
+    named = dict.fromkeys(rule for one in denial.failure_reasons for rule in one.rules)
     deniers = [one for one in named if one in rules]
     by = ", ".join(f"`{one}`" for one in deniers) or "another webhook"
     policy = rules[name][0] if name in rules else None
@@ -226,12 +228,12 @@ def missing_source(facts: Facts) -> Iterator[Hazard]:
 
     Yield UpdateRequests that were given up for want of a source.
     """
-    for event, obstacle in facts.hindered(Reason.SOURCE_MISSING):
-        rules = rules_of(event, obstacle)
+    for event, failure_reason in facts.hindered(FailureCause.SOURCE_MISSING):
+        rules = rules_of(event, failure_reason)
         yield Hazard(
             "KH005",
             HazardLevel.ERROR,
-            f"nothing was cloned: {obstacle.message}; a source that comes later changes nothing "
+            f"nothing was cloned: {failure_reason.message}; a source that comes later changes nothing "
             "until the trigger changes",
             policies=rules,
             events=(event.number,),
@@ -261,13 +263,15 @@ def downstream_name(facts: Facts) -> Iterator[Hazard]:
 
 def _invalid(facts: Facts) -> Iterator[Hazard]:
     told: set[tuple[ObjectKey, str]] = set()
-    for attempt, obstacle in facts.hindered(Reason.INVALID):
+    for attempt, failure_reason in facts.hindered(FailureCause.INVALID):
         tried = [
             one
             for one in facts.events
-            if one.cause == attempt.number and obstacle.object == one.object and one.obstacles
+            if one.cause == attempt.number
+            and failure_reason.object == one.object
+            and one.failure_reasons
         ]
-        text = f"the object is refused: {obstacle.message}"
+        text = f"the object is refused: {failure_reason.message}"
         event = tried[0] if tried else attempt
         if (event.object, text) not in told:
             told.add((event.object, text))
@@ -312,8 +316,8 @@ def missing_namespace(facts: Facts) -> Iterator[Hazard]:
 
     Yield UpdateRequests that could write nothing for want of a namespace.
     """
-    for event, obstacle in facts.hindered(Reason.NO_NAMESPACE):
-        rules = rules_of(event, obstacle)
+    for event, failure_reason in facts.hindered(FailureCause.NO_NAMESPACE):
+        rules = rules_of(event, failure_reason)
         end = (
             "the UpdateRequest was given up after five attempts"
             if event.given_up
@@ -322,8 +326,8 @@ def missing_namespace(facts: Facts) -> Iterator[Hazard]:
         yield Hazard(
             "KH010",
             HazardLevel.ERROR,
-            f"{obstacle.message}: {end}",
-            objects=(obstacle.object,) if obstacle.object else (),
+            f"{failure_reason.message}: {end}",
+            objects=(failure_reason.object,) if failure_reason.object else (),
             policies=rules,
             events=(event.number,),
             location=facts.place_of(rules[0]),
@@ -418,11 +422,11 @@ def lost_trigger(facts: Facts) -> Iterator[Hazard]:
     Yield triggers that were let in, and stored only when the attempts were used up.
     """
     known = facts.objects_by_uid()
-    for event, obstacle in facts.hindered(Reason.TRIGGER_MISSING):
-        stored = facts.stored.get(obstacle.uid)
+    for event, failure_reason in facts.hindered(FailureCause.TRIGGER_MISSING):
+        stored = facts.stored.get(failure_reason.uid)
         if stored is None or stored.number < event.number:
             continue
-        rules = rules_of(event, obstacle)
+        rules = rules_of(event, failure_reason)
         done, how = ("generated", _TRIES) if event.given_up else ("mutated", _ONE_TRY)
         yield Hazard(
             "KH013",
@@ -430,7 +434,7 @@ def lost_trigger(facts: Facts) -> Iterator[Hazard]:
             f"nothing is {done} for an object that was let in: {how}, as happens where other "
             "webhooks or the API server take long; a later change of the object makes a new "
             "UpdateRequest",
-            objects=(object_key(known[obstacle.uid]),),
+            objects=(object_key(known[failure_reason.uid]),),
             policies=rules,
             events=(event.number,),
             location=facts.place_of(rules[0]) if rules else None,
@@ -450,25 +454,29 @@ def denied_downstream(facts: Facts) -> Iterator[Hazard]:
     Yield objects of rules that other rules, or other webhooks, do not let in.
     """
     told: set[tuple[object, ...]] = set()
-    for event, obstacle in facts.hindered(Reason.DENIED):
-        hazard = _denied_downstream_hazard(facts, event, obstacle)
+    for event, failure_reason in facts.hindered(FailureCause.DENIED):
+        hazard = _denied_downstream_hazard(facts, event, failure_reason)
         about = (hazard.objects, hazard.policies)
         if about not in told:
             told.add(about)
             yield hazard
 
 
-def _denied_downstream_hazard(facts: Facts, event: TimelineEvent, obstacle: Obstacle) -> Hazard:
+def _denied_downstream_hazard(
+    facts: Facts, event: TimelineEvent, failure_reason: FailureReason
+) -> Hazard:
     writes = [
         one
         for one in facts.events
-        if one.cause == event.number and one.object == obstacle.object and one.outcome == "denied"
+        if one.cause == event.number
+        and one.object == failure_reason.object
+        and one.outcome == "denied"
     ]
     deniers = tuple(
-        dict.fromkeys(rule for one in writes for each in one.obstacles for rule in each.rules)
+        dict.fromkeys(rule for one in writes for each in one.failure_reasons for rule in each.rules)
     )
     by = ", ".join(f"`{one}`" for one in deniers) or "another webhook"
-    rules = rules_of(event, obstacle)
+    rules = rules_of(event, failure_reason)
     end = (
         "the UpdateRequest is given up after five attempts"
         if event.given_up
@@ -479,7 +487,7 @@ def _denied_downstream_hazard(facts: Facts, event: TimelineEvent, obstacle: Obst
         HazardLevel.ERROR,
         f"what the rule writes is denied by {by}: {end}, and a later change of that policy alone "
         f"brings nothing; {_WAY_OUT}",
-        objects=(obstacle.object,) if obstacle.object else (),
+        objects=(failure_reason.object,) if failure_reason.object else (),
         policies=(*rules, *deniers),
         events=(event.number, *(one.number for one in writes[:1])),
         location=facts.place_of(rules[0]) if rules else None,
@@ -492,8 +500,8 @@ def lost_drift(facts: Facts) -> Iterator[Hazard]:
     Yield work that was made by no request and failed for want of one.
     """
     told: set[tuple[str, ...]] = set()
-    for event, obstacle in facts.hindered(Reason.USER_UNKNOWN):
-        rules = rules_of(event, obstacle)
+    for event, failure_reason in facts.hindered(FailureCause.USER_UNKNOWN):
+        rules = rules_of(event, failure_reason)
         if rules in told:
             continue
         told.add(rules)
@@ -504,7 +512,7 @@ def lost_drift(facts: Facts) -> Iterator[Hazard]:
             "the rule asks who makes a request (`request.userInfo`), and work that restores or "
             "renews what it generated is made by no request: objects that are changed or deleted "
             "stay so although the rule says `synchronize: true`; note the user on the trigger by a "
-            f"mutate rule, and read it from there ({obstacle.message})",
+            f"mutate rule, and read it from there ({failure_reason.message})",
             objects=(request.object,) if request else (),
             policies=rules,
             events=(*((request.number,) if request else ()), event.number),

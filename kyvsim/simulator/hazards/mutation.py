@@ -15,7 +15,7 @@ from kyvsim.languages.classic.field_references import reads_own_name
 from kyvsim.model.policy import Policy
 from kyvsim.model.request import Operation
 from kyvsim.model.result import PolicyResponse
-from kyvsim.model.simulation import Hazard, HazardLevel, Reason, TimelineEvent
+from kyvsim.model.simulation import FailureCause, Hazard, HazardLevel, TimelineEvent
 from kyvsim.simulator.admission.admission_policies import changing_policies
 from kyvsim.simulator.admission.cel import WEBHOOKS
 from kyvsim.simulator.admission.classic import Admission
@@ -334,18 +334,18 @@ def repeated_mutation(facts: Facts) -> Iterator[Hazard]:
     Yield the policies whose variants changed targets, each with the first of them.
     """
     told: set[tuple[str, ...]] = set()
-    for event, obstacle in facts.hindered(Reason.CHANGED_AGAIN):
-        policies = rules_of(event, obstacle)
+    for event, failure_reason in facts.hindered(FailureCause.CHANGED_AGAIN):
+        policies = rules_of(event, failure_reason)
         if policies in told:
             continue
         told.add(policies)
         yield Hazard(
             "KH029",
             HazardLevel.ERROR,
-            f"the policy changes existing objects more than once: {obstacle.message}; what is "
+            f"the policy changes existing objects more than once: {failure_reason.message}; what is "
             "derived for controllers runs on every target, whatever its kind; "
             "`autogen: {podControllers: {controllers: []}}` leaves it away",
-            objects=(obstacle.object,) if obstacle.object else (),
+            objects=(failure_reason.object,) if failure_reason.object else (),
             policies=policies,
             events=(event.number,),
             location=facts.place_of(policies[0]) if policies else None,

@@ -9,7 +9,7 @@ from kyvsim.kubernetes.objects import ObjectKey, object_key
 from kyvsim.languages import language_of
 from kyvsim.languages.classic.validation.variables import user_dependencies
 from kyvsim.model.policy import Policy
-from kyvsim.model.simulation import Hazard, HazardLevel, Reason, TimelineEvent, Unevaluated
+from kyvsim.model.simulation import FailureCause, Hazard, HazardLevel, TimelineEvent, Unevaluated
 from kyvsim.schema.kinds import CEL_GROUP
 from kyvsim.simulator.admission.cel import not_done
 from kyvsim.simulator.admission.policy_validation import lacking_needs, roles_for
@@ -27,12 +27,12 @@ def missing_permission(facts: Facts) -> Iterator[Hazard]:
 
     Yield UpdateRequests that were given up for want of a permission.
     """
-    for event, obstacle in facts.hindered(Reason.NO_RIGHT):
-        rules = rules_of(event, obstacle)
+    for event, failure_reason in facts.hindered(FailureCause.NO_RIGHT):
+        rules = rules_of(event, failure_reason)
         yield Hazard(
             "KH007",
             HazardLevel.ERROR,
-            f"the background controller lacks a permission: {obstacle.message}; {_HINT}",
+            f"the background controller lacks a permission: {failure_reason.message}; {_HINT}",
             policies=rules,
             events=(event.number,),
             location=facts.place_of(rules[0]) if rules else None,
@@ -181,7 +181,7 @@ def _in_part(facts: Facts) -> Iterator[Hazard]:
                 )
 
 
-_REASONS = (Reason.LIST_FAILED, Reason.NO_VALUE, Reason.RULE_FAILED)
+_REASONS = (FailureCause.LIST_FAILED, FailureCause.NO_VALUE, FailureCause.RULE_FAILED)
 
 
 _WITH_RULES = (
@@ -200,11 +200,11 @@ def failing_rule(facts: Facts) -> Iterator[Hazard]:
     Yield rules that end in an error where nobody waits for them, each error once.
     """
     told: set[tuple[object, ...]] = set()
-    for event, obstacle in facts.hindered(*_REASONS):
-        rules = rules_of(event, obstacle)
-        if (rules, obstacle.message) in told:
+    for event, failure_reason in facts.hindered(*_REASONS):
+        rules = rules_of(event, failure_reason)
+        if (rules, failure_reason.message) in told:
             continue
-        told.add((rules, obstacle.message))
+        told.add((rules, failure_reason.message))
         end = (
             "the UpdateRequest is given up after five attempts"
             if event.given_up
@@ -213,7 +213,7 @@ def failing_rule(facts: Facts) -> Iterator[Hazard]:
         yield Hazard(
             "KH025",
             HazardLevel.ERROR,
-            f"the rule does nothing: {obstacle.message}; {end}; {_hint(rules, facts)}",
+            f"the rule does nothing: {failure_reason.message}; {end}; {_hint(rules, facts)}",
             policies=rules,
             events=(event.number,),
             location=facts.place_of(rules[0]) if rules else None,

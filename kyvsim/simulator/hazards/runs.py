@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kyvsim.kubernetes.objects import Json, ObjectKey, entries, metadata, object_key, text_field
 from kyvsim.model.request import Operation
 from kyvsim.model.result import RuleStatus
-from kyvsim.model.simulation import Hazard, HazardLevel, Obstacle, Reason, TimelineEvent
+from kyvsim.model.simulation import FailureCause, FailureReason, Hazard, HazardLevel, TimelineEvent
 from kyvsim.simulator.admission.classic import Admission
 from kyvsim.simulator.admission.review import enforces
 from kyvsim.simulator.api_server import ObjectStore
@@ -79,7 +79,7 @@ def _denied_pods_hazard(
         for one in facts.events
         if one.object[:2] == _POD
         and one.outcome == "denied"
-        and any(rule in each.rules for each in one.obstacles for rule in causes)
+        and any(rule in each.rules for each in one.failure_reasons for rule in causes)
     ]
     hint = (
         "let the rule pass over Pods that it cannot change"
@@ -118,14 +118,14 @@ def cut_run(facts: Facts) -> Iterator[Hazard]:
 
 
 _LOST = (
-    Reason.CONFLICT,
-    Reason.EXISTS,
-    Reason.NOT_FOUND,
-    Reason.NOT_MET,
-    Reason.NO_KIND,
-    Reason.OTHER,
-    Reason.RULE_GONE,
-    Reason.TRIGGER_DIFFERS,
+    FailureCause.CONFLICT,
+    FailureCause.EXISTS,
+    FailureCause.NOT_FOUND,
+    FailureCause.NOT_MET,
+    FailureCause.NO_KIND,
+    FailureCause.OTHER,
+    FailureCause.RULE_GONE,
+    FailureCause.TRIGGER_DIFFERS,
 )
 _NOTHING_LOST = "nothing is lost, the controller's log has errors that are none"
 
@@ -135,39 +135,45 @@ def given_up(facts: Facts) -> Iterator[Hazard]:
 
     Yield what was given up: an error where something is wanting, an info where nothing is.
     """
-    for event, obstacle in facts.hindered(*_LOST):
+    for event, failure_reason in facts.hindered(*_LOST):
         if event.given_up:
-            text = f"an UpdateRequest was given up after five attempts: {obstacle.message}"
-            yield _given_up_hazard(facts, event, obstacle, text)
-    for event, obstacle in facts.hindered(Reason.NAMESPACE_GOES):
+            text = f"an UpdateRequest was given up after five attempts: {failure_reason.message}"
+            yield _given_up_hazard(facts, event, failure_reason, text)
+    for event, failure_reason in facts.hindered(FailureCause.NAMESPACE_GOES):
         text = f"nothing is written into a namespace that is being deleted: {_NOTHING_LOST}"
-        yield _given_up_hazard(facts, event, obstacle, text)._replace(level=HazardLevel.INFO)
-    for event, obstacle in facts.hindered(Reason.TRIGGER_MISSING, Reason.TRIGGER_STAYS):
-        text = _without_trigger(facts, event, obstacle)
+        yield _given_up_hazard(facts, event, failure_reason, text)._replace(level=HazardLevel.INFO)
+    for event, failure_reason in facts.hindered(
+        FailureCause.TRIGGER_MISSING, FailureCause.TRIGGER_STAYS
+    ):
+        text = _without_trigger(facts, event, failure_reason)
         if event.given_up and text:
-            yield _given_up_hazard(facts, event, obstacle, text)._replace(level=HazardLevel.INFO)
+            yield _given_up_hazard(facts, event, failure_reason, text)._replace(
+                level=HazardLevel.INFO
+            )
 
 
-def _without_trigger(facts: Facts, event: TimelineEvent, obstacle: Obstacle) -> str:
+def _without_trigger(facts: Facts, event: TimelineEvent, failure_reason: FailureReason) -> str:
     """Return why there was no trigger, "" where it was denied (KH002) or came late (KH013)."""
     request = facts.request_of(event)
     if request is not None and request.outcome == "denied":
         return ""
     if request is not None and request.outcome == "failed":
         return f"the request for which the UpdateRequest was written failed: {_NOTHING_LOST}"
-    stored = facts.stored.get(obstacle.uid)
+    stored = facts.stored.get(failure_reason.uid)
     if stored is not None and stored.number > event.number:
         return ""
     return f"the trigger was gone when the UpdateRequest was worked on: {_NOTHING_LOST}"
 
 
-def _given_up_hazard(facts: Facts, event: TimelineEvent, obstacle: Obstacle, text: str) -> Hazard:
-    rules = rules_of(event, obstacle)
+def _given_up_hazard(
+    facts: Facts, event: TimelineEvent, failure_reason: FailureReason, text: str
+) -> Hazard:
+    rules = rules_of(event, failure_reason)
     return Hazard(
         "KH026",
         HazardLevel.ERROR,
         text,
-        objects=(obstacle.object,) if obstacle.object else (),
+        objects=(failure_reason.object,) if failure_reason.object else (),
         policies=rules,
         events=(event.number,),
         location=facts.place_of(rules[0]) if rules else None,

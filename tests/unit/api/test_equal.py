@@ -8,7 +8,7 @@ import pytest
 from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.load.files import Source
-from kyvsim.model.evidence import Answer, Difference, Limit
+from kyvsim.model.evidence import Answer, DifferenceKind, Limit
 
 pytestmark = pytest.mark.slow
 
@@ -96,9 +96,9 @@ def test_a_policy_is_equal_to_itself():
 @pytest.mark.parametrize(
     ("new", "difference"),
     [
-        (rules(RULE, validationFailureAction="Audit"), Difference.ENFORCEMENT_LOST),
+        (rules(RULE, validationFailureAction="Audit"), DifferenceKind.ENFORCEMENT_LOST),
         (in_cel(HOSTS, validationActions=["Deny"]), None),
-        (in_cel(HOSTS, validationActions=["Audit"]), Difference.ENFORCEMENT_LOST),
+        (in_cel(HOSTS, validationActions=["Audit"]), DifferenceKind.ENFORCEMENT_LOST),
     ],
 )
 def test_a_refusal_that_is_only_reported_is_a_difference(new, difference):
@@ -106,7 +106,7 @@ def test_a_refusal_that_is_only_reported_is_a_difference(new, difference):
     assert {one.difference for one in found.counterexamples} == {difference} - {None}
     if difference:
         back = evidence(new, rules(RULE, validationFailureAction="Enforce"))
-        assert back.counterexamples[0].difference is Difference.ENFORCEMENT_GAINED
+        assert back.counterexamples[0].difference is DifferenceKind.ENFORCEMENT_GAINED
 
 
 def test_the_text_of_a_pattern_in_an_object_does_not_count():
@@ -211,7 +211,9 @@ def test_equal_policies_beside_unlike_objects_are_not_covered(policy, before, af
 def test_a_lost_denial_is_shown_on_a_small_object():
     found = evidence(rules(RULE), in_cel("object.metadata.name != 'a-name'"))
     assert found.answer is Answer.COUNTEREXAMPLE
-    lost = next(one for one in found.counterexamples if one.difference is Difference.DENIAL_LOST)
+    lost = next(
+        one for one in found.counterexamples if one.difference is DifferenceKind.DENIAL_LOST
+    )
     assert lost.object["spec"]["hostNetwork"] is True
     assert set(lost.object["spec"]) == {"containers", "hostNetwork"}
     assert set(lost.object["metadata"]) == {"name"}
@@ -225,7 +227,7 @@ def test_what_only_the_new_policy_mentions_is_tried():
     found = evidence(rules(RULE), in_cel(f"({HOSTS}) && object.metadata.name != 'special'"))
     found = found.counterexamples
     assert "special" in [one.object["metadata"]["name"] for one in found]
-    assert {one.difference for one in found} == {Difference.DENIAL_GAINED}
+    assert {one.difference for one in found} == {DifferenceKind.DENIAL_GAINED}
 
 
 def test_conditions_that_have_to_hold_together_are_reached():
@@ -241,7 +243,7 @@ def test_conditions_that_have_to_hold_together_are_reached():
     gained = [
         one.object["metadata"]["labels"]
         for one in found.counterexamples
-        if one.difference is Difference.DENIAL_GAINED
+        if one.difference is DifferenceKind.DENIAL_GAINED
     ]
     assert any(labels.get("cost") == "5" for labels in gained)
 
@@ -294,7 +296,7 @@ def test_operations_are_tried():
     rule = {**all_operations, "validate": {"message": "no", "deny": deny}}
     found = evidence(rules(rule), in_cel(HOSTS))
     assert {(one.difference, one.operation) for one in found.counterexamples} == {
-        (Difference.DENIAL_LOST, "DELETE")
+        (DifferenceKind.DENIAL_LOST, "DELETE")
     }
     whole = constraints(operations=("CREATE", "UPDATE", "DELETE"))
     at_delete = "(request.operation == 'DELETE' ? oldObject.spec : object.spec)"
@@ -510,7 +512,7 @@ def test_mutations_are_compared_as_objects(value, answer):
     found = evidence(rules(LABELLING), new)
     assert found.answer is answer
     for one in found.counterexamples:
-        assert one.difference is Difference.OBJECT
+        assert one.difference is DifferenceKind.OBJECT
         assert one.old.object["metadata"]["labels"]["team"] == "blue"
 
 
@@ -555,7 +557,7 @@ CLEANUP = {
 def test_deletions_are_compared(label, answer):
     found = evidence(CLEANUP, deleting(label))
     assert found.answer is answer, found
-    assert {one.difference for one in found.counterexamples} <= {Difference.DELETION}
+    assert {one.difference for one in found.counterexamples} <= {DifferenceKind.DELETION}
 
 
 def test_the_same_inputs_give_the_same_evidence():
@@ -596,7 +598,7 @@ def test_objects_with_names_by_chance_are_compared_in_the_namespace_of_policies(
 
 def test_other_generated_objects_are_a_difference():
     found = evidence(*generating("vault", "fixed"))
-    assert found.counterexamples[0].difference is Difference.GENERATED
+    assert found.counterexamples[0].difference is DifferenceKind.GENERATED
     assert found.counterexamples[0].object["metadata"]["namespace"] == "vault"
 
 
@@ -637,7 +639,7 @@ def test_what_defaults_make_the_same_does_not_count_unless_it_is_given():
     old = rules({**RULE, "validate": wanted}, annotations=bare)
     found = evidence(old, lenient)
     assert Limit.DEFAULTS in limits(found)
-    assert Difference.DENIAL_LOST not in {one.difference for one in found.counterexamples}
+    assert DifferenceKind.DENIAL_LOST not in {one.difference for one in found.counterexamples}
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -645,7 +647,7 @@ def test_what_defaults_make_the_same_does_not_count_unless_it_is_given():
         "spec": {"containers": [{"name": "a", "image": "nginx"}]},
     }
     found = evidence(old, lenient, [pod])
-    assert found.counterexamples[0].difference is Difference.DENIAL_LOST
+    assert found.counterexamples[0].difference is DifferenceKind.DENIAL_LOST
 
 
 def test_what_goes_at_another_time_is_a_difference():
@@ -660,7 +662,7 @@ def test_what_goes_at_another_time_is_a_difference():
     assert evidence(old, new).answer is Answer.EQUAL
     new["spec"]["schedule"] = "1 * * * *"
     (found,) = evidence(old, new).counterexamples
-    assert found.difference is Difference.LATER
+    assert found.difference is DifferenceKind.LATER
     assert found.old.later == ("it goes on `0 * * * *`, Background",)
 
 

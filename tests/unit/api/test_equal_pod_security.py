@@ -8,7 +8,7 @@ from kyvsim.api.equal import EqualInputs, compare
 from kyvsim.api.inputs import ApplyInputs
 from kyvsim.api.migrate import migrate
 from kyvsim.load.files import Source
-from kyvsim.model.evidence import Answer, Difference
+from kyvsim.model.evidence import Answer, DifferenceKind
 
 pytestmark = pytest.mark.slow
 
@@ -59,4 +59,4 @@ def test_a_control_that_is_left_out_is_found(control, pair):
     assert len(kept) == len(new["spec"]["validations"]) - 1
     told = evidence(old, {**new, "spec": {**new["spec"], "validations": kept}}, 1500)
     assert told.answer is Answer.COUNTEREXAMPLE
-    assert {one.difference for one in told.counterexamples} == {Difference.DENIAL_LOST}
+    assert {one.difference for one in told.counterexamples} == {DifferenceKind.DENIAL_LOST}

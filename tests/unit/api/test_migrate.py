@@ -3,7 +3,7 @@
 from kyvsim.api.migrate import migrate, with_evidence
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.evidence import Answer, Limit
-from kyvsim.model.migration import Outcome
+from kyvsim.model.migration import ConversionOutcome
 from kyvsim.report.migrate import render_text as render
 
 POLICY = """\
@@ -76,7 +76,7 @@ def test_an_expression_that_does_not_compile_is_not_printed():
     )
     found = migrate(["-"], policy.encode())
     (told,) = found.conversions[0].rules
-    assert told.outcome is Outcome.REFUSED
+    assert told.outcome is ConversionOutcome.REFUSED
     assert "does not compile" in told.reason
     assert found.texts == ("",)
 

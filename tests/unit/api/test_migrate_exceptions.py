@@ -8,7 +8,7 @@ from kyvsim.api import ApplyInputs, open_application
 from kyvsim.api.migrate import migrate, with_evidence
 from kyvsim.load.files import Source
 from kyvsim.model.evidence import Answer
-from kyvsim.model.migration import Outcome
+from kyvsim.model.migration import ConversionOutcome
 
 pytestmark = pytest.mark.slow
 
@@ -165,7 +165,7 @@ def test_kinds_are_asked_where_the_match_block_has_more_than_the_rules(
 def test_what_cannot_be_said_is_told_with_its_place(excepting, path, converted):
     told = converted(excepting).conversions[1]
     (one,) = told.rules
-    assert (one.outcome, one.path, told.made) == (Outcome.REFUSED, path, ())
+    assert (one.outcome, one.path, told.made) == (ConversionOutcome.REFUSED, path, ())
 
 
 def test_what_scans_heed_is_a_condition(converted):

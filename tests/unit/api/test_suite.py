@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kyvsim.api import suite as api
-from kyvsim.model.result import ToldReason
+from kyvsim.model.result import ReportedReason
 from kyvsim.model.source import Location
 from kyvsim.report import suite_formats
 from kyvsim.report.suite_text import SuiteOptions
@@ -80,7 +80,7 @@ def test_a_failed_row_of_a_rule_that_passed_tells_where_the_rule_stands(copied):
     file.write_text(file.read_text().replace("result: pass", "result: fail"))
     rows = api.run_tests(api.SuiteRun((str(copied / "team"),))).manifests[0].rows
     (reason,) = next(row.reasons for row in rows if row.failed)
-    assert reason == ToldReason("", Location(f"{copied}/team/policy.yaml", 7, 7))
+    assert reason == ReportedReason("", Location(f"{copied}/team/policy.yaml", 7, 7))
 
 
 def text_of(outcome):

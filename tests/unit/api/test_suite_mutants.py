@@ -6,7 +6,7 @@ import pytest
 
 from kyvsim.api.mutants import try_mutants
 from kyvsim.api.suite import Reading, SuiteRun
-from kyvsim.model.evidence import Difference
+from kyvsim.model.evidence import DifferenceKind
 from kyvsim.suite.row_targets import RowSelector
 
 MATCH = {"any": [{"resources": {"kinds": ["Pod"]}}]}
@@ -84,7 +84,7 @@ def test_a_hole_says_what_was_changed_and_shows_what_would_notice(tmp_path):
         ("anchor", "=(hostNetwork)", "hostNetwork")
     ]
     example = found.holes[0].example
-    assert example.difference is Difference.DENIAL_GAINED
+    assert example.difference is DifferenceKind.DENIAL_GAINED
     assert "hostNetwork" not in example.object["spec"]
 
 
@@ -165,7 +165,7 @@ def test_expressions_are_changed_where_they_stand(tmp_path):
     found = tried(write(tmp_path, [IN_CEL], pods, rows))
     assert found.noticed == 1
     assert [(one.was, one.now, one.example.difference) for one in found.holes] == [
-        ("all", "exists", Difference.DENIAL_LOST)
+        ("all", "exists", DifferenceKind.DENIAL_LOST)
     ]
 
 

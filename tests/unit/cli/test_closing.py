@@ -4,11 +4,11 @@ import pytest
 
 from kyvsim.cli import closing
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.result import Ending, Fact
+from kyvsim.model.result import Fact, RunEnding
 from kyvsim.model.source import Location
 from kyvsim.report.style import RenderOptions
 
-ENDING = Ending(
+ENDING = RunEnding(
     (
         Fact("passed", 3, "3 results passed"),
         Fact("resources", 12, "12 resources, 1 matched by no rule"),

@@ -329,7 +329,7 @@ def test_a_rule_sees_the_cluster_without_what_arrives(answered, pod, spares):
     there = []
 
     def looking(evaluation):
-        there.append(evaluation.scope.outside.cluster.get("v1", "Pod", "shop", "web"))
+        there.append(evaluation.scope.external.cluster.get("v1", "Pod", "shop", "web"))
         return passed("")
 
     world = World(GivenObjects([pod()]), arriving=pod(), spares_triggers=spares)

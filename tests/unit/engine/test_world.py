@@ -39,9 +39,9 @@ def test_plurals(objects, api_version, plural, kind):
 def test_a_world_passes_on_the_mocks_of_its_values(objects):
     cluster = GivenObjects(objects)
     mocks = Mocks({("", "/x"): CallAnswer(200, {})})
-    assert World(cluster, Values(mocks=mocks)).outside.mocks is mocks
-    assert World(cluster).outside.mocks is NO_MOCKS
-    assert not World(cluster, answers_calls=False).outside.answers_calls
+    assert World(cluster, Values(mocks=mocks)).external.mocks is mocks
+    assert World(cluster).external.mocks is NO_MOCKS
+    assert not World(cluster, answers_calls=False).external.answers_calls
 
 
 def test_without_calls_what_no_mock_answers_stays_undefined(

@@ -2,7 +2,7 @@ import pytest
 
 from kyvsim.equivalence.edits import edits
 from kyvsim.equivalence.field_rules import keys_meant, of_one_shape
-from kyvsim.model.policy import Hole
+from kyvsim.model.policy import Segment
 from kyvsim.patch.merge_types import find_type
 
 POD = {
@@ -11,7 +11,7 @@ POD = {
     "metadata": {"name": "a"},
     "spec": {"containers": [{"name": "a", "image": "nginx"}]},
 }
-IMAGE = ("spec", "containers", Hole.ELEMENT, "image")
+IMAGE = ("spec", "containers", Segment.ELEMENT, "image")
 TYPE = find_type("v1", "Pod")
 
 
@@ -47,16 +47,24 @@ def test_a_further_element_stands_behind_and_before():
 
 
 def test_elements_that_are_made_have_what_they_need():
-    way = ("spec", "initContainers", Hole.ELEMENT, "image")
+    way = ("spec", "initContainers", Segment.ELEMENT, "image")
     made = results(way, ["redis"])[0]["spec"]["initContainers"]
     assert made == [{"name": "b", "image": "redis"}]
-    way = ("spec", "containers", Hole.ELEMENT, "env", Hole.ELEMENT, "valueFrom", "secretKeyRef")
+    way = (
+        "spec",
+        "containers",
+        Segment.ELEMENT,
+        "env",
+        Segment.ELEMENT,
+        "valueFrom",
+        "secretKeyRef",
+    )
     made = results((*way, "name"), ["a"])[0]["spec"]["containers"][0]["env"]
     assert made == [{"name": "a", "valueFrom": {"secretKeyRef": {"key": "a", "name": "a"}}}]
 
 
 def test_what_names_an_element_is_a_word_of_its_field():
-    way = ("spec", "containers", Hole.ELEMENT, "ports", Hole.ELEMENT, "hostPort")
+    way = ("spec", "containers", Segment.ELEMENT, "ports", Segment.ELEMENT, "hostPort")
     made = results(way, [80])[0]["spec"]["containers"][0]["ports"]
     assert made == [{"containerPort": 1, "protocol": "TCP", "hostPort": 80}]
 
@@ -105,7 +113,7 @@ def test_where_a_text_is_counted_it_is_as_long_or_longer():
 
 
 def test_amounts_that_are_asked_for_are_amounts():
-    way = ("spec", "containers", Hole.ELEMENT, "resources", "limits")
+    way = ("spec", "containers", Segment.ELEMENT, "resources", "limits")
     limits = [
         one["spec"]["containers"][0].get("resources", {}).get("limits")
         for one in results(way)
@@ -115,7 +123,7 @@ def test_amounts_that_are_asked_for_are_amounts():
 
 
 def test_a_key_that_somebody_chose_also_gives_way_to_another_one():
-    way = ("spec", "containers", Hole.ELEMENT, "resources", "limits", "memory")
+    way = ("spec", "containers", Segment.ELEMENT, "resources", "limits", "memory")
     obj = {**POD, "spec": {"containers": [{"name": "a", "resources": {"limits": {"memory": "1"}}}]}}
     limits = [
         (one["spec"]["containers"][0].get("resources") or {}).get("limits")
@@ -130,28 +138,31 @@ def test_a_field_of_a_type_gets_no_other_name():
 
 
 def test_what_is_no_amount_is_odd():
-    way = ("spec", "containers", Hole.ELEMENT, "resources", "limits", "memory")
+    way = ("spec", "containers", Segment.ELEMENT, "resources", "limits", "memory")
     first = results(way, ["?*"])[0]
     assert first["spec"]["containers"][0]["resources"]["limits"] == {"memory": "1"}
 
 
 def test_keys_that_a_policy_lists_are_entries_of_the_map():
-    labels, volumes = ("metadata", "labels", Hole.KEY), ("spec", "volumes", Hole.ELEMENT, Hole.KEY)
+    labels, volumes = (
+        ("metadata", "labels", Segment.KEY),
+        ("spec", "volumes", Segment.ELEMENT, Segment.KEY),
+    )
     found = [*keys_meant(TYPE, {labels: ("a.com/team", "no key /"), volumes: ()})]
     assert ("metadata", "labels", "a.com/team") in found
     assert ("metadata", "labels", "no key /") not in found
-    assert ("spec", "volumes", Hole.ELEMENT, "hostPath") in found
+    assert ("spec", "volumes", Segment.ELEMENT, "hostPath") in found
     assert not [*keys_meant(None, {labels: ("a",)})]
 
 
 def test_where_nobody_knows_types_the_first_way_says_what_is_a_list():
-    listed, mapped = ("spec", "data", Hole.ELEMENT, "a"), ("spec", "data", Hole.KEY)
+    listed, mapped = ("spec", "data", Segment.ELEMENT, "a"), ("spec", "data", Segment.KEY)
     assert [*of_one_shape([listed, mapped, ("spec", "b")])] == [listed, ("spec", "b")]
     assert [*of_one_shape([mapped, listed])] == [mapped]
 
 
 def test_of_parts_that_exclude_each_other_one_is_left():
-    container = ("spec", "containers", Hole.ELEMENT)
+    container = ("spec", "containers", Segment.ELEMENT)
     trace = {"tcpSocket": {"port": 80}}
     obj = {**POD, "spec": {"containers": [{"name": "a", "image": "b", "startupProbe": trace}]}}
     way = (*container, "startupProbe", "httpGet", "port")
@@ -164,8 +175,8 @@ def test_of_parts_that_exclude_each_other_one_is_left():
     ("way", "value"),
     [
         (("metadata", "labels", "a"), "*"),
-        (("spec", "volumes", Hole.ELEMENT, "emptyDir", "sizeLimit"), "-1Gi"),
-        (("spec", "containers", Hole.ELEMENT, "ports", Hole.ELEMENT, "containerPort"), 0),
+        (("spec", "volumes", Segment.ELEMENT, "emptyDir", "sizeLimit"), "-1Gi"),
+        (("spec", "containers", Segment.ELEMENT, "ports", Segment.ELEMENT, "containerPort"), 0),
     ],
 )
 def test_what_an_api_server_refuses_comes_last(way, value):
@@ -177,7 +188,7 @@ def test_what_an_api_server_refuses_comes_last(way, value):
 
 def _at(value, way):
     for step in way:
-        if step is Hole.ELEMENT:
+        if step is Segment.ELEMENT:
             value = value[0] if isinstance(value, list) and value else None
         else:
             value = value.get(step) if isinstance(value, dict) else None

@@ -6,7 +6,7 @@ from kyvsim.equivalence.objects import missing_targets
 from kyvsim.equivalence.pair import difference
 from kyvsim.equivalence.policy_runner import effect_of
 from kyvsim.kubernetes.discovery import NO_KINDS
-from kyvsim.model.evidence import Difference
+from kyvsim.model.evidence import DifferenceKind
 
 SECRET = {"apiVersion": "v1", "kind": "Secret", "namespace": "shop", "name": "one"}
 
@@ -50,7 +50,7 @@ def test_a_list_that_one_side_leaves_alone_differs_in_order(policy, run, pod):
     new = effect_of(run([], obj))
     assert old.changed
     assert not new.changed
-    assert difference(old, new) is Difference.ORDER
+    assert difference(old, new) is DifferenceKind.ORDER
 
 
 @pytest.mark.parametrize("labels", [1.5, "x", ["x"]])

@@ -2,13 +2,13 @@ from datetime import UTC, datetime
 
 from kyvsim.equivalence.cases import space_of
 from kyvsim.equivalence.objects import KindName
-from kyvsim.model.policy import About, Mention
+from kyvsim.model.policy import FieldReference, Subject
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def kinds(*written):
-    return space_of([Mention(About.KIND, (), written)], {}, NOW).kinds
+    return space_of([FieldReference(Subject.KIND, (), written)], {}, NOW).kinds
 
 
 def test_a_kind_is_found_in_its_version():
@@ -27,7 +27,7 @@ def test_a_guessed_kind_is_spelled_as_it_is_elsewhere():
 
 def test_subresources_are_tried_as_far_as_it_is_known_what_is_sent_to_them():
     written = ("*/v1/Pod/exec", "*/v1/Pod/log", "apps/v1/Deployment/scale", "*/*/*/*")
-    space = space_of([Mention(About.KIND, (), written)], {}, NOW)
+    space = space_of([FieldReference(Subject.KIND, (), written)], {}, NOW)
     assert KindName("", "v1", "Pod") not in space.kinds
     assert space.subresources == ("*/v1/Pod/log",)
     found = {(one.kind.kind, one.name) for one in space.parts}
@@ -35,7 +35,7 @@ def test_subresources_are_tried_as_far_as_it_is_known_what_is_sent_to_them():
 
 
 def test_users_are_those_that_are_named():
-    mention = Mention(About.REQUEST, ("userInfo", "groups"), ("admins",))
+    mention = FieldReference(Subject.REQUEST, ("userInfo", "groups"), ("admins",))
     assert ("system:authenticated", "admins") in [
         one.groups for one in space_of([mention], {}, NOW).users
     ]
@@ -43,7 +43,7 @@ def test_users_are_those_that_are_named():
 
 def test_labels_of_namespaces_come_one_by_one_and_together():
     mentions = [
-        Mention(About.NAMESPACE, ("metadata", "labels", name), (value,))
+        FieldReference(Subject.NAMESPACE, ("metadata", "labels", name), (value,))
         for name, value in (("a", "1"), ("b", "2"))
     ]
     found = space_of(mentions, {}, NOW).namespace_labels
@@ -59,12 +59,14 @@ def test_kinds_are_in_no_group_but_their_own():
 
 
 def test_an_object_stays_of_its_kind():
-    told = [Mention(About.OBJECT, way, ("CronJob",)) for way in (("kind",), ("spec", "kind"))]
+    told = [
+        FieldReference(Subject.OBJECT, way, ("CronJob",)) for way in (("kind",), ("spec", "kind"))
+    ]
     assert list(space_of(told, {}, NOW).places) == [("spec", "kind")]
 
 
 def test_who_sends_a_request_has_a_name():
-    mention = Mention(About.REQUEST, ("userInfo", "username"), ("*", "jane"))
+    mention = FieldReference(Subject.REQUEST, ("userInfo", "username"), ("*", "jane"))
     names = [one.username for one in space_of([mention], {}, NOW).users]
     assert "jane" in names
     assert "" not in names
@@ -72,7 +74,7 @@ def test_who_sends_a_request_has_a_name():
 
 def test_times_lie_as_far_from_now_as_durations_that_are_written():
     way = ("metadata", "creationTimestamp")
-    found = space_of([Mention(About.OBJECT, way, ("24h", "x"))], {}, NOW).places[way]
+    found = space_of([FieldReference(Subject.OBJECT, way, ("24h", "x"))], {}, NOW).places[way]
     assert found == (
         *("24h", "x"),
         *("2025-12-31T23:59:59Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
@@ -81,4 +83,6 @@ def test_times_lie_as_far_from_now_as_durations_that_are_written():
 
 def test_durations_of_other_places_make_no_times():
     way = ("spec", "period")
-    assert space_of([Mention(About.OBJECT, way, ("24h",))], {}, NOW).places[way] == ("24h",)
+    assert space_of([FieldReference(Subject.OBJECT, way, ("24h",))], {}, NOW).places[way] == (
+        "24h",
+    )

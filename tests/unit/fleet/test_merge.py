@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kyvsim.fleet import FleetError
 from kyvsim.fleet.reports import Gap, merged, moved, refusals_of, remarks_of, settled
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Count, Head, Refusal
+from kyvsim.model.partial import Count, Head, RefusalCount
 from kyvsim.model.source import Location
 
 
@@ -28,7 +28,7 @@ def remark(text, line=1, file="a"):
 
 def test_refused_objects_have_their_places_in_the_file():
     place = Location("a", 2, 1)
-    refusal = Refusal("Pod", "metadata.labels", "is no string", "", place, 3)
+    refusal = RefusalCount("Pod", "metadata.labels", "is no string", "", place, 3)
     heads = by_key(head(), head(first=10, last=20, refusals=(refusal,)))
     (found,) = refusals_of(settled(heads, {"a": 20}).pieces)
     assert found == refusal._replace(location=place._replace(line=5))

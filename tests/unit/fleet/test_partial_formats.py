@@ -7,8 +7,8 @@ import pytest
 
 from kyvsim.fleet.partials import FORMATS, lines_of, rows_in
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Count, Head, Partial, Refusal, ToldRow
-from kyvsim.model.result import Excerpt, ToldReason
+from kyvsim.model.partial import Count, Head, Partial, RefusalCount, ReportRow
+from kyvsim.model.result import Excerpt, ReportedReason
 from kyvsim.model.source import Location
 
 HEAD = Head(
@@ -27,10 +27,10 @@ HEAD = Head(
     objects=({"apiVersion": "v1", "kind": "Pod"},),
     remarks=(Diagnostic("KV006", Severity.ERROR, "odd", Location("east/ä.yaml", 3, 4), ("x",)),),
     problems=(Diagnostic("KV070", Severity.WARNING, "nowhere"),),
-    refusals=(Refusal("Pod", "spec", "is required", "", Location("east/ä.yaml", 3, 4), 2),),
+    refusals=(RefusalCount("Pod", "spec", "is required", "", Location("east/ä.yaml", 3, 4), 2),),
 )
 EXCERPT = Excerpt("  - ", "image: x", " # ä")
-ROW = ToldRow(
+ROW = ReportRow(
     cluster="east",
     file="east/ä.yaml",
     line=3,
@@ -48,8 +48,8 @@ ROW = ToldRow(
     message='two\nlines, a "quote" and \u2028',
 )
 REASONS = (
-    ToldReason("no tag", Location("p.yaml", 9, 11), Location("east/ä.yaml", 5, 7), EXCERPT),
-    ToldReason("", Location("p.yaml", 9, 11)),
+    ReportedReason("no tag", Location("p.yaml", 9, 11), Location("east/ä.yaml", 5, 7), EXCERPT),
+    ReportedReason("", Location("p.yaml", 9, 11)),
 )
 ROWS = (
     ROW._replace(kind_of_policy="ClusterPolicy", reasons=REASONS),
@@ -99,5 +99,5 @@ def test_rows_are_flat_lines_with_what_says_something():
 def test_columns_of_parquet():
     parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
     table = parquet.read_table(io.BytesIO(FORMATS["parquet"].write(PARTIAL)))
-    assert table.column_names == [*ToldRow._fields]
+    assert table.column_names == [*ReportRow._fields]
     assert table.column("message").to_pylist() == [one.message for one in ROWS]

@@ -8,19 +8,19 @@ from kyvsim.api.inputs import ApplyInputs, read_inputs
 from kyvsim.api.system import own_system
 from kyvsim.languages import references_of
 from kyvsim.load.files import Source
-from kyvsim.model.policy import About
+from kyvsim.model.policy import Subject
 
 SYSTEM = own_system(datetime(2026, 1, 1, tzinfo=UTC))
 
 
-def mentions(data, about=About.OBJECT):
+def mentions(data, about=Subject.OBJECT):
     read = read_inputs(ApplyInputs(policies=(Source("policy", json.dumps(data)),)), None)
     assert not read.diagnostics
     (policy,) = read.policies
     return [one for one in references_of(policy, SYSTEM) if one.about is about]
 
 
-def mentioned(data, about=About.OBJECT):
+def mentioned(data, about=Subject.OBJECT):
     return {way_text(one.way): list(one.values) for one in mentions(data, about)}
 
 
@@ -133,14 +133,14 @@ def test_filters_tell_names_namespaces_and_labels():
     assert found["metadata.name"] == ["web-*"]
     assert found["metadata.namespace"] == ["prod"]
     assert found["metadata.labels.app"] == ["x"]
-    assert mentioned(policy, About.NAMESPACE) == {"metadata.labels.env": []}
-    assert mentioned(policy, About.REQUEST)["operation"] == ["DELETE"]
-    assert mentioned(policy, About.KIND) == {"": ["*/*/Pod"]}
+    assert mentioned(policy, Subject.NAMESPACE) == {"metadata.labels.env": []}
+    assert mentioned(policy, Subject.REQUEST)["operation"] == ["DELETE"]
+    assert mentioned(policy, Subject.KIND) == {"": ["*/*/Pod"]}
 
 
 def test_what_is_looked_up_is_told():
     context = [{"name": "map", "configMap": {"name": "a", "namespace": "b"}}]
-    found = mentioned(rules(deny("{{ map.data.x }}", "y", context=context)), About.WORLD)
+    found = mentioned(rules(deny("{{ map.data.x }}", "y", context=context)), Subject.WORLD)
     assert found == {"configMap.data.x": ["y"]}
 
 
@@ -151,7 +151,7 @@ def test_what_a_call_asks_for_and_finds_is_told():
     }
     context = [{"name": "found", "apiCall": call}]
     policy = rules(deny("{{ found }}", "y", context=context))
-    found = mentioned(policy, About.WORLD)
+    found = mentioned(policy, Subject.WORLD)
     assert found["apiCall.items[].metadata.labels.tier"] == ["web"]
     assert "apiCall.items[].metadata.name" in found
     assert found["apiCall.items[].spec.tags[].x"] == ["y"]
@@ -162,7 +162,7 @@ def test_what_a_call_asks_for_and_finds_is_told():
 
 def test_accounts_are_told():
     policy = rules(deny("{{ serviceAccountName }}", "robot"))
-    assert mentioned(policy, About.REQUEST)["serviceAccountName"] == ["robot"]
+    assert mentioned(policy, Subject.REQUEST)["serviceAccountName"] == ["robot"]
 
 
 def in_cel(expression, **spec):
@@ -222,7 +222,7 @@ def test_expressions_lead_to_fields(expression, way, value):
     ],
 )
 def test_expressions_tell_what_they_read_of_what_is_looked_up(expression, way):
-    assert mentioned(in_cel(expression), About.WORLD)[way] == ["y"]
+    assert mentioned(in_cel(expression), Subject.WORLD)[way] == ["y"]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,8 @@ def test_a_resource_is_in_the_groups_that_are_known_to_have_it():
     rule = policy["spec"]["matchConstraints"]["resourceRules"][0]
     rule["apiGroups"], rule["resources"] = ["apps", "example.com"], ["deployments", "things"]
     found = {
-        (one[0], one[-1]) for one in (kind.split("/") for kind in mentioned(policy, About.KIND)[""])
+        (one[0], one[-1])
+        for one in (kind.split("/") for kind in mentioned(policy, Subject.KIND)[""])
     }
     assert found == {("apps", "Deployment"), ("apps", "Thing"), ("example.com", "Thing")}
 
@@ -266,9 +267,9 @@ def test_variables_are_followed():
 
 def test_constraints_tell_kinds_operations_and_labels():
     policy = in_cel("request.userInfo.username == 'x'")
-    assert mentioned(policy, About.KIND) == {"": ["apps/v1/Deployment"]}
+    assert mentioned(policy, Subject.KIND) == {"": ["apps/v1/Deployment"]}
     assert mentioned(policy)["metadata.labels.app"] == ["x"]
-    found = mentioned(policy, About.REQUEST)
+    found = mentioned(policy, Subject.REQUEST)
     assert found["operation"] == ["CREATE"]
     assert found["userInfo.username"] == ["x"]
 
@@ -288,7 +289,7 @@ def test_cleanup_policies_tell_of_their_targets():
     found = mentioned(policy)
     assert found["metadata.namespace"] == ["tmp"]
     assert found["metadata.labels.keep"] == ["no"]
-    assert mentioned(policy, About.KIND) == {"": ["*/*/ConfigMap"]}
+    assert mentioned(policy, Subject.KIND) == {"": ["*/*/ConfigMap"]}
 
 
 def test_admission_policies_of_kubernetes_tell_what_they_mention():
@@ -296,7 +297,7 @@ def test_admission_policies_of_kubernetes_tell_what_they_mention():
     policy = {**policy, "apiVersion": "admissionregistration.k8s.io/v1"}
     policy = {**policy, "kind": "ValidatingAdmissionPolicy"}
     assert mentioned(policy)["spec.replicas"] == [5]
-    assert mentioned(policy, About.KIND) == {"": ["apps/v1/Deployment"]}
+    assert mentioned(policy, Subject.KIND) == {"": ["apps/v1/Deployment"]}
 
 
 def test_images_that_are_named():
@@ -320,4 +321,4 @@ def test_images_that_are_named():
         },
     }
     assert mentioned(in_cel)["spec.ephemeralContainers[].image"] == ["r.io/*"]
-    assert mentioned(in_cel, About.WORLD) == {"images": []}
+    assert mentioned(in_cel, Subject.WORLD) == {"images": []}

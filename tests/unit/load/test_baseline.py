@@ -5,7 +5,7 @@ import pytest
 from kyvsim.api.inputs import read_one
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.load.baseline import load_baseline
-from kyvsim.model.result import Failure
+from kyvsim.model.result import KnownFailure
 from kyvsim.report.baseline import baseline_text
 
 HEAD = "apiVersion: kyvsim/v1\nkind: Baseline\n"
@@ -18,7 +18,7 @@ ENTRY = """\
 """
 WEB = ObjectKey("v1", "Pod", "shop", "web")
 READS = "and kyvsim reads `kyvsim/v1`: `kyvsim apply --write-baseline FILE` writes it anew"
-FAILURE = Failure("p", "r", WEB, "fail", "/spec/", "")
+FAILURE = KnownFailure("p", "r", WEB, "fail", "/spec/", "")
 
 
 @pytest.fixture
@@ -95,10 +95,10 @@ def test_one_thing_is_told_of_a_baseline_that_cannot_be_used(read, text, told):
     "failure",
     [
         FAILURE,
-        Failure("ns/p", "", ObjectKey("", "", "", ""), "warn", "", ""),
-        Failure("p", "yes", WEB, "error", "", 'two lines: "a"\n- b # c\n'),
-        Failure("p", "null", WEB, "fail", "", " \t\x1b[0m\u2028{}"),
-        Failure("1", "2", WEB, "fail", "", "0x1"),
+        KnownFailure("ns/p", "", ObjectKey("", "", "", ""), "warn", "", ""),
+        KnownFailure("p", "yes", WEB, "error", "", 'two lines: "a"\n- b # c\n'),
+        KnownFailure("p", "null", WEB, "fail", "", " \t\x1b[0m\u2028{}"),
+        KnownFailure("1", "2", WEB, "fail", "", "0x1"),
     ],
 )
 def test_what_is_written_is_read_back(read, failure):

@@ -1,47 +1,47 @@
 import pytest
 
 from kyvsim.load.edits import NoEditError, edits_of, with_edits
-from kyvsim.model.diagnostic import Change, Way
+from kyvsim.model.diagnostic import ChangeKind, TextChange
 from kyvsim.model.source import Location
 
 CASES = [
-    ("a: 'In' # x\n", Way.VALUE, (1, 1, "a"), "AnyIn", "a: 'AnyIn' # x\n"),
-    ("{a: {b: In}}\n", Way.VALUE, (1, 6, "b"), "AnyIn", "{a: {b: AnyIn}}\n"),
-    ('{"a": {"b": 1}}', Way.KEY, (1, 8, "b"), "c", '{"a": {"c": 1}}'),
-    ("a:\n  n: x  # y\n", Way.ENTRY, (2, 3, "n"), "m:\n- x", "a:\n  m:\n  - x  # y\n"),
-    ("a: 1\nb: 2\nc: 3\n", Way.REMOVE, (2, 1, "b"), "", "a: 1\nc: 3\n"),
-    ("a: 1\nb: 2 # y\nc: 3\n", Way.REMOVE, (2, 1, "b"), "", "a: 1\n# y\nc: 3\n"),
-    ("a: 1\nb:\n- 2\n\n# z\nc: 3", Way.REMOVE, (2, 1, "b"), "", "a: 1\n\n# z\nc: 3"),
-    ("a: |\n  t\n  u\nb: 2\n", Way.REMOVE, (1, 1, "a"), "", "b: 2\n"),
-    ("- a: 1\n  b: 2\n", Way.REMOVE, (1, 3, "a"), "", "- b: 2\n"),
-    ("a:\n  # y\n  b: 2\n", Way.ADD, (1, 1, "a"), "c: 1", "a:\n  c: 1\n  # y\n  b: 2\n"),
-    ("# y\nb: 2\n", Way.ADD, (2, 1, ""), "c: 1\nd: 2", "# y\nc: 1\nd: 2\nb: 2\n"),
+    ("a: 'In' # x\n", ChangeKind.VALUE, (1, 1, "a"), "AnyIn", "a: 'AnyIn' # x\n"),
+    ("{a: {b: In}}\n", ChangeKind.VALUE, (1, 6, "b"), "AnyIn", "{a: {b: AnyIn}}\n"),
+    ('{"a": {"b": 1}}', ChangeKind.KEY, (1, 8, "b"), "c", '{"a": {"c": 1}}'),
+    ("a:\n  n: x  # y\n", ChangeKind.ENTRY, (2, 3, "n"), "m:\n- x", "a:\n  m:\n  - x  # y\n"),
+    ("a: 1\nb: 2\nc: 3\n", ChangeKind.REMOVE, (2, 1, "b"), "", "a: 1\nc: 3\n"),
+    ("a: 1\nb: 2 # y\nc: 3\n", ChangeKind.REMOVE, (2, 1, "b"), "", "a: 1\n# y\nc: 3\n"),
+    ("a: 1\nb:\n- 2\n\n# z\nc: 3", ChangeKind.REMOVE, (2, 1, "b"), "", "a: 1\n\n# z\nc: 3"),
+    ("a: |\n  t\n  u\nb: 2\n", ChangeKind.REMOVE, (1, 1, "a"), "", "b: 2\n"),
+    ("- a: 1\n  b: 2\n", ChangeKind.REMOVE, (1, 3, "a"), "", "- b: 2\n"),
+    ("a:\n  # y\n  b: 2\n", ChangeKind.ADD, (1, 1, "a"), "c: 1", "a:\n  c: 1\n  # y\n  b: 2\n"),
+    ("# y\nb: 2\n", ChangeKind.ADD, (2, 1, ""), "c: 1\nd: 2", "# y\nc: 1\nd: 2\nb: 2\n"),
     (
         "m:\n  # one\n  r:\n  - a\n\n  # two\n  s: |\n    x\nn: 1\n",
-        Way.ITEM,
+        ChangeKind.ITEM,
         (1, 1, "m"),
         "any",
         "m:\n  # one\n  any:\n  - r:\n    - a\n\n    # two\n    s: |\n      x\nn: 1\n",
     ),
-    ("a: 1\r\nb: 2\r\n", Way.ENTRY, (1, 1, "a"), "c:\n  d: 1", "c:\r\n  d: 1\r\nb: 2\r\n"),
-    ("é: 1\n---\nb: 2\n", Way.VALUE, (3, 1, "b"), "3", "é: 1\n---\nb: 3\n"),
+    ("a: 1\r\nb: 2\r\n", ChangeKind.ENTRY, (1, 1, "a"), "c:\n  d: 1", "c:\r\n  d: 1\r\nb: 2\r\n"),
+    ("é: 1\n---\nb: 2\n", ChangeKind.VALUE, (3, 1, "b"), "3", "é: 1\n---\nb: 3\n"),
 ]
 REFUSED = [
-    ("a: 1\n", Way.REMOVE, (1, 1, "a"), "nothing would be left"),
-    ("a: &x {b: 1}\nc: *x\n", Way.VALUE, (2, 1, "c"), "shared"),
-    ("a: &x 1\n", Way.VALUE, (1, 1, "a"), "shared"),
-    ("a: {b: 1, c: 2}\n", Way.REMOVE, (1, 5, "b"), "brackets"),
-    ("a: {b: 1}\n", Way.ADD, (1, 1, "a"), "lines of its own"),
-    ("a: |\n  x\n", Way.VALUE, (1, 1, "a"), "no word"),
-    ("a: 1\n", Way.VALUE, (1, 1, "b"), "not written there"),
-    ("- a: 1 # y\n  b: 2\n", Way.REMOVE, (1, 3, "a"), "comments"),
-    ("a: [\n", Way.REMOVE, (1, 1, "a"), "cannot be read"),
+    ("a: 1\n", ChangeKind.REMOVE, (1, 1, "a"), "nothing would be left"),
+    ("a: &x {b: 1}\nc: *x\n", ChangeKind.VALUE, (2, 1, "c"), "shared"),
+    ("a: &x 1\n", ChangeKind.VALUE, (1, 1, "a"), "shared"),
+    ("a: {b: 1, c: 2}\n", ChangeKind.REMOVE, (1, 5, "b"), "brackets"),
+    ("a: {b: 1}\n", ChangeKind.ADD, (1, 1, "a"), "lines of its own"),
+    ("a: |\n  x\n", ChangeKind.VALUE, (1, 1, "a"), "no word"),
+    ("a: 1\n", ChangeKind.VALUE, (1, 1, "b"), "not written there"),
+    ("- a: 1 # y\n  b: 2\n", ChangeKind.REMOVE, (1, 3, "a"), "comments"),
+    ("a: [\n", ChangeKind.REMOVE, (1, 1, "a"), "cannot be read"),
 ]
 
 
 def change(way, place, text=""):
     line, column, key = place
-    return Change(way, Location("f", line, column), key, text)
+    return TextChange(way, Location("f", line, column), key, text)
 
 
 @pytest.mark.parametrize(("text", "way", "place", "new", "expected"), CASES)
@@ -57,13 +57,13 @@ def test_refuses_what_the_text_does_not_say_plainly(text, way, place, why):
 
 
 def test_makes_several_changes_in_the_order_of_the_text():
-    changes = [change(Way.REMOVE, (3, 1, "c")), change(Way.KEY, (1, 1, "a"), "z")]
+    changes = [change(ChangeKind.REMOVE, (3, 1, "c")), change(ChangeKind.KEY, (1, 1, "a"), "z")]
     assert with_edits("a: 1\nb: 2\nc: 3\n", edits_of("a: 1\nb: 2\nc: 3\n", changes)) == (
         "z: 1\nb: 2\n"
     )
 
 
 def test_refuses_changes_that_meet():
-    changes = [change(Way.KEY, (1, 1, "a"), "z"), change(Way.REMOVE, (1, 1, "a"))]
+    changes = [change(ChangeKind.KEY, (1, 1, "a"), "z"), change(ChangeKind.REMOVE, (1, 1, "a"))]
     with pytest.raises(NoEditError, match="meet"):
         edits_of("a: 1\nb: 2\n", changes)

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from kyvsim.load.files import stamp
+from kyvsim.load.files import fingerprint
 from kyvsim.load.folders import Walking
 
 
@@ -51,26 +51,26 @@ def write_deep(folder):
 @pytest.mark.parametrize("change", [write, rename_over, touch, remove, lock])
 @pytest.mark.parametrize("path", ["a.yaml", ".", "*.yaml"])
 def test_a_changed_file_changes_every_stamp_that_holds_it(folder, path, change):
-    before = stamp(f"{folder}/{path}")
-    assert stamp(f"{folder}/{path}") == before
+    before = fingerprint(f"{folder}/{path}")
+    assert fingerprint(f"{folder}/{path}") == before
     change(folder)
-    assert stamp(f"{folder}/{path}") != before
+    assert fingerprint(f"{folder}/{path}") != before
 
 
 @pytest.mark.parametrize("change", [add, write_deep])
 @pytest.mark.parametrize("path", ["deep", ".", "d*", "**/*"])
 def test_files_in_folders_count(folder, path, change):
-    before = stamp(f"{folder}/{path}")
+    before = fingerprint(f"{folder}/{path}")
     change(folder)
-    assert stamp(f"{folder}/{path}") != before
+    assert fingerprint(f"{folder}/{path}") != before
 
 
 @pytest.mark.parametrize("name", [".a.yaml.swp", "notes.txt", ".hidden/c.yaml"])
 def test_files_that_are_not_read_do_not_count(folder, name):
-    before = stamp(str(folder))
+    before = fingerprint(str(folder))
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("x")
-    assert stamp(str(folder)) == before
+    assert fingerprint(str(folder)) == before
 
 
 def ignore(folder):
@@ -86,42 +86,42 @@ def ignore_deep(folder):
 def test_ignore_files_count_where_they_are_read(folder, path, change):
     """What they change need not be which files there are: a pattern may be mended."""
     careless = Walking(ignore_files=False)
-    before, without = stamp(f"{folder}/{path}"), stamp(f"{folder}/{path}", careless)
+    before, without = fingerprint(f"{folder}/{path}"), fingerprint(f"{folder}/{path}", careless)
     change(folder)
-    assert stamp(f"{folder}/{path}") != before
-    assert stamp(f"{folder}/{path}", careless) == without
+    assert fingerprint(f"{folder}/{path}") != before
+    assert fingerprint(f"{folder}/{path}", careless) == without
 
 
 def test_ignore_files_above_a_folder_count(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    before = stamp("deep")
+    before = fingerprint("deep")
     ignore(folder)
-    assert stamp("deep") != before
+    assert fingerprint("deep") != before
 
 
 def test_files_that_an_option_leaves_aside_do_not_count(folder):
     walking = Walking(exclude=("deep",))
-    before = stamp(str(folder), walking)
+    before = fingerprint(str(folder), walking)
     write_deep(folder)
-    assert stamp(str(folder), walking) == before
+    assert fingerprint(str(folder), walking) == before
 
 
 def test_ignored_files_count_where_ignore_files_do_not(folder):
     (folder / ".kyvsimignore").write_text("deep\n")
-    before = stamp(str(folder), Walking(ignore_files=False))
+    before = fingerprint(str(folder), Walking(ignore_files=False))
     write_deep(folder)
-    assert stamp(str(folder), Walking(ignore_files=False)) != before
+    assert fingerprint(str(folder), Walking(ignore_files=False)) != before
 
 
 def test_what_is_missing_has_no_marks_until_it_is_there(folder):
     path = f"{folder}/later"
-    assert stamp(path).marks == ()
+    assert fingerprint(path).marks == ()
     (folder / "later").mkdir()
-    assert stamp(path).marks != ()
+    assert fingerprint(path).marks != ()
 
 
 def test_a_link_stands_for_its_target(folder):
     (folder / "link").symlink_to(folder / "a.yaml")
-    before = stamp(f"{folder}/link")
+    before = fingerprint(f"{folder}/link")
     write(folder)
-    assert stamp(f"{folder}/link") != before
+    assert fingerprint(f"{folder}/link") != before

@@ -8,7 +8,7 @@ from kyvsim.kubernetes.objects import text_field
 from kyvsim.languages import READERS
 from kyvsim.load.policy import load_policies
 from kyvsim.migrate import convert
-from kyvsim.model.migration import Outcome
+from kyvsim.model.migration import ConversionOutcome
 from kyvsim.model.source import Document, Location
 from kyvsim.report.migrate import document_yaml
 
@@ -57,7 +57,7 @@ def expression(converted):
 
     def expression_of(rule, **spec):
         told, made = converted(rule, **spec)
-        assert told.outcome is not Outcome.REFUSED, told.reason
+        assert told.outcome is not ConversionOutcome.REFUSED, told.reason
         return made[0]["spec"]["validations"][0]["expression"]
 
     return expression_of
@@ -91,7 +91,7 @@ def patched(policy, run, converted):
 
     def patched_by(rule, obj, **spec):
         told, made = converted(rule, **spec)
-        assert told.outcome is not Outcome.REFUSED, told.reason
+        assert told.outcome is not ConversionOutcome.REFUSED, told.reason
         old, new = run([policy(rule, **spec)], obj), run([_read(one) for one in made], obj)
         assert _is_denied(new) is _is_denied(old), obj
         if _is_denied(old):

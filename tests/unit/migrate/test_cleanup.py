@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.equivalence.policy_runner import effect_of
 from kyvsim.migrate import convert
-from kyvsim.model.migration import Outcome
+from kyvsim.model.migration import ConversionOutcome
 from kyvsim.report.migrate import document_yaml
 
 PODS = {"any": [{"resources": {"kinds": ["Pod"]}}]}
@@ -96,5 +96,5 @@ def test_times(key, operator, value, expected, goes):
 def test_what_only_a_request_tells_has_no_twin(read_policy):
     asked = cleanup(**condition("{{ request.userInfo.username }}", "Equals", "x"))
     (rule,) = convert(read_policy(asked), document_yaml).rules
-    assert rule.outcome is Outcome.REFUSED
+    assert rule.outcome is ConversionOutcome.REFUSED
     assert rule.path == "spec.conditions.all[0]"

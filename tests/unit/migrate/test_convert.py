@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.model.migration import Outcome
+from kyvsim.model.migration import ConversionOutcome
 
 NO_DELETE = {"all": [{"key": "{{request.operation}}", "operator": "NotEquals", "value": "DELETE"}]}
 
@@ -77,7 +77,7 @@ def test_look_ups_are_conditions(converted):
         "validate": {"message": "m", "deny": {"conditions": {"all": [condition]}}},
     }
     told, (made,) = converted(rule)
-    assert told.outcome is Outcome.CONDITIONAL
+    assert told.outcome is ConversionOutcome.CONDITIONAL
     assert "cluster look-up" in [note.condition.name for note in told.notes]
     assert made["spec"]["variables"][0]["expression"] == (
         "dyn(resource.Get('v1', 'configmaps', 'ns', 'allowed'))"
@@ -218,7 +218,7 @@ def test_cel_stays_as_it_is(converted):
 def test_nothing_is_dropped_without_a_word(rule, path, converted):
     body = rule if "mutate" in rule else {**labelled(), **rule}
     told, made = converted(body, background=False)
-    assert told.outcome is Outcome.REFUSED
+    assert told.outcome is ConversionOutcome.REFUSED
     assert told.path == f"spec.rules[0]{path}"
     assert told.advice
     assert made == []
@@ -320,5 +320,5 @@ def test_a_default_behind_a_truth_value_is_refused(converted):
     condition = {"key": key, "operator": "Equals", "value": True}
     rule = {"validate": {"message": "m", "deny": {"conditions": {"all": [condition]}}}}
     told, _ = converted(rule)
-    assert told.outcome is Outcome.REFUSED
+    assert told.outcome is ConversionOutcome.REFUSED
     assert "of which it replaces `false` as well" in told.reason

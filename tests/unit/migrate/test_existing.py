@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.model.migration import Outcome
+from kyvsim.model.migration import ConversionOutcome
 
 TRIGGER = {
     "apiVersion": "v1",
@@ -39,7 +39,7 @@ def changed(policy, run, converted, read_policy):
 
     def changed_by(rule):
         told, made = converted(rule)
-        assert told.outcome is not Outcome.REFUSED, told.reason
+        assert told.outcome is not ConversionOutcome.REFUSED, told.reason
         old = targets_of(run([policy(rule)], TRIGGER, given=EXISTING))
         new = targets_of(run([read_policy(one) for one in made], TRIGGER, given=EXISTING))
         assert new == old
@@ -145,5 +145,5 @@ def test_what_cannot_be_said_of_targets_is_told(mutate, path, converted):
     if "patchesJson6902" in mutate:
         del rule["mutate"]["patchStrategicMerge"]
     told, _ = converted(rule)
-    assert told.outcome is Outcome.REFUSED
+    assert told.outcome is ConversionOutcome.REFUSED
     assert told.path == f"spec.rules[0].mutate{path}"

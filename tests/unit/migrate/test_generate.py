@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.equivalence.policy_runner import effect_of
-from kyvsim.model.migration import Outcome
+from kyvsim.model.migration import ConversionOutcome
 
 SOURCE = {
     "apiVersion": "v1",
@@ -38,7 +38,7 @@ def made(policy, run, converted, read_policy):
 
     def objects(rule, trigger):
         told, policies = converted(rule)
-        assert told.outcome is not Outcome.REFUSED, told.reason
+        assert told.outcome is not ConversionOutcome.REFUSED, told.reason
         new = [read_policy(one) for one in policies]
         sides = (run(side, trigger, given=[SOURCE]) for side in ([policy(rule)], new))
         old, new = (effect_of(one).generated for one in sides)
@@ -178,6 +178,6 @@ def test_conditions_read_what_context_gives(made):
 )
 def test_what_has_no_twin(body, where, converted):
     told, made = converted(rule(**body))
-    assert told.outcome is Outcome.REFUSED
+    assert told.outcome is ConversionOutcome.REFUSED
     assert told.path == f"spec.rules[0].generate.{where}"
     assert made == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.model.migration import Outcome
+from kyvsim.model.migration import ConversionOutcome
 
 CONTAINERS = [{"name": "a", "image": "i:1"}, {"name": "b", "image": "i:2", "command": ["x"]}]
 
@@ -17,7 +17,7 @@ def both(policy, run, converted, read_policy):
 
     def changed(rule, obj):
         told, made = converted(rule)
-        assert told.outcome is not Outcome.REFUSED, told.reason
+        assert told.outcome is not ConversionOutcome.REFUSED, told.reason
         new = [read_policy(one) for one in made]
         return run([policy(rule)], obj).object, run(new, obj).object
 
@@ -110,7 +110,7 @@ def test_each_level_of_controllers_has_a_policy_of_its_own(converted):
 )
 def test_what_has_no_twin_is_told(patch, path, converted):
     told, made = converted(merge(patch))
-    assert told.outcome is Outcome.REFUSED
+    assert told.outcome is ConversionOutcome.REFUSED
     assert told.path == f"spec.rules[0].mutate.patchStrategicMerge.{path}"
     assert made == []
 
@@ -309,5 +309,5 @@ def test_a_loop_sees_what_the_one_before_it_made(patched, pod):
 )
 def test_what_a_loop_cannot_say_is_told(block, what, converted):
     told, _ = converted({"mutate": {"foreach": [{"list": IN_LOOP, **block}]}})
-    assert told.outcome is Outcome.REFUSED
+    assert told.outcome is ConversionOutcome.REFUSED
     assert what in told.reason

@@ -6,7 +6,7 @@ from ways import way_text
 from kyvsim.languages.classic.pod_security.controls import CONTROLS, active_checks
 from kyvsim.languages.classic.pod_security.field_references import mentioned
 from kyvsim.migrate.pod_security import CONTROLS as EMITTED
-from kyvsim.model.migration import Outcome
+from kyvsim.model.migration import ConversionOutcome
 
 APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/a"
 KEPT = {
@@ -269,7 +269,7 @@ def test_an_excluded_profile_hides_that_others_have_none(denials, pods):
 
 def test_validations_are_what_a_person_would_write(converted):
     told, (made,) = converted(rule("baseline", {"controlName": "Host Namespaces"}))
-    assert told.outcome is Outcome.CONDITIONAL
+    assert told.outcome is ConversionOutcome.CONDITIONAL
     assert {one.condition.name for one in told.notes} == {"message", "ReplicationControllers"}
     messages = [one["message"] for one in made["spec"]["validations"]]
     assert not any("Host Namespaces" in one for one in messages)

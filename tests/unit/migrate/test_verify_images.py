@@ -5,7 +5,7 @@ import pytest
 from kyvsim.kubernetes.globs import compile_glob
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.languages.classic.images import image_fits
-from kyvsim.model.migration import Outcome
+from kyvsim.model.migration import ConversionOutcome
 
 PEM = "-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----"
 LOGS = {"url": "https://rekor.sigstore.dev"}
@@ -33,7 +33,7 @@ def spec(converted):
 
     def spec_of(rule, **more):
         told, made = converted(rule, background=False, **more)
-        assert told.outcome is Outcome.CONDITIONAL, told.reason
+        assert told.outcome is ConversionOutcome.CONDITIONAL, told.reason
         assert made[0]["kind"] == "ImageValidatingPolicy"
         return made[0]["spec"]
 

@@ -1,5 +1,5 @@
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.source import Location
 from kyvsim.report.ending import closing_lines, error_fact, weighing
 from kyvsim.report.style import RenderOptions, layout_of
@@ -15,7 +15,7 @@ FAILED = weighing("failed", 2, "2 of 3 results failed")
 
 def closing(*facts, width=80, seconds=None):
     look = RenderOptions(width=width)
-    return "".join(closing_lines(Ending(facts), layout_of(look), seconds))
+    return "".join(closing_lines(RunEnding(facts), layout_of(look), seconds))
 
 
 def test_errors_about_input_are_only_counted():
@@ -35,6 +35,6 @@ def test_the_time_is_told_where_it_is_given():
     assert closing(FAILED, seconds=0.249) == (
         "FAILED: 2 of 3 results failed · 0.2 s · exit status 1\n"
     )
-    assert closing(Fact("passed", 3, "3 passed", Verdict.PASSED)) == (
+    assert closing(Fact("passed", 3, "3 passed", RunVerdict.PASSED)) == (
         "PASSED: 3 passed · exit status 0\n"
     )

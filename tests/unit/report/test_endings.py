@@ -3,11 +3,11 @@
 import pytest
 
 from kyvsim.model.simulation import (
-    Ending,
     Expectation,
     Hazard,
     HazardLevel,
     Interleavings,
+    ScenarioEnding,
     Simulation,
 )
 from kyvsim.report.ending import ending_line
@@ -87,7 +87,7 @@ def test_expectations_and_hazards_are_compared():
 
 
 def test_the_extent_of_the_search_is_told():
-    one = Ending(ended(), 0, 3)
+    one = ScenarioEnding(ended(), 0, 3)
     whole = Interleavings(3, complete=True, most_changes=2, endings=(one,))
     assert orders_text(whole) == (
         "3 orders of steps tried (all with up to 2 changes of order): 1 ending"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.model.result import Ending, Fact, Verdict
+from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.report.page import ending_of, part
 
 ROOT = Path(__file__).parents[3]
@@ -131,12 +131,12 @@ def test_what_stands_in_backticks_looks_like_code():
 @pytest.mark.parametrize(
     ("verdict", "looks"),
     [
-        (Verdict.PASSED, "good"),
-        (Verdict.WARNED, "warn"),
-        (Verdict.NOTHING, "warn"),
-        (Verdict.FAILED, "bad"),
-        (Verdict.INCOMPLETE, "bad"),
+        (RunVerdict.PASSED, "good"),
+        (RunVerdict.WARNED, "warn"),
+        (RunVerdict.NOTHING, "warn"),
+        (RunVerdict.FAILED, "bad"),
+        (RunVerdict.INCOMPLETE, "bad"),
     ],
 )
 def test_the_end_of_a_run_has_its_colour(verdict, looks):
-    assert ending_of(Ending((Fact("x", 1, "x", verdict),))).looks == looks
+    assert ending_of(RunEnding((Fact("x", 1, "x", verdict),))).looks == looks

@@ -10,7 +10,7 @@ from browser import MISSING, NARROW, PROGRAM, WIDE, Browser
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import Expectation, Hazard, HazardLevel, Simulation, TimelineEvent
 from kyvsim.model.source import Location
-from kyvsim.model.suite import Difference, ManifestOutcome, RowOutcome, SuiteOutcome
+from kyvsim.model.suite import GoldenDifference, ManifestOutcome, RowOutcome, SuiteOutcome
 from kyvsim.report import suite_formats, timeline_html
 from kyvsim.report.suite_text import SuiteOptions
 from kyvsim.report.timeline_rows import TimelineOptions
@@ -162,7 +162,7 @@ def hostile_pages():
         yield timeline_html.render(run, TimelineOptions())
         yield timeline_html.render(run._replace(compared=run), TimelineOptions())
         row = RowOutcome(attack, attack, attack, "Fail", attack, attack, location=place)
-        difference = Difference(attack, {attack: attack}, {attack: 1})
+        difference = GoldenDifference(attack, {attack: attack}, {attack: 1})
         manifest = ManifestOutcome(attack, (row._replace(difference=difference),), ())
         yield suite_formats.render_html(SuiteOutcome((manifest,), ()), SuiteOptions())
 

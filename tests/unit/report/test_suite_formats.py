@@ -7,7 +7,14 @@ import yaml
 
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Location
-from kyvsim.model.suite import Difference, Hole, ManifestOutcome, Mutants, RowOutcome, SuiteOutcome
+from kyvsim.model.suite import (
+    GoldenDifference,
+    ManifestOutcome,
+    Mutants,
+    RowOutcome,
+    SuiteOutcome,
+    SurvivingMutant,
+)
 from kyvsim.report.formats import ANNOTATIONS
 from kyvsim.report.formats import SUITE_FORMATS as FORMATS
 from kyvsim.report.log_commands import log_safe
@@ -27,7 +34,7 @@ ROWS = (
         "Resource diff",
         "Patched resource didn't match",
         location=PLACE,
-        difference=Difference(
+        difference=GoldenDifference(
             "a/d.yaml", {"spec": {"size": 1}}, {"spec": {"size": 2.0, "many": [1]}}
         ),
     ),
@@ -208,7 +215,7 @@ def test_github_takes_no_command_from_a_text():
     assert summary == "1 row in 1 manifest: 0 passed, 1 failed"
 
 
-HOLE = Hole("p", "constant", "1", "2", Location("p.yaml", 3, 7), "  size: 1", None)
+HOLE = SurvivingMutant("p", "constant", "1", "2", Location("p.yaml", 3, 7), "  size: 1", None)
 CHANGED = OUTCOME._replace(mutants=Mutants(3, (HOLE,), 0, 0))
 
 

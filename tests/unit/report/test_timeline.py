@@ -8,10 +8,10 @@ import pytest
 from kyvsim.kubernetes.objects import ObjectKey
 from kyvsim.model.simulation import (
     Expectation,
+    FailureCause,
+    FailureReason,
     Hazard,
     HazardLevel,
-    Obstacle,
-    Reason,
     Simulation,
     TimelineEvent,
     Unevaluated,
@@ -105,14 +105,14 @@ def test_a_policy_becomes_ready_once():
 
 
 def attempt(number, outcome="failed", note="no trigger", **fields):
-    obstacles = (Obstacle(Reason.OTHER, note),) if note else ()
+    failure_reasons = (FailureReason(FailureCause.OTHER, note),) if note else ()
     return {
         "actor": "background",
         "action": "attempt",
         "object": WORK,
         "outcome": outcome,
         "message": f"attempt {number} of 5 for Pod web",
-        "obstacles": obstacles,
+        "obstacles": failure_reasons,
         "cause": 0,
         **fields,
     }

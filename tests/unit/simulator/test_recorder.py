@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.simulation import Reason
+from kyvsim.model.simulation import FailureCause
 from kyvsim.simulator.api_server import Purpose
 from kyvsim.simulator.configuration import BACKGROUND, CLEANUP
 
@@ -40,18 +40,18 @@ def test_purpose_and_denier_are_both_told(cluster, cluster_policy, put, pod, las
     }
     put(role)
     cluster.sim.client(CLEANUP, Purpose("generate", ("p/r",))).create(pod())
-    (obstacle,) = last().obstacles
+    (failure_reason,) = last().failure_reasons
     assert (last().outcome, last().policies) == ("denied", ("p/r",))
-    assert (obstacle.reason, obstacle.rules) == (Reason.DENIED, ("guard/rule-0",))
+    assert (failure_reason.reason, failure_reason.rules) == (FailureCause.DENIED, ("guard/rule-0",))
 
 
 @pytest.mark.parametrize(
     ("namespace", "name", "reason"),
     [
-        ("nowhere", "c", Reason.NO_NAMESPACE),
-        ("going", "c", Reason.NAMESPACE_GOES),
-        ("default", "there", Reason.EXISTS),
-        ("default", "Not_Valid", Reason.INVALID),
+        ("nowhere", "c", FailureCause.NO_NAMESPACE),
+        ("going", "c", FailureCause.NAMESPACE_GOES),
+        ("default", "there", FailureCause.EXISTS),
+        ("default", "Not_Valid", FailureCause.INVALID),
     ],
 )
 def test_a_refusal_has_a_reason(admin, obj, last, namespace, name, reason):
@@ -60,9 +60,9 @@ def test_a_refusal_has_a_reason(admin, obj, last, namespace, name, reason):
     admin.create(going)
     admin.delete(ObjectKey("v1", "Namespace", "", "going"))
     admin.create(obj("ConfigMap", name, namespace))
-    assert [one.reason for one in last().obstacles] == [reason]
+    assert [one.reason for one in last().failure_reasons] == [reason]
 
 
 def test_a_user_without_a_role_lacks_a_right(cluster, obj, last):
     cluster.sim.client(CLEANUP).create(obj("ConfigMap", "c", "default"))
-    assert [one.reason for one in last().obstacles] == [Reason.NO_RIGHT]
+    assert [one.reason for one in last().failure_reasons] == [FailureCause.NO_RIGHT]

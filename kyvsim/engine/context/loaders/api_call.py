@@ -29,7 +29,7 @@ from kyvsim.jmespath import (
 )
 from kyvsim.kubernetes.numbers import with_floats
 from kyvsim.kubernetes.objects import Json, ObjectKey
-from kyvsim.model.ports import ClusterView, Outside
+from kyvsim.model.ports import ClusterView, ExternalData
 from kyvsim.model.values import CallAnswer
 
 _NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)")
@@ -75,7 +75,7 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
     shown = spec.get("urlPath") or ""
 
     def load(scope: JSONContext) -> Json:
-        answers_nothing = not scope.outside.answers_calls and not scope.outside.mocks.calls
+        answers_nothing = not scope.external.answers_calls and not scope.external.mocks.calls
         if answers_nothing and scope.holds(name):
             return SKIPPED
         try:
@@ -88,10 +88,10 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
                 f"{name} {shown}: {error.message}"
             ) from error
         call = _call_of(filled)
-        mock = scope.outside.mocks.answer(call.method, call.url) if call.url else None
+        mock = scope.external.mocks.answer(call.method, call.url) if call.url else None
         if mock is not None:
             return _mocked(mock, entry, filled)
-        if scope.outside.answers_calls:
+        if scope.external.answers_calls:
             return _asked(call, entry, filled, scope)
         if not scope.holds(name):
             scope.hints.append(
@@ -164,9 +164,9 @@ def _asked(call: _Call, entry: _Entry, filled: Mapping[str, Json], scope: JSONCo
         if isinstance(error, NotThereError):
             scope.hints.append(_missing(entry.name, error.missing, call))
         raise QueryError(f"failed to fetch data for APICall: {error}") from error
-    if _is_empty(body) and _is_guessed(call, scope.outside.cluster):
+    if _is_empty(body) and _is_guessed(call, scope.external.cluster):
         scope.hints.append(_of_unknown_kind(entry.name, call))
-    seen = scope.outside.as_json(body)
+    seen = scope.external.as_json(body)
     if entry.default is not None and seen == entry.default:
         return seen
     return _queried(seen, entry, filled)
@@ -214,7 +214,7 @@ def _answer(call: _Call, name: str, scope: JSONContext) -> Json:
         )
     start = f"failed to {call.method} resource with raw url: {call.path}: "
     try:
-        return _answer_of_api(call, scope.outside)
+        return _answer_of_api(call, scope.external)
     except NotThereError as error:
         raise NotThereError(f"{start}{error}", error.missing) from error
     except NoRightError as error:
@@ -222,14 +222,14 @@ def _answer(call: _Call, name: str, scope: JSONContext) -> Json:
         raise CallError(f"{start}{error}") from error
     except CallError as error:
         # No values file answers for a cluster.
-        way_out = "" if scope.outside.account else f"; {call.mock()}"
+        way_out = "" if scope.external.account else f"; {call.mock()}"
         raise CallError(f"{start}{error}{way_out}") from error
 
 
-def _answer_of_api(call: _Call, outside: Outside) -> Json:
-    cluster = outside.cluster
+def _answer_of_api(call: _Call, external: ExternalData) -> Json:
+    cluster = external.cluster
     if call.method == "GET":
-        return answer_get(call.path, cluster, outside.account)
+        return answer_get(call.path, cluster, external.account)
     wanted = parse_path(call.path)
     if wanted is None or wanted.name or (wanted.api_version, wanted.resource) not in _REVIEWS:
         raise CallError("kyvsim answers no such call")

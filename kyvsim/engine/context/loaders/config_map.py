@@ -14,7 +14,7 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
     )
 
     def load(scope: JSONContext) -> Json:
-        if not scope.outside.answers_calls:
+        if not scope.external.answers_calls:
             if not scope.holds(name):
                 scope.hints.append(
                     f"there is no cluster to ask for context entry `{name}`: {_value(name)}"
@@ -38,12 +38,12 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
             )
         if scope.holds(name):
             return SKIPPED
-        found = scope.outside.cluster.get("v1", "ConfigMap", namespace, wanted["name"])
+        found = scope.external.cluster.get("v1", "ConfigMap", namespace, wanted["name"])
         if found is None:
             # Without a cluster the entry stays undefined, as upstream has it.
             scope.hints.append(_missing(name, namespace, wanted["name"]))
             return SKIPPED
-        return scope.outside.as_json({"data": found.get("data"), "metadata": metadata(found)})
+        return scope.external.as_json({"data": found.get("data"), "metadata": metadata(found)})
 
     return load
 

@@ -9,7 +9,7 @@ from kyvsim.engine.context.global_data import KEPT, global_data, search
 from kyvsim.engine.context.json_context import SKIPPED, ContextLoader, EntryLoader, JSONContext
 from kyvsim.jmespath import QueryError, System, compile_template
 from kyvsim.kubernetes.objects import Json
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 
 
 def _compile(name: str, spec: Json, system: System) -> EntryLoader:
@@ -18,18 +18,18 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
     )
 
     def load(scope: JSONContext) -> Json:
-        outside = scope.outside
-        given = outside.mocks.global_data or outside.cluster.list(*KEPT)
-        if not given and outside.account is None:
+        external = scope.external
+        given = external.mocks.global_data or external.cluster.list(*KEPT)
+        if not given and external.account is None:
             # Without any data the entry stays undefined, as upstream's command line has it.
             if not scope.holds(name):
                 scope.hints.append(_missing(name, spec.get("name") or ""))
             return SKIPPED
         try:
             filled = template.render(scope)
-            if scope.holds(name) and _key(filled["name"]) not in outside.mocks.global_data:
+            if scope.holds(name) and _key(filled["name"]) not in external.mocks.global_data:
                 return SKIPPED
-            found = _found(filled["name"], outside, system)
+            found = _found(filled["name"], external, system)
             if found is SKIPPED:
                 scope.hints.append(_missing(name, filled["name"]))
             return _queried(_present(found, filled["name"]), filled["jmesPath"], name, system)
@@ -71,10 +71,10 @@ def _queried(data: Json, path: str, name: str, system: System) -> Json:
         ) from error
 
 
-def _found(name: str, outside: Outside, system: System) -> Json:
+def _found(name: str, external: ExternalData, system: System) -> Json:
     """Return the data that a name such as `entry` or `entry.projection` stands for, or SKIPPED."""
     key, _, rest = name.partition(".")
-    return global_data(key, rest.split(".")[0], outside, system)
+    return global_data(key, rest.split(".")[0], external, system)
 
 
 LOADER = ContextLoader("globalReference", _compile)

@@ -53,7 +53,7 @@ def _recorded(name: str, text: str, scope: JSONContext) -> Json:
         image = parse_image(text)
     except ValueError as error:
         raise QueryError(f"failed to fetch image data for context entry {name}: {error}") from error
-    found = scope.outside.mocks.images.get(image.reference)
+    found = scope.external.mocks.images.get(image.reference)
     told = f"failed to fetch image data of {text} for context entry {name}: kyvsim asks no registry"
     # An undefined entry could let an image pass that nobody looked at.
     if found is None:

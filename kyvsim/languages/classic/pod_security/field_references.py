@@ -23,7 +23,7 @@ from kyvsim.languages.classic.pod_security.controls import (
     ActiveCheck,
     active_checks,
 )
-from kyvsim.model.policy import Hole, Way
+from kyvsim.model.policy import FieldPath, Segment
 
 _Places: TypeAlias = Mapping[str, tuple[Json, ...]]
 """Values by fields, with `[]` behind lists. What begins with `each.` is a field of containers."""
@@ -88,7 +88,7 @@ _PLACES: Mapping[str, _Places] = MappingProxyType(
 """By the ids of the checks, where versions do not differ."""
 
 
-def mentioned(block: Mapping[str, Json]) -> Iterator[tuple[Way, tuple[Json, ...]]]:
+def mentioned(block: Mapping[str, Json]) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
     """Yield the ways that a block looks at, with values: those of controls, then of exclusions."""
     checks = active_checks(block.get("level") or "", block.get("version") or "") or ()
     for check in checks:
@@ -113,7 +113,7 @@ def _places_of(check: ActiveCheck) -> _Places:
     return {**_PLACES[check.id], **windows}
 
 
-def _ways(places: _Places) -> Iterator[tuple[Way, tuple[Json, ...]]]:
+def _ways(places: _Places) -> Iterator[tuple[FieldPath, tuple[Json, ...]]]:
     for field, values in places.items():
         if field.startswith(_EACH):
             rest = field.removeprefix(_EACH)
@@ -122,11 +122,11 @@ def _ways(places: _Places) -> Iterator[tuple[Way, tuple[Json, ...]]]:
             yield _way(field), values
 
 
-def _way(field: str) -> Way:
-    steps: list[str | Hole] = []
+def _way(field: str) -> FieldPath:
+    steps: list[str | Segment] = []
     for name in _names(field):
         steps.append(name.removesuffix("[]"))
-        steps += (Hole.ELEMENT,) if name.endswith("[]") else ()
+        steps += (Segment.ELEMENT,) if name.endswith("[]") else ()
     return tuple(steps)
 
 

@@ -26,7 +26,7 @@ from kyvsim.languages.classic.rules.loops import (
 from kyvsim.model.policy import GeneratePattern, Generation, Policy, Rule, RuleFacts
 from kyvsim.model.ports import STEPS_OF_AN_OBJECT, ClusterView
 from kyvsim.model.result import Phase, RuleStatus
-from kyvsim.model.simulation import Reason
+from kyvsim.model.simulation import FailureCause
 
 # Downstream objects: what a generate rule makes of data or of a source.
 #
@@ -248,7 +248,7 @@ class GeneratedSet(NamedTuple):
     """Why there is nothing to want."""
     place: str = ""
     """Which element of which loop had the problem, as upstream tells it."""
-    reason: Reason = Reason.OTHER
+    reason: FailureCause = FailureCause.OTHER
     """What kind of problem it is."""
 
 
@@ -267,10 +267,10 @@ def _compile_pattern(context: RuleContext, spec: Json) -> _Downstreams:
 
     def make(scope: JSONContext) -> list[Json]:
         filled = template.value if template.constant else template.render(scope)
-        outside = scope.outside
-        own = outside.sources(context.policy.key) if outside.sources else outside.cluster
+        external = scope.external
+        own = external.sources(context.policy.key) if external.sources else external.cluster
         found: list[Json] = []
-        for one in _source_of(filled)(filled, Sources(own, outside.made)):
+        for one in _source_of(filled)(filled, Sources(own, external.made)):
             meter.spend(STEPS_OF_AN_OBJECT)
             found.append(one)
         return found
@@ -306,9 +306,9 @@ def _generated(make: Callable[[], list[Json]], place: str = "") -> GeneratedSet:
     try:
         return GeneratedSet(tuple(make()))
     except SourceMissingError as error:
-        return GeneratedSet(problem=str(error), place=place, reason=Reason.SOURCE_MISSING)
+        return GeneratedSet(problem=str(error), place=place, reason=FailureCause.SOURCE_MISSING)
     except (ConditionError, GenerateError, QueryError) as error:
-        return GeneratedSet(problem=str(error), place=place, reason=Reason.NO_VALUE)
+        return GeneratedSet(problem=str(error), place=place, reason=FailureCause.NO_VALUE)
 
 
 def _compile_loop(context: RuleContext, number: int, loop: Json) -> GeneratedSets:
@@ -323,7 +323,7 @@ def _compile_loop(context: RuleContext, number: int, loop: Json) -> GeneratedSet
             values = list_of(scope)
         except QueryError as error:
             place = f"failed to evaluate {number} foreach list"
-            yield GeneratedSet(problem=str(error), place=place, reason=Reason.LIST_FAILED)
+            yield GeneratedSet(problem=str(error), place=place, reason=FailureCause.LIST_FAILED)
             return
         for element in elements_of(scope, enumerate(values)):
             inside = element.scope

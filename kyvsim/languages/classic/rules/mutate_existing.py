@@ -25,7 +25,7 @@ from kyvsim.languages.classic.rule_type import (
 )
 from kyvsim.languages.classic.rules.mutate_foreach import compile_loops
 from kyvsim.languages.classic.rules.mutate_resource import apply_patch, compile_rule_patch
-from kyvsim.model.policy import RuleFacts, Target
+from kyvsim.model.policy import MutationTarget, RuleFacts
 from kyvsim.model.ports import ClusterView
 from kyvsim.model.result import PatchedTarget, Phase, RuleStatus
 
@@ -141,7 +141,7 @@ def _find_all(
             # A namespaced policy reaches only into its own namespace.
             namespace = scope.policy_namespace or wanted.get("namespace") or ""
             found += [
-                (target, obj) for obj in find_targets(wanted, namespace, scope.outside.cluster)
+                (target, obj) for obj in find_targets(wanted, namespace, scope.external.cluster)
             ]
         except QueryError as error:
             problems.append(f"failed to substitute variables in target[{index}]: {error.message}")
@@ -180,7 +180,7 @@ def _compile(context: RuleContext) -> CompiledBody:
         for target, obj in found:
             # Every target starts from the trigger's scope: what upstream leaves behind from the
             # target before is not there.
-            seen = evaluation.scope.outside.as_json(obj)
+            seen = evaluation.scope.external.as_json(obj)
             scope = evaluation.scope.layer({"target": seen}, target.entries)
             patched = _unmet(target, scope) or patch(scope, evaluation, obj)
             yield _on_target(patched, obj, target.subresource)
@@ -217,7 +217,9 @@ def _facts(facts: RuleFacts, rule: Mapping[str, Json], spec: Mapping[str, Json])
     asked = rule["mutate"].get(name)
     return facts._replace(
         targets=tuple(
-            Target(*(text_field(one, part) for part in ("apiVersion", "kind", "namespace", "name")))
+            MutationTarget(
+                *(text_field(one, part) for part in ("apiVersion", "kind", "namespace", "name"))
+            )
             for one in rule["mutate"]["targets"]
         ),
         spares_triggers=True,

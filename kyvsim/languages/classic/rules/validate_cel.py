@@ -65,7 +65,7 @@ def compile_params(cel: Json) -> _FindParams:
     def checked(evaluation: Evaluation) -> Sequence[Json]:
         if api_version.count("/") > 1:
             raise ParamsError("can't parse the parameter resource group version")
-        cluster = evaluation.scope.outside.cluster
+        cluster = evaluation.scope.external.cluster
         if not builtin and not cluster.list(api_version, kind, ""):
             raise ParamsError("failed to check if resource is namespaced or not (not found)")
         if cluster.is_namespaced(api_version, kind):
@@ -221,15 +221,15 @@ def _values(
     rule: Validator, reads: frozenset[str], evaluation: Evaluation, *params: Json
 ) -> list[Any]:
     """Return the values of the environment, in its order; None for what no expression reads."""
-    request, outside = evaluation.request, evaluation.scope.outside
+    request, external = evaluation.request, evaluation.scope.external
     values: list[Any] = [
         evaluation.object,
         request.old_object,
-        namespace_object(request, outside) if "namespaceObject" in reads else None,
+        namespace_object(request, external) if "namespaceObject" in reads else None,
         request_value(request) if "request" in reads else None,
         None,
         *params,
-        *(authorizer_of(request, outside) if _AUTHORIZER & reads else (None, None)),
+        *(authorizer_of(request, external) if _AUTHORIZER & reads else (None, None)),
     ]
     values[_PLACE_OF_VARIABLES] = LazyVariables(
         VARIABLES_TYPE, rule.variables, values, variable_value

@@ -65,7 +65,7 @@ from kyvsim.languages.classic.rule_type import (
 )
 from kyvsim.model.explanation import Step, StepKind
 from kyvsim.model.policy import Policy, RuleFacts
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.result import Phase, RuleStatus
 from kyvsim.model.source import Path
@@ -171,12 +171,12 @@ class NotRecordedError(Exception):
     """Something about an image that only a registry knows."""
 
 
-def recorded_data(image: str, outside: Outside, *parts: str) -> ImageData:
+def recorded_data(image: str, external: ExternalData, *parts: str) -> ImageData:
     """Return what is recorded of an image, `parts` of it at least.
 
     Raises `NotRecordedError`, with the section of a values file to write, where one is missing.
     """
-    found = outside.mocks.images.get(image)
+    found = external.mocks.images.get(image)
     if found is not None and all(getattr(found, part) not in (None, "") for part in parts):
         return found
     example: dict[str, Json] = {"digest": "sha256:…", "signatures": [], "attestations": []}
@@ -373,7 +373,7 @@ def _verify_signatures(turn: _Turn) -> Outcome | None:
     entry, image = turn.entry, turn.image["reference"]
     if not entry.get("attestors"):
         return None
-    data = recorded_data(image, turn.scope.outside, "signatures")
+    data = recorded_data(image, turn.scope.external, "signatures")
     check_sets(entry["attestors"], entry, data.signatures or ())
     if entry.get("attestations"):
         return None
@@ -382,7 +382,7 @@ def _verify_signatures(turn: _Turn) -> Outcome | None:
 
 def _verify_attestations(turn: _Turn, compiled: _Compiled) -> Outcome:
     image = turn.image["reference"]
-    data = recorded_data(image, turn.scope.outside, "attestations")
+    data = recorded_data(image, turn.scope.external, "attestations")
     given = data.attestations or ()
     scope = check_attestations(turn.entry, turn.wanted, given, turn.scope)
     if compiled.denials is None:
@@ -403,7 +403,7 @@ def _digest(turn: _Turn, verdict: Outcome | None) -> tuple[str, Outcome | None, 
     if turn.entry.get("mutateDigest") is False or turn.image.get("digest"):
         return "", verdict, None
     try:
-        data = recorded_data(turn.image["reference"], turn.scope.outside, "digest")
+        data = recorded_data(turn.image["reference"], turn.scope.external, "digest")
     except NotRecordedError as error:
         return "", verdict, errored("failed to update digest", error)
     return data.digest, verdict or passed("mutated image digest"), None

@@ -9,7 +9,7 @@ from kyvsim.engine.context.cel_access import (
     resource_access,
 )
 from kyvsim.engine.given_objects import GivenObjects
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 from kyvsim.model.values import CallAnswer, GlobalData, Mocks
 
 URL = "https://answers.example.com/v1"
@@ -86,16 +86,16 @@ def test_images_are_known_from_a_context_file():
     assert 'spec: {images: [{image: "redis"}]}' in hints[0]
 
 
-def outside(**mocks):
-    return Outside(GIVEN, Mocks(**mocks))
+def external(**mocks):
+    return ExternalData(GIVEN, Mocks(**mocks))
 
 
 def test_services_are_answered_by_method_first():
     calls = {("GET", URL): CallAnswer(200, [1]), ("", URL): CallAnswer(404, None)}
-    answer = http_access(outside(calls=calls), "").answer_of
+    answer = http_access(external(calls=calls), "").answer_of
     assert repr(answer("GET", URL)) == repr({"body": [1.0], "statusCode": 200})
     assert answer("POST", URL) == {"body": None, "statusCode": 404}
-    assert http_access(outside(calls=calls), "shop").answer_of("GET", URL)["statusCode"] == 200
+    assert http_access(external(calls=calls), "shop").answer_of("GET", URL)["statusCode"] == 200
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_services_are_answered_by_method_first():
 )
 def test_calls_that_nothing_answers(method, url, namespace, reason):
     with pytest.raises(LookupError) as caught:
-        http_access(outside(), namespace).answer_of(method, url)
+        http_access(external(), namespace).answer_of(method, url)
     assert str(caught.value) == reason
 
 
@@ -185,7 +185,7 @@ def test_global_data(system, name, projection, found):
         "picked": GlobalData(data, projections=(("last", "many[-1]"),)),
         "part": GlobalData(data, "many"),
     }
-    world = Outside(
+    world = ExternalData(
         GivenObjects([*GIVEN.list("v1", "Secret", ""), ENTRY]), Mocks(global_data=mocks)
     )
     hints = []
@@ -204,7 +204,7 @@ def test_global_data(system, name, projection, found):
     ],
 )
 def test_projections_that_are_not_there(system, data, reason):
-    world = outside(global_data={"n": GlobalData(data)})
+    world = external(global_data={"n": GlobalData(data)})
     with pytest.raises(LookupError) as caught:
         global_access(world, system, []).data_of("n", "p")
     assert str(caught.value) == reason

@@ -3,11 +3,11 @@ import pytest
 from kyvsim.engine.context import SKIPPED, JSONContext
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.jmespath import QueryError
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 
 
 def context(**data):
-    return JSONContext(data, Outside(GivenObjects([])), deleting=False)
+    return JSONContext(data, ExternalData(GivenObjects([])), deleting=False)
 
 
 def asked(scope, *names):

@@ -2,10 +2,10 @@ import pytest
 
 from kyvsim.engine.context import request_context
 from kyvsim.engine.given_objects import GivenObjects
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import Operation, UserInfo
 
-OUTSIDE = Outside(GivenObjects([]))
+OUTSIDE = ExternalData(GivenObjects([]))
 ALICE = UserInfo("alice", "7", ("dev",), {"k": ["v"]}, ("edit",), ("view",))
 
 

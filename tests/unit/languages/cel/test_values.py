@@ -10,7 +10,7 @@ from kyvsim.kubernetes.discovery import NO_KINDS, KindFacts
 from kyvsim.languages.cel.expressions import Compiler
 from kyvsim.languages.cel.kind import PolicyPart, RequestValues
 from kyvsim.model.policy import Policy, PolicyFacts
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 from kyvsim.model.request import AdmissionRequest, Operation
 from kyvsim.model.source import Document
 
@@ -40,7 +40,7 @@ def value_of(system):
         programs = compiler.variables(variables, ("spec", "variables"))
         program = compiler.program(text)
         cluster = Asked()
-        scope = JSONContext({}, Outside(cluster), deleting=False)
+        scope = JSONContext({}, ExternalData(cluster), deleting=False)
         evaluation = Evaluation(scope, AdmissionRequest(Operation.CREATE, obj), obj)
         document, facts = Document({}, "", 0, None), PolicyFacts("policies.kyverno.io/v1")
         policy = Policy("ValidatingPolicy", "p", "", {}, {}, (), document, facts)

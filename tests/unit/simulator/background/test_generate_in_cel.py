@@ -240,11 +240,11 @@ def test_what_the_controller_may_not_do_is_tried_five_times(make_cluster, genera
     attempts = [one for one in cluster.sim.timeline.events if one.action == "attempt"]
     assert [one.policies for one in attempts] == [("gen",)] * 5
     assert attempts[-1].given_up
-    (obstacle,) = attempts[-1].obstacles
-    assert obstacle.message.startswith(
+    (failure_reason,) = attempts[-1].failure_reasons
+    assert failure_reason.message.startswith(
         "gpol gen rule gen error for trigger v1/Namespace//shop: failed to evaluate policy: "
     )
-    assert 'cannot get resource "secrets"' in obstacle.message
+    assert 'cannot get resource "secrets"' in failure_reason.message
     assert admin.get(*COPY) is None
 
 
@@ -272,7 +272,7 @@ def test_a_namespaced_policy_stays_in_its_namespace(put, admin, generating, obj,
     )
     assert admin.get(*MADE)
     assert admin.get(*MADE._replace(namespace="other")) is None
-    messages = [one.message for event in told("attempt") for one in event.obstacles]
+    messages = [one.message for event in told("attempt") for one in event.failure_reasons]
     assert any("cross-scope generation denied" in one for one in messages)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey, labels
-from kyvsim.model.simulation import Reason
+from kyvsim.model.simulation import FailureCause
 from kyvsim.simulator.background.controller import restart_background_controller
 from kyvsim.simulator.configuration import BACKGROUND
 
@@ -210,7 +210,7 @@ def test_an_expression_without_a_value_is_tried_five_times(put, mutating, told, 
     attempts = told("attempt")
     assert len(attempts) == 5
     assert attempts[-1].given_up
-    assert {one.reason for one in attempts[-1].obstacles} == {Reason.RULE_FAILED}
+    assert {one.reason for one in attempts[-1].failure_reasons} == {FailureCause.RULE_FAILED}
 
 
 def test_a_target_that_cannot_be_evaluated_is_left_and_counts_as_done(
@@ -220,11 +220,11 @@ def test_a_target_that_cannot_be_evaluated_is_left_and_counts_as_done(
     assert (seen(), seen("b")) == (None, "2")
     (attempt,) = told("attempt")
     assert (attempt.outcome, attempt.given_up) == ("done", False)
-    (obstacle,) = (one for one in attempt.obstacles if one.object.name == "there")
-    assert obstacle.message == (
+    (failure_reason,) = (one for one in attempt.failure_reasons if one.object.name == "there")
+    assert failure_reason.message == (
         "ConfigMap shop/there is left as it is: failed to evaluate policy: no such key: c"
     )
-    assert obstacle.wanted_by == "mut"
+    assert failure_reason.wanted_by == "mut"
 
 
 def test_what_it_may_not_list_or_write_is_tried_again_and_told(put, mutating, obj, told):
@@ -232,8 +232,8 @@ def test_what_it_may_not_list_or_write_is_tried_again_and_told(put, mutating, ob
     put(mutating(targets={**MAPS, "resources": ["services", "persistentvolumes"]}))
     last = told("attempt")[-1]
     assert last.given_up
-    assert {one.reason for one in last.obstacles} == {Reason.NO_RIGHT}
-    starts = [one.message.partition(" is forbidden")[0] for one in last.obstacles]
+    assert {one.reason for one in last.failure_reasons} == {FailureCause.NO_RIGHT}
+    starts = [one.message.partition(" is forbidden")[0] for one in last.failure_reasons]
     assert starts == [
         "failed to fetch targets /v1, Kind=PersistentVolume for mpol mut: persistentvolumes",
         'failed to update target resource for mpol mut: services "s"',

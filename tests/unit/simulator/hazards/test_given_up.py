@@ -3,7 +3,7 @@
 import pytest
 
 from kyvsim.kubernetes.objects import ObjectKey
-from kyvsim.model.simulation import HazardLevel, Obstacle, Reason, TimelineEvent
+from kyvsim.model.simulation import FailureCause, FailureReason, HazardLevel, TimelineEvent
 from kyvsim.simulator.hazards import find_hazards
 from kyvsim.simulator.hazards.facts import Facts
 
@@ -211,14 +211,16 @@ def test_request_that_failed_after_its_work_was_written(hazards, making, pod):
     assert not only(hazards([making()], pod()), "KH026")
 
 
-@pytest.mark.parametrize("reason", list(Reason))
+@pytest.mark.parametrize("reason", list(FailureCause))
 def test_every_update_request_that_is_given_up_is_told(cluster, reason):
     work = ObjectKey("kyverno.io/v2", "UpdateRequest", "kyverno", "ur-1")
     made = TimelineEvent(0, 0.0, "user", "create", work, "denied")
-    obstacle = Obstacle(reason, "because", ObjectKey("v1", "ConfigMap", "default", "c"), "u")
-    obstacle = obstacle._replace(wanted_by="p/r")
+    failure_reason = FailureReason(
+        reason, "because", ObjectKey("v1", "ConfigMap", "default", "c"), "u"
+    )
+    failure_reason = failure_reason._replace(wanted_by="p/r")
     attempt = TimelineEvent(1, 0.0, "background", "attempt", work, "failed", cause=0)
-    attempt = attempt._replace(obstacles=(obstacle,), given_up=True, policies=("p/r",))
+    attempt = attempt._replace(failure_reasons=(failure_reason,), given_up=True, policies=("p/r",))
     facts = Facts(cluster.sim, cluster.kyverno, (made, attempt), {}, (), (), {})
     found = find_hazards(facts)
     assert [one for one in found if "p/r" in one.policies and one.events]

@@ -6,7 +6,7 @@ from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.jmespath import QueryError
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 from kyvsim.model.values import Values
 
 
@@ -20,7 +20,7 @@ def ask(system, thing):
     )
 
     def run(spec, confined="", **data):
-        scope = JSONContext(dict(data), Outside(given), deleting=False).confined(confined)
+        scope = JSONContext(dict(data), ExternalData(given), deleting=False).confined(confined)
         entries = compile_entries([{"name": "v", "configMap": spec}], system)
         return scope.layer({}, entries).root(frozenset({"v"})).get("v")
 

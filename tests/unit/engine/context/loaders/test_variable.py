@@ -6,7 +6,7 @@ from kyvsim.engine.context import JSONContext
 from kyvsim.engine.context.loaders import compile_entries
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.jmespath import QueryError
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 
 DATA = {"a": {"b": "x", "list": [1.0, 2.0], "none": None}, "field": "b"}
 
@@ -15,7 +15,7 @@ DATA = {"a": {"b": "x", "list": [1.0, 2.0], "none": None}, "field": "b"}
 def load(system):
     def run(spec):
         entries = compile_entries([{"name": "v", "variable": spec}], system)
-        scope = JSONContext(dict(DATA), Outside(GivenObjects([])), deleting=False)
+        scope = JSONContext(dict(DATA), ExternalData(GivenObjects([])), deleting=False)
         return scope.layer({}, entries).root(frozenset({"v"}))["v"]
 
     return run

@@ -177,8 +177,8 @@ def test_a_problem_with_one_element_ends_no_loop(policy, pod, request_for, syste
         "data": {},
     }
     own = policy({"generate": {"foreach": [loop]}})
-    outside = World(GivenObjects(())).outside
-    scope = request_context(request_for(pod()), outside, {})
+    external = World(GivenObjects(())).external
+    scope = request_context(request_for(pod()), external, {})
     first, second = compile_generated(RuleContext(own, own.rules[0], system))(scope)
     assert first.objects == ()
     assert first.problem

@@ -6,13 +6,13 @@ from kyvsim.engine.context import JSONContext
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.jmespath import QueryError
 from kyvsim.languages.classic.rules.loops import compile_elements, compile_list
-from kyvsim.model.ports import Outside
+from kyvsim.model.ports import ExternalData
 
 
 @pytest.fixture
 def scope():
     data = {"many": [1.0, None, "x"], "one": {"a": "b"}, "none": None}
-    return JSONContext(data, Outside(GivenObjects([])), deleting=False)
+    return JSONContext(data, ExternalData(GivenObjects([])), deleting=False)
 
 
 @pytest.mark.parametrize(
