@@ -16,7 +16,7 @@ from kyvsim.engine.cluster_views import UnaskedObjects
 from kyvsim.engine.compile import CompiledPolicy, PolicySet
 from kyvsim.kubernetes.discovery import KindTable, crd_kinds
 from kyvsim.kubernetes.objects import Json, metadata, text_field
-from kyvsim.load.blocks import Block, Indivisible, load_block
+from kyvsim.load.blocks import FileBlock, Indivisible, load_block
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import RefusalCount
@@ -33,7 +33,7 @@ _REACHES: Final[Mapping[Phase, str]] = MappingProxyType(
         Phase.VERIFY_IMAGES: "verifies images",
     }
 )
-Part: TypeAlias = Sequence[Block]
+Part: TypeAlias = Sequence[FileBlock]
 Example: TypeAlias = tuple[str, str, str]
 """API version, kind and name of an object; "" for a name that nothing leads to."""
 
@@ -117,7 +117,7 @@ class _Seen:
 
 
 def shared_among(
-    blocks: Iterable[Block], read: ReadInputs, kinds: frozenset[str]
+    blocks: Iterable[FileBlock], read: ReadInputs, kinds: frozenset[str]
 ) -> tuple[Document, ...]:
     """Return the resources of some kinds in blocks that mention them; raises NotStreamable."""
     table = crd_kinds(read.definitions)
@@ -143,7 +143,7 @@ class Sink(Protocol):
         """Take the next entries of a list of that format, which are texts of one line."""
 
 
-TellPart: TypeAlias = Callable[[Iterable[Block], Sink], ToldPart]
+TellPart: TypeAlias = Callable[[Iterable[FileBlock], Sink], ToldPart]
 """Writes what the run tells of a part, and returns what else is known of it.
 
 Raises AskedForOthers, where all may be done again with more objects, or NotStreamable."""
@@ -162,7 +162,7 @@ def compile_tell_part(work: PartWork) -> TellPart:
     explain = explaining(work.inputs, work.read, cluster)
     tell = work.teller.begin(work.run._replace(is_part=True, explain=explain))
 
-    def tell_part(part: Iterable[Block], sink: Sink) -> ToldPart:
+    def tell_part(part: Iterable[FileBlock], sink: Sink) -> ToldPart:
         seen = _Seen(names, RefusedObjects(is_final=not work.compiled.policies.mutates))
         result_counts = ResultCounts(audit_warn=work.inputs.audit_warn)
         responses = _responses(work, part, seen, cluster)
@@ -198,7 +198,7 @@ def _written(told: RenderedChunk, sink: Sink) -> tuple[tuple[int, str], ...]:
 
 
 def _responses(
-    work: PartWork, part: Iterable[Block], seen: _Seen, cluster: UnaskedObjects
+    work: PartWork, part: Iterable[FileBlock], seen: _Seen, cluster: UnaskedObjects
 ) -> Iterator[EngineResponse]:
     """Yield the responses to the resources of a part; only those of one block are in memory."""
     table = crd_kinds(work.read.definitions)
@@ -245,7 +245,7 @@ def _by_itself(response: EngineResponse) -> EngineResponse:
     return response
 
 
-def _loaded(block: Block, kinds: KindTable) -> LoadedText:
+def _loaded(block: FileBlock, kinds: KindTable) -> LoadedText:
     try:
         return load_block(block, kinds)
     except Indivisible as error:

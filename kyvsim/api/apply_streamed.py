@@ -23,7 +23,7 @@ from kyvsim.api.inputs import ApplyInputs, objects_of, read_inputs
 from kyvsim.api.part_processes import told_by_processes
 from kyvsim.api.part_text import PartText
 from kyvsim.engine.cluster_views import ALL_KINDS
-from kyvsim.load.blocks import Block, cut_files, origins
+from kyvsim.load.blocks import FileBlock, cut_files, origins
 from kyvsim.model.diagnostic import listed
 from kyvsim.model.result import Phase
 from kyvsim.report.run import ChunkRenderer, NotStreamable, RenderedRun, Run
@@ -144,7 +144,7 @@ def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, looked_up: _Looked
 
 def _blocks(
     inputs: ApplyInputs, stdin: bytes | None, jobs: int, kinds: frozenset[str]
-) -> tuple[Block, ...]:
+) -> tuple[FileBlock, ...]:
     """Return the blocks of all resources; none where some are not in files that are named."""
     files = origins(inputs.resources, stdin)
     if files is None:
@@ -181,7 +181,7 @@ def phases_of(compiled: Compiled) -> frozenset[Phase]:
     )
 
 
-def _told(work: PartWork, blocks: tuple[Block, ...], how: How) -> Run | None:
+def _told(work: PartWork, blocks: tuple[FileBlock, ...], how: How) -> Run | None:
     """Return the run with what is told of all blocks; raises NotStreamable and OSError."""
     parts = tuple(_parts(blocks, how.jobs))
     texts = tuple(PartText() for _ in parts)
@@ -231,11 +231,11 @@ class _Entries:
         return chain.from_iterable(text.entries(self._number, self._name) for text in self._texts)
 
 
-def _parts(blocks: Sequence[Block], jobs: int) -> Iterator[Part]:
+def _parts(blocks: Sequence[FileBlock], jobs: int) -> Iterator[Part]:
     """Yield blocks that are told together, of about the same size; all of them for one process."""
     total = sum(block.span.end - block.span.start for block in blocks)
     size = total if jobs == 1 else total // (jobs * _PARTS_EACH)
-    part: list[Block] = []
+    part: list[FileBlock] = []
     filled = 0
     for block in blocks:
         part.append(block)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from kyvsim.api.inputs import objects_of, payloads_of
 from kyvsim.api.system import own_system
-from kyvsim.cel import BudgetError, CelError, Program, compile_expression
+from kyvsim.cel import CelBudgetError, CelError, Program, compile_expression
 from kyvsim.cel.environment import Environment, Overload
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.kyverno.authorization import MODES, authorization_environment
@@ -200,7 +200,7 @@ def evaluate_cel(program: Program, session: CelSession) -> CelValue:
     """Return the value of an expression; raises CelError with the reason why it has none."""
     try:
         found = program.evaluate(session.values)
-    except (BudgetError, ports.BudgetError) as error:
+    except (CelBudgetError, ports.BudgetError) as error:
         raise CelError(str(error)) from None
     return CelValue(type_name(found), readable_json(found))
 

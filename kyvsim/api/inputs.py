@@ -32,15 +32,15 @@ from kyvsim.load.policy import (
     load_exceptions,
     load_policies,
 )
-from kyvsim.load.recognise import mistaken, without_policies
+from kyvsim.load.recognise import misplaced_inputs, without_policies
 from kyvsim.load.resources import (
     EXCEPTIONS,
     POLICIES,
-    Wanted,
+    InputKind,
     load_definitions,
     load_resources,
+    partition_by_kind,
     read_payloads,
-    sorted_out,
 )
 from kyvsim.load.values import load_userinfo, load_values, parse_settings, read_context_file
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely, without_left_out
@@ -320,7 +320,7 @@ def read_inputs(
     resources, there = _changed_apart(loaded, inputs.unchanged)
     if inputs.exceptions_with_resources:
         written += tuple(one for one in (*resources, *there) if is_exception(one.data))
-    said.extend(mistaken(documents, resources, _empty_folders(said)))
+    said.extend(misplaced_inputs(documents, resources, _empty_folders(said)))
     before = len(said)
     exceptions = keep(
         supposed_exceptions(keep(_exceptions_in((*written, *within))), inputs.what_if)
@@ -415,11 +415,11 @@ def shared_data_apart(
 
 
 def _strictly(
-    paths: tuple[str | Source, ...], wanted: Wanted, stdin: bytes | None, walking: Walking
+    paths: tuple[str | Source, ...], wanted: InputKind, stdin: bytes | None, walking: Walking
 ) -> Loaded:
     """Return the documents of a sort, read as policies are."""
     documents, remarks = read_documents(paths, stdin, STRICT, walking)
-    kept, aside = sorted_out(documents, wanted)
+    kept, aside = partition_by_kind(documents, wanted)
     return kept, (*remarks, *aside)
 
 

@@ -20,7 +20,7 @@ from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies, sniff
 from kyvsim.load.recognise import is_mapping, is_test_manifest
-from kyvsim.load.resources import POLICIES, load_definitions, sorted_out
+from kyvsim.load.resources import POLICIES, load_definitions, partition_by_kind
 from kyvsim.load.shape import has_known_shape, shape_diagnostics
 from kyvsim.load.suite_manifest import load_test_manifest
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
@@ -87,7 +87,7 @@ def _findings(
     # Documents that are left out below still say which kinds there are, as in a run of `apply`.
     given = tuple(filter(is_mapping, objects_of((*definitions, *documents))))
     kinds = crd_kinds(given)
-    documents, aside = sorted_out(
+    documents, aside = partition_by_kind(
         (one for one in documents if not is_test_manifest(one.data)),
         POLICIES,
         needed=not (walking.as_found or manifests),

@@ -18,7 +18,7 @@ from kyvsim.load.documents import STRICT, read_documents
 from kyvsim.load.files import Source, read_sources
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.policy import is_exception, load_exceptions, load_policies
-from kyvsim.load.resources import POLICIES, sorted_out
+from kyvsim.load.resources import POLICIES, partition_by_kind
 from kyvsim.migrate import CONVERTED_KINDS, convert, convert_exception
 from kyvsim.migrate.comments import Comments, comments_of
 from kyvsim.model.diagnostic import Diagnostic, Severity, without_left_out
@@ -43,7 +43,7 @@ def migrate(
     sources = [one for one in found if isinstance(one, Source)]
     documents, remarks = read_documents(sources, stdin, STRICT, walking)
     excepting, others = _apart(documents)
-    wanted, aside = sorted_out(others, POLICIES, needed=not walking.as_found)
+    wanted, aside = partition_by_kind(others, POLICIES, needed=not walking.as_found)
     exceptions, wrong = load_exceptions(excepting)
     policies, problems = load_policies(wanted, READERS)
     chosen = [one for one in policies if one.kind in CONVERTED_KINDS]

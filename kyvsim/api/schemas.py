@@ -11,7 +11,7 @@ from kyvsim.load.scenario import scenario_schemas
 from kyvsim.load.values import cli_schemas
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.schema.kinds import native_schemas, written_names, written_schema
-from kyvsim.schema.node import Node
+from kyvsim.schema.node import SchemaNode
 
 _OF_THE_COMMAND_LINE = "cli.kyverno.io/v1alpha1"
 
@@ -20,7 +20,7 @@ class UnknownKindError(Exception):
     """A name does not say which kind of file is meant; the text says why."""
 
 
-def known_schemas() -> Mapping[str, Node]:
+def known_schemas() -> Mapping[str, SchemaNode]:
     """Return the schemas of files by apiVersion/kind; of one kind the usual version comes last."""
     native = native_schemas()
     return {

@@ -23,7 +23,7 @@ from kyvsim.load.files import Source
 from kyvsim.load.folders import USUAL, Walking
 from kyvsim.load.json_schema import json_schema
 from kyvsim.load.policy import is_exception, load_bindings, load_exceptions, load_policies
-from kyvsim.load.resources import EXCEPTIONS, POLICIES, load_objects, sorted_out, unreviewed
+from kyvsim.load.resources import EXCEPTIONS, POLICIES, load_objects, partition_by_kind, unreviewed
 from kyvsim.load.scenario import (
     SCENARIO,
     is_scenario,
@@ -205,11 +205,11 @@ def _plain_scenario(
 ) -> tuple[Scenario, tuple[Diagnostic, ...]]:
     """Return the scenario in which resources are created one after the other."""
     walking = inputs.walking
-    policies, aside = sorted_out(documents, POLICIES)
+    policies, aside = partition_by_kind(documents, POLICIES)
     resources, remarks = load_objects(inputs.resources, stdin, walking=walking)
     objects, missing = load_objects(inputs.objects, stdin, walking=walking)
     written, further = read_documents(inputs.exceptions, stdin, STRICT, walking)
-    exceptions, others = sorted_out(written, EXCEPTIONS)
+    exceptions, others = partition_by_kind(written, EXCEPTIONS)
     user = named_user(inputs.user, inputs.groups) if inputs.user else None
     steps = tuple(
         ScenarioStep(Verb.CREATE, one.locate(()), objects=(one,), user=user, lenient=True)

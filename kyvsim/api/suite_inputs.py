@@ -23,10 +23,10 @@ from kyvsim.load.policy import load_bindings, load_exceptions, load_policies
 from kyvsim.load.resources import (
     EXCEPTIONS,
     POLICIES,
-    Wanted,
+    InputKind,
     load_definitions,
     load_resources,
-    sorted_out,
+    partition_by_kind,
     unreviewed,
 )
 from kyvsim.load.structure import check, diagnostics
@@ -261,12 +261,12 @@ def _has_error(reader: _Reader) -> bool:
     return any(one.severity is Severity.ERROR for one in reader.said)
 
 
-def _strictly(names: Sequence[str], wanted: Wanted, reader: _Reader) -> Loaded:
+def _strictly(names: Sequence[str], wanted: InputKind, reader: _Reader) -> Loaded:
     """Return the documents of a sort, read as policies are."""
     if not names:
         return (), ()
     documents, remarks = read_documents(reader.paths(names), None, STRICT, reader.walking)
-    kept, aside = sorted_out(documents, wanted)
+    kept, aside = partition_by_kind(documents, wanted)
     return kept, (*remarks, *aside)
 
 

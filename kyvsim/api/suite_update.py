@@ -11,7 +11,7 @@ from kyvsim.model.suite import Golden, ManifestOutcome, SuiteOutcome
 from kyvsim.report.object_text import to_yaml
 from kyvsim.report.results import title
 from kyvsim.suite.compare import ExpectedFile, expected_by_file, same
-from kyvsim.yaml.text import Chunk, load_first, split_chunks
+from kyvsim.yaml.text import DocumentText, load_first, split_chunks
 
 _GLOB = frozenset("*?[{")
 
@@ -119,7 +119,7 @@ def _read(path: str) -> tuple[str, str]:
     return text.replace("\r\n", "\n").removeprefix("\ufeff"), "\r\n" if "\r\n" in text else "\n"
 
 
-def _placed_chunks(text: str) -> list[tuple[Chunk, int]]:
+def _placed_chunks(text: str) -> list[tuple[DocumentText, int]]:
     """Return the documents of a text, each with the offset at which it starts."""
     starts = [0]
     for line in text.split("\n"):
@@ -130,7 +130,7 @@ def _placed_chunks(text: str) -> list[tuple[Chunk, int]]:
     return [(chunk, starts[chunk.line - 1]) for chunk in chunks]
 
 
-def _only_object(chunk: Chunk, wanted: frozenset[ObjectKey]) -> Json:
+def _only_object(chunk: DocumentText, wanted: frozenset[ObjectKey]) -> Json:
     """Return the object of a document as tests read it; None for a list of others."""
     documents, remarks = load_resources((Source("", chunk.text),))
     if remarks:

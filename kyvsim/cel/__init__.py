@@ -4,17 +4,24 @@ An `Environment` says which variables, functions and macros an expression may us
 knows nothing of policies or rules.
 """
 
-from kyvsim.cel.environment import CALL_LIMIT, Environment, Function, Library, Overload, environment
-from kyvsim.cel.errors import BudgetError, CelError, CompileError
+from kyvsim.cel.environment import (
+    CALL_LIMIT,
+    Environment,
+    FunctionDecl,
+    Library,
+    Overload,
+    environment,
+)
+from kyvsim.cel.errors import CelBudgetError, CelError, CompileError
 from kyvsim.cel.program import Program, compile_expression
 
 __all__ = [
     "CALL_LIMIT",
-    "BudgetError",
+    "CelBudgetError",
     "CelError",
     "CompileError",
     "Environment",
-    "Function",
+    "FunctionDecl",
     "Library",
     "Overload",
     "Program",

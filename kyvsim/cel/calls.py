@@ -9,7 +9,7 @@ from typing import Any
 
 from kyvsim.cel import values
 from kyvsim.cel.costs import weights
-from kyvsim.cel.environment import Function, Overload
+from kyvsim.cel.environment import FunctionDecl, Overload
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run, spend
 from kyvsim.cel.types import CelType
@@ -19,7 +19,7 @@ Fault = Callable[..., CelError]
 
 
 def compile_call(
-    found: tuple[Function, tuple[Overload, ...]],
+    found: tuple[FunctionDecl, tuple[Overload, ...]],
     arguments: tuple[Run, ...],
     classes: Mapping[str, type],
 ) -> Run:
@@ -60,7 +60,7 @@ def _from_given(place: int) -> Run:
 
 
 def _called(
-    found: tuple[Function, tuple[Overload, ...]],
+    found: tuple[FunctionDecl, tuple[Overload, ...]],
     arguments: tuple[Run, ...],
     classes: Mapping[str, type],
 ) -> Run:
@@ -76,7 +76,7 @@ def _called(
     return _plain_call(run, arguments)
 
 
-def _fault(function: Function) -> Fault:
+def _fault(function: FunctionDecl) -> Fault:
     if function.fault:
         return lambda *_: CelError(function.fault)
     name = function.name
@@ -149,7 +149,7 @@ def _class_guarded_binary(
 
 
 def _dispatch(
-    function: Function, count: int, classes: Mapping[str, type], fault: Fault
+    function: FunctionDecl, count: int, classes: Mapping[str, type], fault: Fault
 ) -> Callable[..., Any]:
     ways = [
         (_guards(one, classes), one.run)

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.cel import types
-from kyvsim.cel.environment import Environment, Function, Overload
+from kyvsim.cel.environment import Environment, FunctionDecl, Overload
 from kyvsim.cel.errors import Issue
 from kyvsim.cel.nodes import (
     Bind,
@@ -66,7 +66,7 @@ class Checked(NamedTuple):
     """What checking found out, by the numbers of the nodes."""
 
     types: dict[int, CelType]
-    overloads: dict[int, tuple[Function, tuple[Overload, ...]]]
+    overloads: dict[int, tuple[FunctionDecl, tuple[Overload, ...]]]
     """For each call: the function, and the ways of calling it that its arguments may fit."""
     names: dict[int, str]
     """For each node that is a variable or type: the whole of its name."""
@@ -175,7 +175,7 @@ class _Checker:
         return self.overload(node, function, arguments, member=target is not None)
 
     def overload(
-        self, node: Call, function: Function, given: list[CelType], *, member: bool
+        self, node: Call, function: FunctionDecl, given: list[CelType], *, member: bool
     ) -> CelType:
         if function.name in {"_&&_", "_||_"}:
             return self.logic(node, given)

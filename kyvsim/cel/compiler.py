@@ -78,7 +78,7 @@ def _is_optional(node: Node, checked: Checked) -> bool:
 # Tree → closures over a frame: the steps left, the variables, then the names of loops.
 
 
-class Code(NamedTuple):
+class CompiledNode(NamedTuple):
     """A lowered node, and its value where that is known already."""
 
     run: Run
@@ -90,15 +90,15 @@ class Code(NamedTuple):
     """The fields selected from the variable at `slot`."""
 
 
-def constant(value: Any) -> Code:
+def constant(value: Any) -> CompiledNode:
     """Return the code of a value that is known already."""
-    return Code(constant_run(value), constant=True, value=value)
+    return CompiledNode(constant_run(value), constant=True, value=value)
 
 
 class Lowered(NamedTuple):
     """An expression that is lowered."""
 
-    code: Code
+    code: CompiledNode
     slots: int
     """The length of the frame that it needs."""
     reads: frozenset[str]
@@ -107,11 +107,11 @@ class Lowered(NamedTuple):
     """What it takes besides its loops; 0 where it has none, and no limit is near."""
 
 
-Heard: TypeAlias = Callable[[Node, Run], Run]
+NodeHook: TypeAlias = Callable[[Node, Run], Run]
 """Returns the run of a node as one that tells of itself."""
 
 
-def lower(root: Node, checked: Checked, env: Environment, heard: Heard | None = None) -> Lowered:
+def lower(root: Node, checked: Checked, env: Environment, heard: NodeHook | None = None) -> Lowered:
     """Return an expression's code, and what it needs to run; `heard` wraps all below the root.
 
     Raises CelError where a part that is evaluated now, such as `int("x")`, fails.
@@ -126,7 +126,7 @@ class _Lowering:
     """One walk over the tree; `slots` grows with the names of loops."""
 
     def __init__(
-        self, checked: Checked, env: Environment, heard: Heard | None, *, counted: bool
+        self, checked: Checked, env: Environment, heard: NodeHook | None, *, counted: bool
     ) -> None:
         self.checked = checked
         self.env = env
@@ -139,59 +139,59 @@ class _Lowering:
         self.lazy: dict[int, Run] = {}
         """What reads a name that is evaluated when it is first asked for."""
 
-    def lower(self, node: Node) -> Code:
+    def lower(self, node: Node) -> CompiledNode:
         code = self.lower_silently(node)
         if self.heard is None or code.constant:
             return code
         # What is made of slots and fields does not ask it, and stays as it is.
         return code._replace(run=self.heard(node, code.run))
 
-    def lower_silently(self, node: Node) -> Code:
+    def lower_silently(self, node: Node) -> CompiledNode:
         return _LOWERERS[node.__class__](self, node)
 
     def run(self, node: Node) -> Run:
         return self.lower(node).run
 
-    def literal(self, node: Literal) -> Code:
+    def literal(self, node: Literal) -> CompiledNode:
         return constant(node.value)
 
-    def ident(self, node: Ident) -> Code:
+    def ident(self, node: Ident) -> CompiledNode:
         return self.variable(node.name)
 
-    def variable(self, name: str) -> Code:
+    def variable(self, name: str) -> CompiledNode:
         slot = self.names.get(name) or self.names.get(name.removeprefix("."))
         if slot is None:
             return constant(_type_value(name.removeprefix(".")))
         if slot in self.lazy:
-            return Code(self.lazy[slot])
+            return CompiledNode(self.lazy[slot])
         if slot <= len(self.env.variables):
             known = self.env.variables[slot - 1][0]
             if known in self.env.unbound:
-                return Code(_unbound(known))
+                return CompiledNode(_unbound(known))
             self.reads.add(known)
-        return Code(lambda frame: frame[slot], slot=slot)
+        return CompiledNode(lambda frame: frame[slot], slot=slot)
 
-    def select(self, node: Select) -> Code:
+    def select(self, node: Select) -> CompiledNode:
         if node.id in self.checked.names:
             return self.variable(self.checked.names[node.id])
         operand, field = self.selectable(node.operand), node.field
         run = operand.run
         if node.test:
-            return Code(lambda frame: operators.has_field(run(frame), field))
+            return CompiledNode(lambda frame: operators.has_field(run(frame), field))
         if node.optional:
-            return Code(selected_if_present(run, field))
+            return CompiledNode(selected_if_present(run, field))
         if operand.slot:
             fields = (*operand.fields, field)
-            return Code(path(operand.slot, fields), slot=operand.slot, fields=fields)
-        return Code(selected(run, field))
+            return CompiledNode(path(operand.slot, fields), slot=operand.slot, fields=fields)
+        return CompiledNode(selected(run, field))
 
-    def call(self, node: Call) -> Code:
+    def call(self, node: Call) -> CompiledNode:
         special = _OPERATORS.get(node.function) if node.target is None else None
         if special is not None:
             return special(self, node)
         if node.function in {"or", "orValue"} and len(node.arguments) == 1 and node.target:
             maker = closures.first_present if node.function == "or" else closures.value_or_default
-            return Code(maker(self.run(node.target), self.branch(node.arguments[0])))
+            return CompiledNode(maker(self.run(node.target), self.branch(node.arguments[0])))
         found = self.checked.overloads[node.id]
         member = found[1][0].member
         parts = (node.target, *node.arguments) if node.target and member else node.arguments
@@ -201,35 +201,35 @@ class _Lowering:
             pattern = codes[1].value
             try:
                 operand = weighed(found[0].name, codes[0].run, pattern)
-                return Code(optimize(operand, pattern, *(one.run for one in codes[2:])))
+                return CompiledNode(optimize(operand, pattern, *(one.run for one in codes[2:])))
             except RegexError:
                 if self.env.folds:
                     raise
         run = compile_call(found, tuple(one.run for one in codes), self.env.classes)
         if self.env.folds and node.function in CONVERSIONS and codes[0].constant:
             return constant(run([self.env.limit]))
-        return Code(run)
+        return CompiledNode(run)
 
-    def junction(self, node: Call) -> Code:
+    def junction(self, node: Call) -> CompiledNode:
         first, *others = node.arguments
         terms = (self.run(first), *map(self.branch, others))
-        return Code(closures.junction(terms, decides=node.function == "_||_"))
+        return CompiledNode(closures.junction(terms, decides=node.function == "_||_"))
 
-    def conditional(self, node: Call) -> Code:
+    def conditional(self, node: Call) -> CompiledNode:
         test, chosen, other = node.arguments
         ends = [self.branch(one, end_steps) for one in (chosen, other)]
-        return Code(closures.conditional(self.run(test), *ends))
+        return CompiledNode(closures.conditional(self.run(test), *ends))
 
     def branch(self, node: Node, count: Callable[[Node, Checked], int] = steps) -> Run:
         """Return a part that may not be evaluated: it pays for itself when it is."""
         run, own = self.run(node), count(node, self.checked) if self.counted else 0
         return charged(run, own) if own else run
 
-    def equality(self, node: Call) -> Code:
+    def equality(self, node: Call) -> CompiledNode:
         left, right = map(self.lower, node.arguments)
         negated = node.function == "_!=_"
         if comparison_steps(node.arguments[1]) is not None:
-            return Code(equal_to_constant(left.run, right.value, negated=negated))
+            return CompiledNode(equal_to_constant(left.run, right.value, negated=negated))
         compare = operators.differs if negated else operators.equated
         first, second = left.run, right.run
 
@@ -238,59 +238,59 @@ class _Lowering:
             spend(frame, equality_cost(one, other))
             return compare(one, other)
 
-        return Code(run)
+        return CompiledNode(run)
 
-    def membership(self, node: Call) -> Code:
+    def membership(self, node: Call) -> CompiledNode:
         item, among = map(self.lower, node.arguments)
         if among.constant and isinstance(among.value, list):
             if not among.value:
                 return constant(value=False)
-            return Code(in_constant(item.run, among.value))
+            return CompiledNode(in_constant(item.run, among.value))
         resolved = len(self.checked.overloads[node.id][1]) == 1
-        return Code(contained(item.run, among.run, by_element=resolved))
+        return CompiledNode(contained(item.run, among.run, by_element=resolved))
 
-    def selectable(self, node: Node) -> Code:
+    def selectable(self, node: Node) -> CompiledNode:
         """Return what something is asked of; an optional that something holds has no fields."""
         code = self.lower(node)
         if not is_held_optional(node, self.checked):
             return code
         run = code.run
-        return Code(lambda frame: operators.without_fields(run(frame)))
+        return CompiledNode(lambda frame: operators.without_fields(run(frame)))
 
-    def index(self, node: Call) -> Code:
+    def index(self, node: Call) -> CompiledNode:
         operand, key = self.selectable(node.arguments[0]), self.lower(node.arguments[1])
         if key.constant:
             operators.check_qualifier(key.value, constant=True)
         if key.constant and key.value.__class__ is str:
             if operand.slot:
                 fields = (*operand.fields, key.value)
-                return Code(path(operand.slot, fields), slot=operand.slot, fields=fields)
-            return Code(selected(operand.run, key.value))
-        return Code(indexed(operand.run, key.run))
+                return CompiledNode(path(operand.slot, fields), slot=operand.slot, fields=fields)
+            return CompiledNode(selected(operand.run, key.value))
+        return CompiledNode(indexed(operand.run, key.run))
 
-    def optional_index(self, node: Call) -> Code:
+    def optional_index(self, node: Call) -> CompiledNode:
         operand, key = self.selectable(node.arguments[0]), self.lower(node.arguments[1])
         if key.constant:
             operators.check_qualifier(key.value, constant=True)
-        return Code(indexed_if_present(operand.run, key.run))
+        return CompiledNode(indexed_if_present(operand.run, key.run))
 
-    def or_value(self, node: Call) -> Code:
+    def or_value(self, node: Call) -> CompiledNode:
         target, default = node.arguments[0], self.lower(node.arguments[1])
         fields: list[str] = []
         while isinstance(target, Select) and target.optional:
             fields.insert(0, target.field)
             target = target.operand
         if fields:
-            return Code(_field_or(self.selectable(target).run, tuple(fields), default))
-        return Code(closures.lenient_value_or_default(self.run(target), default.run))
+            return CompiledNode(_field_or(self.selectable(target).run, tuple(fields), default))
+        return CompiledNode(closures.lenient_value_or_default(self.run(target), default.run))
 
-    def list_literal(self, node: ListLiteral) -> Code:
+    def list_literal(self, node: ListLiteral) -> CompiledNode:
         codes = [self.lower(one) for one in node.elements]
         if not node.optional and all(code.constant for code in codes):
             return constant(MadeList([code.value for code in codes]))
-        return Code(list_maker([code.run for code in codes], node.optional))
+        return CompiledNode(list_maker([code.run for code in codes], node.optional))
 
-    def map_literal(self, node: MapLiteral) -> Code:
+    def map_literal(self, node: MapLiteral) -> CompiledNode:
         entries = [
             (self.lower(entry.key), self.lower(entry.value), entry.optional)
             for entry in node.entries
@@ -299,16 +299,16 @@ class _Lowering:
         if all(key.constant and value.constant and not opt for key, value, opt in entries):
             with suppress(CelError):  # a key that none can be is a fault of the evaluation
                 return constant(run([0]))
-        return Code(run)
+        return CompiledNode(run)
 
-    def struct(self, node: StructLiteral) -> Code:
+    def struct(self, node: StructLiteral) -> CompiledNode:
         kind = self.env.struct_type(node.type_name)
         if kind is None:
             raise CelError(f"unknown type '{node.type_name}'")
         fields = [(field.name, self.run(field.value), field.optional) for field in node.fields]
-        return Code(struct_maker(kind.make, fields))
+        return CompiledNode(struct_maker(kind.make, fields))
 
-    def bind(self, node: Bind) -> Code:
+    def bind(self, node: Bind) -> CompiledNode:
         value = self.branch(node.value)
         (slot,), outer = self.enter((node.variable,))
         self.lazy[slot] = lazily(slot, value)
@@ -319,7 +319,7 @@ class _Lowering:
             frame[slot] = UNSET
             return body(frame)
 
-        return Code(run)
+        return CompiledNode(run)
 
     def enter(self, variables: tuple[str, ...]) -> tuple[tuple[int, ...], dict[str, int]]:
         """Give each name a slot of its own; return the slots and the names as they were."""
@@ -329,7 +329,7 @@ class _Lowering:
         self.names = {**outer, **dict(zip(variables, slots, strict=True))}
         return slots, outer
 
-    def loop(self, node: Loop) -> Code:
+    def loop(self, node: Loop) -> CompiledNode:
         source = self.run(node.source)
         slots, outer = self.enter(node.variables)
         always = constant_run(value=True)
@@ -345,10 +345,10 @@ class _Lowering:
             result=result,
             steps=round_steps(node, self.checked),
         )
-        return Code(_LOOPS[node.kind](parts, node.test is not None))
+        return CompiledNode(_LOOPS[node.kind](parts, node.test is not None))
 
 
-def _field_or(base: Run, fields: tuple[str, ...], default: Code) -> Run:
+def _field_or(base: Run, fields: tuple[str, ...], default: CompiledNode) -> Run:
     if default.constant:
         return closures.field_or_constant(base, fields, default.value)
     return closures.field_or_default(base, fields, default.run)
@@ -365,7 +365,7 @@ def _type_value(name: str) -> CelType:
     return TYPE_NAMES[name].parameters[0]._replace(parameters=())
 
 
-_OPERATORS: MappingProxyType[str, Callable[[_Lowering, Call], Code]] = MappingProxyType(
+_OPERATORS: MappingProxyType[str, Callable[[_Lowering, Call], CompiledNode]] = MappingProxyType(
     {
         "_&&_": _Lowering.junction,
         "_||_": _Lowering.junction,
@@ -378,7 +378,7 @@ _OPERATORS: MappingProxyType[str, Callable[[_Lowering, Call], Code]] = MappingPr
         OR_VALUE: _Lowering.or_value,
     }
 )
-_LOWERERS: MappingProxyType[type, Callable[[_Lowering, Any], Code]] = MappingProxyType(
+_LOWERERS: MappingProxyType[type, Callable[[_Lowering, Any], CompiledNode]] = MappingProxyType(
     {
         Literal: _Lowering.literal,
         Ident: _Lowering.ident,

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kyvsim.cel.checker import TYPE_NAMES, Checked
-from kyvsim.cel.errors import BudgetError
+from kyvsim.cel.errors import CelBudgetError
 from kyvsim.cel.nodes import (
     Bind,
     Call,
@@ -55,14 +55,14 @@ def bulk_of(value: Any) -> int:
             waiting.extend(one)
         found += len(one) if isinstance(one, (str, bytes)) else 4
         if found > MAX_SIZE:
-            raise BudgetError
+            raise CelBudgetError
     return found
 
 
 def check_size(size: int) -> None:
     """Raise BudgetError for what is too long to be made."""
     if size > MAX_SIZE:
-        raise BudgetError
+        raise CelBudgetError
 
 
 def _tenth(size: int) -> int:

@@ -29,7 +29,7 @@ class Overload(NamedTuple):
     """Makes the closure where the second argument is a constant; may raise CelError."""
 
 
-class Function(NamedTuple):
+class FunctionDecl(NamedTuple):
     """All ways to call one name."""
 
     name: str
@@ -53,7 +53,7 @@ class Library(NamedTuple):
     """Functions that belong together."""
 
     name: str
-    functions: tuple[Function, ...]
+    functions: tuple[FunctionDecl, ...]
     macros: str = ""
     """The name of the set of macros that comes with it, if any."""
     types: tuple[tuple[type, CelType], ...] = ()
@@ -68,7 +68,7 @@ class Environment(NamedTuple):
     """Everything that the names in an expression can mean."""
 
     variables: tuple[tuple[str, CelType], ...]
-    functions: Mapping[str, Function]
+    functions: Mapping[str, FunctionDecl]
     macros: frozenset[str]
     classes: Mapping[str, type]
     """The classes of values, by the name of their type."""
@@ -113,7 +113,7 @@ class Environment(NamedTuple):
 
 def environment(libraries: tuple[Library, ...]) -> Environment:
     """Return an environment with the functions and variables of all the libraries."""
-    functions: dict[str, Function] = {}
+    functions: dict[str, FunctionDecl] = {}
     classes: dict[str, type] = {}
     for library in libraries:
         for function in library.functions:
@@ -173,9 +173,9 @@ def way(signature: str, run: Callable[..., Any], cost: int = 1) -> Overload:
     return Overload(member, tuple(map(read_type, texts)), read_type(result), run, cost)
 
 
-def function(name: str, *ways: Overload) -> Function:
+def function(name: str, *ways: Overload) -> FunctionDecl:
     """Return a function that looks at the types of its arguments before a call."""
-    return Function(name, ways)
+    return FunctionDecl(name, ways)
 
 
 def member_and_global(signature: str, run: Callable[..., Any]) -> tuple[Overload, Overload]:

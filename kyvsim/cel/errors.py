@@ -29,7 +29,7 @@ class CelError(Exception):
     """Evaluation failed; `&&`, `||`, `all` and `exists` may absorb it."""
 
 
-class BudgetError(Exception):
+class CelBudgetError(Exception):
     """Evaluation took more steps than it may; nothing absorbs this."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from kyvsim.cel.libraries.admission import (
     ESCAPES,
     OBJECTS,
     RESOURCE_CHECK,
-    Asked,
+    AccessQuery,
     Authorizer,
     ResourceCheck,
 )
@@ -108,7 +108,7 @@ def declared_type(found: CelType) -> CelType:
 
 
 def authorizer_values(
-    asked: Asked, attributes: Mapping[str, str] = MappingProxyType({})
+    asked: AccessQuery, attributes: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Authorizer, ResourceCheck]:
     """Return the values of `authorizer` and `authorizer.requestResource`.
 

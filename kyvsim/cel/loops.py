@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from kyvsim.cel.costs import RoundSteps
-from kyvsim.cel.errors import BudgetError, CelError, no_such_overload
+from kyvsim.cel.errors import CelBudgetError, CelError, no_such_overload
 from kyvsim.cel.operators import find_key
 from kyvsim.cel.values import MadeList, MadeMap, go_type, show_value, type_name
 
@@ -33,7 +33,7 @@ def spend(frame: list[Any], steps: int) -> None:
     """Take steps from those left; raises BudgetError where there are not so many."""
     frame[0] -= steps
     if frame[0] < 0:
-        raise BudgetError
+        raise CelBudgetError
 
 
 def charged(run: Run, steps: int) -> Run:
@@ -142,7 +142,7 @@ def quantifier(parts: LoopParts, *, decides: bool) -> Run:
 def _undecided(frame: list[Any], fault: CelError | None, *, decides: bool) -> bool:
     """Return what comes out where no round decided; raises the first failure, if there was one."""
     if frame[0] < 0:
-        raise BudgetError
+        raise CelBudgetError
     if fault is not None:
         raise fault
     return not decides

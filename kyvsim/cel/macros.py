@@ -11,11 +11,11 @@ from typing import Any
 from kyvsim.cel.nodes import (
     Bind,
     Call,
-    Entry,
     Ident,
     ListLiteral,
     Literal,
     Loop,
+    MapEntry,
     MapLiteral,
     Node,
     Select,
@@ -83,7 +83,7 @@ class NodeFactory:
         """Return a list literal."""
         return ListLiteral(self._id(), at, elements, optional)
 
-    def map_literal(self, at: int, entries: tuple[Entry, ...]) -> MapLiteral:
+    def map_literal(self, at: int, entries: tuple[MapEntry, ...]) -> MapLiteral:
         """Return a map literal."""
         return MapLiteral(self._id(), at, entries)
 

@@ -49,7 +49,7 @@ class ListLiteral(NamedTuple):
     optional: frozenset[int]
 
 
-class Entry(NamedTuple):
+class MapEntry(NamedTuple):
     """`key: value` of a map."""
 
     at: int
@@ -63,7 +63,7 @@ class MapLiteral(NamedTuple):
 
     id: int
     at: int
-    entries: tuple[Entry, ...]
+    entries: tuple[MapEntry, ...]
 
 
 class StructField(NamedTuple):

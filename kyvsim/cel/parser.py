@@ -8,7 +8,7 @@ from kyvsim.cel import lexer
 from kyvsim.cel.errors import Issue
 from kyvsim.cel.lexer import Token, tokenize
 from kyvsim.cel.macros import MacroError, NodeFactory, expand
-from kyvsim.cel.nodes import Entry, ListLiteral, MapLiteral, Node, StructField, dotted_name
+from kyvsim.cel.nodes import ListLiteral, MapEntry, MapLiteral, Node, StructField, dotted_name
 from kyvsim.cel.nodes import StructLiteral as Struct
 
 # A place in a list of tokens, and what upstream's parser says of tokens that do not fit there.
@@ -24,7 +24,7 @@ class FirstFaultError(Exception):
     """Parsing cannot go on."""
 
 
-class Cursor:
+class TokenCursor:
     """Walks over tokens and collects issues; `depth` is that of the expression at hand."""
 
     def __init__(self, tokens: list[Token], issues: list[Issue]) -> None:
@@ -185,7 +185,7 @@ def parse(text: str, macros: frozenset[str]) -> Node:
             [Issue(-1, f"expression code point size exceeds limit: {size}")]
         )
     tokens, issues = tokenize(text)
-    parser = _Parser(Cursor(tokens, issues), macros)
+    parser = _CelParser(TokenCursor(tokens, issues), macros)
     try:
         node = parser.expression()
         parser.cursor.expect_end()
@@ -196,10 +196,10 @@ def parse(text: str, macros: frozenset[str]) -> Node:
     return node
 
 
-class _Parser:
+class _CelParser:
     """One walk over the tokens."""
 
-    def __init__(self, cursor: Cursor, macros: frozenset[str]) -> None:
+    def __init__(self, cursor: TokenCursor, macros: frozenset[str]) -> None:
         self.cursor = cursor
         self.make = NodeFactory()
         self.macros = macros
@@ -401,7 +401,7 @@ class _Parser:
 
     def map_literal(self) -> MapLiteral:
         at = self.cursor.take().at
-        entries: list[Entry] = []
+        entries: list[MapEntry] = []
         self.take_lonely_comma("}")
         while self.cursor.peek() != "}":
             optional = self.cursor.peek() == "?"
@@ -410,7 +410,7 @@ class _Parser:
             key = self.expression()
             colon = self.cursor.here.at
             self.cursor.expect(":")
-            entries.append(Entry(colon, key, self.expression(), optional))
+            entries.append(MapEntry(colon, key, self.expression(), optional))
             if self.cursor.peek() != ",":
                 break
             self.cursor.take()

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.cel.checker import check
-from kyvsim.cel.compiler import Heard, lower
+from kyvsim.cel.compiler import NodeHook, lower
 from kyvsim.cel.constant_checks import check_literals
 from kyvsim.cel.environment import CALL_LIMIT, Environment
-from kyvsim.cel.errors import BudgetError, CelError, CompileError, Issue, describe
+from kyvsim.cel.errors import CelBudgetError, CelError, CompileError, Issue, describe
 from kyvsim.cel.loops import Run
 from kyvsim.cel.parser import ExpressionSyntaxError, parse
 from kyvsim.cel.types import DYN, CelType
@@ -45,7 +45,7 @@ class Program(NamedTuple):
     meter: Meter | None = None
     """Counts what evaluations take, for all that is evaluated together."""
 
-    def heard(self, hear: Heard) -> "Program":
+    def heard(self, hear: NodeHook) -> "Program":
         """Return the same program, whose parts tell of themselves: `hear` wraps each of them."""
         if self.env is None:
             return self
@@ -97,7 +97,7 @@ class Program(NamedTuple):
         if self.meter is not None and before - left > _MANY:
             self.meter.spend((before - left) // self.per_step)
         if left < 0:
-            raise BudgetError from None
+            raise CelBudgetError from None
 
 
 def compile_expression(text: str, env: Environment, wanted: CelType = DYN) -> Program:
@@ -116,7 +116,9 @@ def compile_expression(text: str, env: Environment, wanted: CelType = DYN) -> Pr
         raise CompileError(f"compilation failed: {listing}", listing=listing) from None
 
 
-def _compile(text: str, env: Environment, wanted: CelType, heard: Heard | None = None) -> Program:
+def _compile(
+    text: str, env: Environment, wanted: CelType, heard: NodeHook | None = None
+) -> Program:
     root = parse(text, env.macros)
     checked = check(root, env)
     issues = checked.issues or check_literals(root, checked, env)
@@ -200,5 +202,5 @@ def composited(name: str, program: Program, values: Sequence[Any]) -> Any:
     """
     try:
         return program.evaluate(values)
-    except (CelError, BudgetError) as error:
+    except (CelError, CelBudgetError) as error:
         raise CelError(f"composited variable {quote(name)} fails to evaluate: {error}") from None

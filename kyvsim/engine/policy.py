@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from kyvsim.engine.compile import CompiledRule, Properties, Turn
+from kyvsim.engine.compile import CompiledRule, PolicyRules, Properties
 from kyvsim.engine.compile.compiled import Evaluation, MatchedException, Outcome, errored, skipped
 from kyvsim.engine.conditions import ConditionError
 from kyvsim.engine.context import JSONContext, request_context, with_variables
@@ -237,7 +237,7 @@ _NOBODY = UserInfo(
 
 
 def run_turn(
-    turn: Turn, phase: Phase, given: RuleInput, world: World, *, settled: bool = False
+    turn: PolicyRules, phase: Phase, given: RuleInput, world: World, *, settled: bool = False
 ) -> PolicyResponse:
     """Return what a policy's rules of one phase say, and the object as they leave it.
 
@@ -279,7 +279,7 @@ def run_turn(
     )
 
 
-def faulted(turn: Turn, phase: Phase, subject: Json, error: Exception) -> PolicyResponse:
+def faulted(turn: PolicyRules, phase: Phase, subject: Json, error: Exception) -> PolicyResponse:
     """Return the answer of a policy that could not be asked: each of its rules ends in an error."""
     said = errored(fault_text(error))
     results = tuple(result_of(rule, said, subject, []) for rule in turn.rules)

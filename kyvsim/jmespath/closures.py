@@ -19,7 +19,7 @@ from kyvsim.model.ports import FEW, Meter
 # upstream: kyverno/go-jmespath `util.go` and `functions.go`.
 
 
-class Missing:
+class MissingValue:
     """The outcome of asking a map for a key it lacks; travels up until something swallows it."""
 
     __slots__ = ("key",)
@@ -72,7 +72,7 @@ def type_check(types: tuple[str, ...]) -> Callable[[Json], bool] | None:
 
 
 Run: TypeAlias = Callable[[Json], Json]
-"""Takes the current value; returns a value or a `Missing`; raises `QueryError`."""
+"""Takes the current value; returns a value or a `MissingValue`; raises `QueryError`."""
 
 
 def identity(value: Json) -> Json:
@@ -82,7 +82,7 @@ def identity(value: Json) -> Json:
 
 def field(key: str) -> Run:
     """Return `key` of a map (Missing where it lacks it), None of anything else."""
-    missing = Missing(key)
+    missing = MissingValue(key)
 
     def run(value: Json) -> Json:
         return value.get(key, missing) if value.__class__ is dict else None
@@ -102,7 +102,7 @@ def _walk(value: Json, keys: tuple[str, ...]) -> Json:
         if value.__class__ is not dict:
             return None
         if key not in value:
-            return Missing(key)
+            return MissingValue(key)
         value = value[key]
     return value
 
@@ -165,7 +165,7 @@ def in_turn(parts: tuple[Run, ...]) -> Run:
     def run(value: Json) -> Json:
         for part in parts:
             value = part(value)
-            if value.__class__ is Missing:
+            if value.__class__ is MissingValue:
                 return value
         return value
 
@@ -177,8 +177,8 @@ def pipe(left: Run, right: Run) -> Run:
 
     def run(value: Json) -> Json:
         found = left(value)
-        found = right(None if found.__class__ is Missing else found)
-        return None if found.__class__ is Missing else found
+        found = right(None if found.__class__ is MissingValue else found)
+        return None if found.__class__ is MissingValue else found
 
     return run
 
@@ -228,7 +228,7 @@ def project(left: Run, right: Run, meter: Meter) -> Run:
         if len(items) > FEW:
             meter.spend(len(items))
         found = map(right, items)
-        return [item for item in found if item is not None and item.__class__ is not Missing]
+        return [item for item in found if item is not None and item.__class__ is not MissingValue]
 
     return run
 
@@ -301,7 +301,7 @@ def select(left: Run, right: Run, condition: Run, meter: Meter) -> Run:
             met = condition(item)
             if met or met.__class__ in NUMERIC:
                 found = right(item)
-                if found is not None and found.__class__ is not Missing:
+                if found is not None and found.__class__ is not MissingValue:
                     kept.append(found)
         return kept
 
@@ -325,7 +325,9 @@ def project_values(left: Run, right: Run, meter: Meter) -> Run:
             meter.spend(len(found))
         items = chain(repeat(None, len(found)), [found[key] for key in sorted(found)])
         return [
-            item for item in map(right, items) if item is not None and item.__class__ is not Missing
+            item
+            for item in map(right, items)
+            if item is not None and item.__class__ is not MissingValue
         ]
 
     return run
@@ -337,7 +339,7 @@ def listed(parts: tuple[Run, ...]) -> Run:
     def run(value: Json) -> Json:
         if value is None:
             return None
-        return [None if (x := part(value)).__class__ is Missing else x for part in parts]
+        return [None if (x := part(value)).__class__ is MissingValue else x for part in parts]
 
     return run
 
@@ -348,7 +350,9 @@ def keyed(parts: tuple[tuple[str, Run], ...]) -> Run:
     def run(value: Json) -> Json:
         if value is None:
             return None
-        return {key: None if (x := part(value)).__class__ is Missing else x for key, part in parts}
+        return {
+            key: None if (x := part(value)).__class__ is MissingValue else x for key, part in parts
+        }
 
     return run
 
@@ -366,8 +370,8 @@ def equals(left: Run, right: Run, meter: Meter) -> Run:
         if one.__class__ is other.__class__ and (one.__class__ is dict or one.__class__ is list):
             meter.weigh(other)
         return deep_equal(
-            None if one.__class__ is Missing else one,
-            None if other.__class__ is Missing else other,
+            None if one.__class__ is MissingValue else one,
+            None if other.__class__ is MissingValue else other,
         )
 
     return run
@@ -388,7 +392,7 @@ def equals_null(left: Run) -> Run:
 
     def run(value: Json) -> Json:
         found = left(value)
-        return found is None or found.__class__ is Missing
+        return found is None or found.__class__ is MissingValue
 
     return run
 
@@ -427,7 +431,7 @@ def either(left: Run, right: Run) -> Run:
         if found or found.__class__ in NUMERIC:
             return found
         found = right(value)
-        return None if found.__class__ is Missing else found
+        return None if found.__class__ is MissingValue else found
 
     return run
 
@@ -439,7 +443,7 @@ def both(left: Run, right: Run) -> Run:
         found = left(value)
         if found or found.__class__ in NUMERIC:
             return right(value)
-        return None if found.__class__ is Missing else found
+        return None if found.__class__ is MissingValue else found
 
     return run
 

@@ -1,7 +1,7 @@
 """Syntax tree → closure: one function a node type, in a table, with upstream's rules.
 
-A closure takes the current value and returns a value, or a `Missing` where a map lacked the key
-that was asked for; any other fault raises `QueryError`. upstream: kyverno/go-jmespath
+A closure takes the current value and returns a value, or a `MissingValue` where a map lacks the
+key; any other failure raises `QueryError`. upstream: kyverno/go-jmespath
 `interpreter.go`. Its map order is random; here values of a map come in the order of their keys.
 """
 
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from kyvsim.jmespath import closures
-from kyvsim.jmespath.closures import Missing, Run, type_check
+from kyvsim.jmespath.closures import MissingValue, Run, type_check
 from kyvsim.jmespath.errors import QueryError
 from kyvsim.jmespath.functions.record import Function
 from kyvsim.jmespath.parse import Tree
@@ -30,7 +30,7 @@ def reference(inner: Run) -> Run:
 
     def ask(item: Json) -> Json:
         found = inner(item)
-        return None if found.__class__ is Missing else found
+        return None if found.__class__ is MissingValue else found
 
     return lambda _: ask
 
@@ -90,7 +90,7 @@ def _count(value: Json, meter: Meter) -> None:
 
 
 def _argument_values(arguments: tuple[Run, ...], value: Json) -> list[Json]:
-    return [None if (x := run(value)).__class__ is Missing else x for run in arguments]
+    return [None if (x := run(value)).__class__ is MissingValue else x for run in arguments]
 
 
 def _failing_call(arguments: tuple[Run, ...], message: str) -> Run:
@@ -140,7 +140,7 @@ def _call_one(
 ) -> Run:
     def run(value: Json) -> Json:
         given = argument(value)
-        if given.__class__ is Missing:
+        if given.__class__ is MissingValue:
             given = None
         check(given)
         if (given.__class__ is str or given.__class__ is list) and len(given) > FEW:
@@ -161,9 +161,9 @@ def _call_two(
 
     def run(value: Json) -> Json:
         one, other = first(value), second(value)
-        if one.__class__ is Missing:
+        if one.__class__ is MissingValue:
             one = None
-        if other.__class__ is Missing:
+        if other.__class__ is MissingValue:
             other = None
         check_first(one)
         check_second(other)
@@ -178,12 +178,12 @@ def _call_two(
 
 # Syntax tree → closure: one function a node type, in a table, with upstream's rules.
 #
-# A closure takes the current value and returns a value, or a `Missing` where a map lacked the key
-# that was asked for; any other fault raises `QueryError`. upstream: kyverno/go-jmespath
+# A closure takes the current value and returns a value, or a `MissingValue` where a map has no such
+# key; any other failure raises `QueryError`. upstream: kyverno/go-jmespath
 # `interpreter.go`. Its map order is random; here values of a map come in the order of their keys.
 
 
-class Surroundings(NamedTuple):
+class LoweringContext(NamedTuple):
     """What calls of functions need."""
 
     function: Callable[[str], Function | None]
@@ -194,35 +194,35 @@ class Surroundings(NamedTuple):
     hear: Callable[[Tree, Run], Run] | None = None
     """Takes the closure of each part that is evaluated once, and gives what stands for it."""
 
-    def unheard(self) -> "Surroundings":
+    def unheard(self) -> "LoweringContext":
         """Return the same for parts that are evaluated for each element of a list."""
         return self._replace(hear=None) if self.hear else self
 
 
-def lower(tree: Tree, around: Surroundings) -> Run:
+def lower(tree: Tree, around: LoweringContext) -> Run:
     """Return the closure that evaluates a tree."""
     run = _LOWERINGS[tree["type"]](tree, around)
     return around.hear(tree, run) if around.hear else run
 
 
-def _children(tree: Tree, around: Surroundings) -> tuple[Run, ...]:
+def _children(tree: Tree, around: LoweringContext) -> tuple[Run, ...]:
     return tuple(lower(child, around) for child in tree["children"])
 
 
-def _field(tree: Tree, _: Surroundings) -> Run:
+def _field(tree: Tree, _: LoweringContext) -> Run:
     return closures.field(tree["value"])
 
 
-def _identity(_: Tree, __: Surroundings) -> Run:
+def _identity(_: Tree, __: LoweringContext) -> Run:
     return closures.identity
 
 
-def _literal(tree: Tree, _: Surroundings) -> Run:
+def _literal(tree: Tree, _: LoweringContext) -> Run:
     value = tree["value"]
     return lambda _: value
 
 
-def _variable(tree: Tree, around: Surroundings) -> Run:
+def _variable(tree: Tree, around: LoweringContext) -> Run:
     name = tree["value"]
     if name not in around.bindings:
         return _failing(f"variable not defined: {name}")
@@ -230,19 +230,19 @@ def _variable(tree: Tree, around: Surroundings) -> Run:
     return lambda _: value
 
 
-def _index(tree: Tree, _: Surroundings) -> Run:
+def _index(tree: Tree, _: LoweringContext) -> Run:
     return closures.index(tree["value"])
 
 
-def _slice(tree: Tree, _: Surroundings) -> Run:
+def _slice(tree: Tree, _: LoweringContext) -> Run:
     return closures.cut(*tree["children"])
 
 
-def _empty(_: Tree, __: Surroundings) -> Run:
+def _empty(_: Tree, __: LoweringContext) -> Run:
     return _failing("Unknown AST node: ASTEmpty")
 
 
-def _nameless_call(_: Tree, __: Surroundings) -> Run:
+def _nameless_call(_: Tree, __: LoweringContext) -> Run:
     return _failing("invalid node value type")
 
 
@@ -260,7 +260,7 @@ def _steps(tree: Tree) -> list[Tree]:
     return [step for child in tree["children"] for step in _steps(child)]
 
 
-def _chain(tree: Tree, around: Surroundings) -> Run:
+def _chain(tree: Tree, around: LoweringContext) -> Run:
     """Lower `a.b[0].c`: runs of fields become one closure each."""
     parts: list[Run] = []
     keys: list[str] = []
@@ -282,7 +282,7 @@ def _fields(keys: tuple[str, ...]) -> Run:
     return closures.field(keys[0]) if len(keys) == 1 else closures.fields(keys)
 
 
-def _projection(tree: Tree, around: Surroundings) -> Run:
+def _projection(tree: Tree, around: LoweringContext) -> Run:
     left = lower(tree["children"][0], around)
     right = tree["children"][1]
     if right["type"] == "identity":
@@ -292,17 +292,17 @@ def _projection(tree: Tree, around: Surroundings) -> Run:
     return closures.project(left, lower(right, around.unheard()), around.system.meter)
 
 
-def _flatten(tree: Tree, around: Surroundings) -> Run:
+def _flatten(tree: Tree, around: LoweringContext) -> Run:
     return closures.flatten(lower(tree["children"][0], around), around.system.meter)
 
 
-def _filter(tree: Tree, around: Surroundings) -> Run:
+def _filter(tree: Tree, around: LoweringContext) -> Run:
     of, *rest = tree["children"]
     right, condition = (lower(one, around.unheard()) for one in rest)
     return closures.select(lower(of, around), right, condition, around.system.meter)
 
 
-def _comparator(tree: Tree, around: Surroundings) -> Run:
+def _comparator(tree: Tree, around: LoweringContext) -> Run:
     left, right = tree["children"]
     name = tree["value"]
     if name not in {"eq", "ne"}:
@@ -313,7 +313,7 @@ def _comparator(tree: Tree, around: Surroundings) -> Run:
     return same if name == "eq" else lambda value: not same(value)
 
 
-def _equality(left: Run, right: Tree, around: Surroundings) -> Run:
+def _equality(left: Run, right: Tree, around: LoweringContext) -> Run:
     if right["type"] != "literal":
         return closures.equals(left, lower(right, around), around.system.meter)
     value = right["value"]
@@ -328,36 +328,36 @@ def _equality(left: Run, right: Tree, around: Surroundings) -> Run:
     return closures.equals(left, lower(right, around), around.system.meter)
 
 
-def _of_two(join: Callable[[Run, Run], Run]) -> Callable[[Tree, Surroundings], Run]:
+def _of_two(join: Callable[[Run, Run], Run]) -> Callable[[Tree, LoweringContext], Run]:
     """Return the lowering of a node that joins the closures of its two children."""
 
-    def lowering(tree: Tree, around: Surroundings) -> Run:
+    def lowering(tree: Tree, around: LoweringContext) -> Run:
         left, right = _children(tree, around)
         return join(left, right)
 
     return lowering
 
 
-def _values(tree: Tree, around: Surroundings) -> Run:
+def _values(tree: Tree, around: LoweringContext) -> Run:
     of, each = tree["children"]
     right = lower(each, around.unheard())
     return closures.project_values(lower(of, around), right, around.system.meter)
 
 
-def _negation(tree: Tree, around: Surroundings) -> Run:
+def _negation(tree: Tree, around: LoweringContext) -> Run:
     return closures.negate(lower(tree["children"][0], around))
 
 
-def _list(tree: Tree, around: Surroundings) -> Run:
+def _list(tree: Tree, around: LoweringContext) -> Run:
     return closures.listed(_children(tree, around))
 
 
-def _map(tree: Tree, around: Surroundings) -> Run:
+def _map(tree: Tree, around: LoweringContext) -> Run:
     pairs = tuple((pair["value"], lower(pair["children"][0], around)) for pair in tree["children"])
     return closures.keyed(pairs)
 
 
-def _call(tree: Tree, around: Surroundings) -> Run:
+def _call(tree: Tree, around: LoweringContext) -> Run:
     name = tree["value"]
     function = around.function(name)
     takes = function.arguments if function is not None else ()
@@ -370,12 +370,12 @@ def _call(tree: Tree, around: Surroundings) -> Run:
     return call(name, function, arguments, around.system)
 
 
-def _stray_reference(_: Tree, __: Surroundings) -> Run:
+def _stray_reference(_: Tree, __: LoweringContext) -> Run:
     """Lower `&key` where no function takes it: upstream prints it as an empty map."""
     return lambda _: {}
 
 
-_LOWERINGS: Final[Mapping[str, Callable[[Tree, Surroundings], Run]]] = MappingProxyType(
+_LOWERINGS: Final[Mapping[str, Callable[[Tree, LoweringContext], Run]]] = MappingProxyType(
     {
         "and_expression": _of_two(closures.both),
         "comparator": _comparator,

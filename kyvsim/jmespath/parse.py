@@ -177,7 +177,9 @@ def _remembered(expression: str, *, bindings: bool) -> Tree:
 
 def _parse(expression: str, bindings: bool, *, with_spans: bool) -> Tree:
     try:
-        return _Parser(expression, tokenize(expression, bindings=bindings), with_spans).whole()
+        return _ExpressionParser(
+            expression, tokenize(expression, bindings=bindings), with_spans
+        ).whole()
     except RecursionError:
         message = "SyntaxError: the expression is nested too deeply"
     raise QuerySyntaxError(message, expression, 0)
@@ -191,7 +193,7 @@ def _named_node(kind: str, value: Json, *children: Any) -> Tree:
     return {"type": kind, "children": [*children], "value": value}
 
 
-class _Parser:
+class _ExpressionParser:
     """Reads the tokens of one expression, from left to right."""
 
     __slots__ = ("_at", "_text", "_tokens", "_with_spans")
@@ -354,36 +356,36 @@ class _Parser:
         return number
 
 
-def _no_beginning(parser: _Parser, token: Token) -> Tree:
+def _no_beginning(parser: _ExpressionParser, token: Token) -> Tree:
     ended = token["type"] == "eof"
     parser.reject("Incomplete expression" if ended else f"Invalid token: {token['name']}", token)
 
 
-def _literal(parser: _Parser, token: Token) -> Tree:
+def _literal(parser: _ExpressionParser, token: Token) -> Tree:
     value = parser.json(token) if token["name"] == "tJSONLiteral" else token["value"]
     return _named_node("literal", value)
 
 
-def _quoted_field(parser: _Parser, token: Token) -> Tree:
+def _quoted_field(parser: _ExpressionParser, token: Token) -> Tree:
     if parser.kind == "lparen":
         parser.reject("Can't have quoted identifier as function Name.", token)
     return _named_node("field", token["value"])
 
 
-def _all_values(parser: _Parser, _: Token) -> Tree:
+def _all_values(parser: _ExpressionParser, _: Token) -> Tree:
     identity = _node("identity")
     if parser.kind == "rbracket":
         return _node("value_projection", identity, _node("identity"))
     return _node("value_projection", identity, parser.projected(_POWERS["star"]))
 
 
-def _in_parentheses(parser: _Parser, _: Token) -> Tree:
+def _in_parentheses(parser: _ExpressionParser, _: Token) -> Tree:
     inner = parser.expression(0)
     parser.match("rparen")
     return inner
 
 
-def _bracket(parser: _Parser, _: Token) -> Tree:
+def _bracket(parser: _ExpressionParser, _: Token) -> Tree:
     if parser.kind in {"number", "colon"}:
         try:
             right = parser.index()
@@ -395,13 +397,13 @@ def _bracket(parser: _Parser, _: Token) -> Tree:
     return parser.elements()
 
 
-def _of_each(parser: _Parser, left: Tree) -> Tree:
+def _of_each(parser: _ExpressionParser, left: Tree) -> Tree:
     parser.match("star")
     parser.match("rbracket")
     return _node("projection", left, parser.projected(_POWERS["star"]))
 
 
-def _subexpression(parser: _Parser, left: Tree, _: Token) -> Tree:
+def _subexpression(parser: _ExpressionParser, left: Tree, _: Token) -> Tree:
     if parser.kind == "star":
         parser.take()
         return _node("value_projection", left, parser.projected(_POWERS["dot"]))
@@ -412,17 +414,17 @@ def _subexpression(parser: _Parser, left: Tree, _: Token) -> Tree:
     return _node("subexpression", left, right)
 
 
-def _connection(parser: _Parser, left: Tree, token: Token) -> Tree:
+def _connection(parser: _ExpressionParser, left: Tree, token: Token) -> Tree:
     kind = token["type"]
     return _node(_CONNECTED[kind], left, parser.expression(_POWERS[kind]))
 
 
-def _comparison(parser: _Parser, left: Tree, token: Token) -> Tree:
+def _comparison(parser: _ExpressionParser, left: Tree, token: Token) -> Tree:
     kind = token["type"]
     return _named_node("comparator", kind, left, parser.expression(_POWERS[kind]))
 
 
-def _call(parser: _Parser, left: Tree, _: Token) -> Tree:
+def _call(parser: _ExpressionParser, left: Tree, _: Token) -> Tree:
     arguments = []
     while parser.kind != "rparen":
         arguments.append(parser.expression(0))
@@ -434,7 +436,7 @@ def _call(parser: _Parser, left: Tree, _: Token) -> Tree:
     return _named_node("nameless_call", None, *arguments)
 
 
-def _filter(parser: _Parser, left: Tree, _: Token) -> Tree:
+def _filter(parser: _ExpressionParser, left: Tree, _: Token) -> Tree:
     condition = parser.expression(0)
     parser.match("rbracket")
     flattened = parser.kind == "flatten"
@@ -442,17 +444,17 @@ def _filter(parser: _Parser, left: Tree, _: Token) -> Tree:
     return _node("filter_projection", left, right, condition)
 
 
-def _flattened(parser: _Parser, left: Tree, _: Token) -> Tree:
+def _flattened(parser: _ExpressionParser, left: Tree, _: Token) -> Tree:
     return _node("projection", _node("flatten", left), parser.projected(_POWERS["flatten"]))
 
 
-def _element(parser: _Parser, left: Tree, _: Token) -> Tree:
+def _element(parser: _ExpressionParser, left: Tree, _: Token) -> Tree:
     if parser.kind in {"number", "colon"}:
         return parser.indexed(left, parser.index())
     return _of_each(parser, left)
 
 
-_BEGINNINGS: Final[Mapping[str, Callable[[_Parser, Token], Tree]]] = MappingProxyType(
+_BEGINNINGS: Final[Mapping[str, Callable[[_ExpressionParser, Token], Tree]]] = MappingProxyType(
     {
         "literal": _literal,
         "variable": lambda _, token: _named_node("variable", token["value"]),
@@ -470,15 +472,17 @@ _BEGINNINGS: Final[Mapping[str, Callable[[_Parser, Token], Tree]]] = MappingProx
     }
 )
 """What a token begins that stands at the start of an expression."""
-_CONTINUATIONS: Final[Mapping[str, Callable[[_Parser, Tree, Token], Tree]]] = MappingProxyType(
-    {
-        "dot": _subexpression,
-        "filter": _filter,
-        "flatten": _flattened,
-        "lbracket": _element,
-        "lparen": _call,
-    }
-    | dict.fromkeys(_CONNECTED, _connection)
-    | dict.fromkeys(_COMPARATORS, _comparison)
+_CONTINUATIONS: Final[Mapping[str, Callable[[_ExpressionParser, Tree, Token], Tree]]] = (
+    MappingProxyType(
+        {
+            "dot": _subexpression,
+            "filter": _filter,
+            "flatten": _flattened,
+            "lbracket": _element,
+            "lparen": _call,
+        }
+        | dict.fromkeys(_CONNECTED, _connection)
+        | dict.fromkeys(_COMPARATORS, _comparison)
+    )
 )
 """What a token makes of the expression before it."""

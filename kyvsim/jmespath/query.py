@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from kyvsim.jmespath.closures import Missing, Run
+from kyvsim.jmespath.closures import MissingValue, Run
 from kyvsim.jmespath.errors import NotFoundError, QuerySyntaxError
 from kyvsim.jmespath.functions.record import Function
 from kyvsim.jmespath.functions.table import function_named, functions
-from kyvsim.jmespath.lower import Surroundings, lower
+from kyvsim.jmespath.lower import LoweringContext, lower
 from kyvsim.jmespath.parse import Tree, parse
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.diagnostic import likely
@@ -110,7 +110,7 @@ def _calls(tree: Tree) -> Iterator[tuple[str, int]]:
         pending += reversed(children)
 
 
-Hear: TypeAlias = Callable[[tuple[int, int], Run], Run]
+NodeHook: TypeAlias = Callable[[tuple[int, int], Run], Run]
 """Takes where a part of an expression begins and ends, and its closure; gives what stands for it.
 
 It is not asked for what has no text of its own, nor for what is evaluated for each element of a
@@ -118,10 +118,10 @@ list.
 """
 
 
-def compile_query(text: str, system: System, hear: Hear | None = None) -> Query:
+def compile_query(text: str, system: System, hear: NodeHook | None = None) -> Query:
     """Return the compiled expression; raise `QuerySyntaxError` where the text is none."""
     tree = parse(text, with_spans=hear is not None)
-    around = Surroundings(function_named, system)
+    around = LoweringContext(function_named, system)
     if hear:
         around = around._replace(hear=_hearing(hear))
     try:
@@ -133,14 +133,14 @@ def compile_query(text: str, system: System, hear: Hear | None = None) -> Query:
 
     def evaluate(data: Json) -> Json:
         found = run(data)
-        if found.__class__ is Missing:
+        if found.__class__ is MissingValue:
             raise NotFoundError(found.key)
         return found
 
     return Query(text, names_in(text), evaluate)
 
 
-def _hearing(hear: Hear) -> Callable[[Tree, Run], Run]:
+def _hearing(hear: NodeHook) -> Callable[[Tree, Run], Run]:
     def heard(tree: Tree, run: Run) -> Run:
         span = tree.get("span")
         return hear(span, run) if span and tree["type"] not in _PLAIN else run
@@ -166,8 +166,8 @@ def bound_queries(
         return functions.get(name) or function_named(name)
 
     def evaluate(text: str, data: Json, bindings: Mapping[str, Json]) -> Json:
-        found = lower(_parsed(text), Surroundings(named, system, bindings))(data)
-        return None if found.__class__ is Missing else found
+        found = lower(_parsed(text), LoweringContext(named, system, bindings))(data)
+        return None if found.__class__ is MissingValue else found
 
     return evaluate
 

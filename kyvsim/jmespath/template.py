@@ -10,7 +10,7 @@ from itertools import count
 from typing import Final, NamedTuple, TypeAlias
 
 from kyvsim.jmespath.errors import SubstitutionError
-from kyvsim.jmespath.query import Hear
+from kyvsim.jmespath.query import NodeHook
 from kyvsim.jmespath.variables import (
     Resolver,
     RuleScope,
@@ -287,7 +287,7 @@ class Template(NamedTuple):
     """Returns the filled-in document; raises `SubstitutionError` with upstream's text."""
 
 
-class _Part(NamedTuple):
+class _RenderedPart(NamedTuple):
     """A piece of a document: its value, or what makes it."""
 
     value: Json
@@ -295,11 +295,11 @@ class _Part(NamedTuple):
     names: frozenset[str] = frozenset()
 
 
-HearVariable: TypeAlias = Callable[[Variable], Hear]
+VariableHook: TypeAlias = Callable[[Variable], NodeHook]
 """Returns who hears of the parts of a variable."""
 
 
-def compile_template(data: Json, system: System, hear: HearVariable | None = None) -> Template:
+def compile_template(data: Json, system: System, hear: VariableHook | None = None) -> Template:
     """Return the template of any document; faults show when it is rendered, as upstream's do.
 
     Paths in messages and `{{@}}` count from the top of `data`. Of the variables of a text, and not
@@ -326,25 +326,25 @@ def _raising(error: SubstitutionError) -> Render:
     return render
 
 
-def _part(data: Json, path: str, system: System) -> _Part:
+def _part(data: Json, path: str, system: System) -> _RenderedPart:
     kind = data.__class__
     if kind is str:
-        return _text(data, path, system) if "{{" in data else _Part(data)
+        return _text(data, path, system) if "{{" in data else _RenderedPart(data)
     if kind is dict:
         return _map(data, path, system)
     if kind is list:
         return _list(data, path, system)
-    return _Part(data)
+    return _RenderedPart(data)
 
 
-def _list(data: list[Json], path: str, system: System) -> _Part:
+def _list(data: list[Json], path: str, system: System) -> _RenderedPart:
     parts = [_part(item, f"{path}/{place}", system) for place, item in enumerate(data)]
     values = [part.value for part in parts]
     if all(new is old for new, old in zip(values, data, strict=True)):
         values = data
     renders = [(place, part.render) for place, part in enumerate(parts) if part.render]
     if not renders:
-        return _Part(values)
+        return _RenderedPart(values)
 
     def render(scope: RuleScope) -> Json:
         filled = list(values)
@@ -352,22 +352,22 @@ def _list(data: list[Json], path: str, system: System) -> _Part:
             filled[place] = fill(scope)
         return filled
 
-    return _Part(values, render, frozenset().union(*(part.names for part in parts)))
+    return _RenderedPart(values, render, frozenset().union(*(part.names for part in parts)))
 
 
-def _map(data: dict[str, Json], path: str, system: System) -> _Part:
+def _map(data: dict[str, Json], path: str, system: System) -> _RenderedPart:
     keys = [_part(key, path, system) for key in data]
     parts = [_part(item, join(path, key), system) for key, item in data.items()]
     names = frozenset().union(*(part.names for part in [*keys, *parts]))
     values = {key.value: part.value for key, part in zip(keys, parts, strict=True)}
     if any(key.render for key in keys):
-        return _Part(data, _render_keys(data, keys, parts), names)
+        return _RenderedPart(data, _render_keys(data, keys, parts), names)
     renders = [
         (key.value, part.render) for key, part in zip(keys, parts, strict=True) if part.render
     ]
     if not renders:
         same = all(values.get(key, values) is item for key, item in data.items())
-        return _Part(data if same else values)
+        return _RenderedPart(data if same else values)
 
     def render(scope: RuleScope) -> Json:
         filled = dict(values)
@@ -375,10 +375,12 @@ def _map(data: dict[str, Json], path: str, system: System) -> _Part:
             filled[key] = fill(scope)
         return filled
 
-    return _Part(data, render, names)
+    return _RenderedPart(data, render, names)
 
 
-def _render_keys(data: dict[str, Json], keys: list[_Part], parts: list[_Part]) -> Render:
+def _render_keys(
+    data: dict[str, Json], keys: list[_RenderedPart], parts: list[_RenderedPart]
+) -> Render:
     """Render a map in which keys have variables: it is built anew."""
 
     def render(scope: RuleScope) -> Json:
@@ -391,21 +393,21 @@ def _render_keys(data: dict[str, Json], keys: list[_Part], parts: list[_Part]) -
     return render
 
 
-def _text(text: str, path: str, system: System, hear: HearVariable | None = None) -> _Part:
+def _text(text: str, path: str, system: System, hear: VariableHook | None = None) -> _RenderedPart:
     variables = find_variables(text)
     if not variables:
-        return _Part(unescape(text))
+        return _RenderedPart(unescape(text))
     resolvers = [
         compile_variable(one.expression, path, system, hear(one) if hear else None)
         for one in variables
     ]
     names = frozenset().union(*(resolver.names for resolver in resolvers))
     if variables[0].text == text:
-        return _Part(text, _whole(resolvers[0], path, system), names)
+        return _RenderedPart(text, _whole(resolvers[0], path, system), names)
     pieces = plain_pieces(text, variables)
     if any("{{" in piece for piece in pieces):
-        return _Part(text, lambda scope: fill_text(text, path, start(scope, system)), names)
-    return _Part(
+        return _RenderedPart(text, lambda scope: fill_text(text, path, start(scope, system)), names)
+    return _RenderedPart(
         text, _joined(pieces, list(zip(variables, resolvers, strict=True)), path, system), names
     )
 

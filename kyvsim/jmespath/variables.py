@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kyvsim.jmespath.errors import NotFoundError, QueryError, QuerySyntaxError, SubstitutionError
-from kyvsim.jmespath.query import Hear, compile_query, names_in
+from kyvsim.jmespath.query import NodeHook, compile_query, names_in
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.ports import System
 
@@ -197,7 +197,7 @@ _TARGET = frozenset({"target"})
 
 
 def compile_variable(
-    expression: str, path: str, system: System, hear: Hear | None = None
+    expression: str, path: str, system: System, hear: NodeHook | None = None
 ) -> Resolver:
     """Return the resolver of a variable in the text at `path`; faulty ones fail when asked.
 
@@ -234,7 +234,7 @@ def _with_deletion(expression: str, system: System) -> Resolver:
     return _of_both(expression, system)
 
 
-def _of_both(expression: str, system: System, hear: Hear | None = None) -> Resolver:
+def _of_both(expression: str, system: System, hear: NodeHook | None = None) -> Resolver:
     usual = _resolver(expression, system, hear)
     if "request.object" not in expression:
         return usual
@@ -252,7 +252,7 @@ def _of_both(expression: str, system: System, hear: Hear | None = None) -> Resol
     return Resolver(ask, usual.names | names_in(of_old))
 
 
-def _resolver(expression: str, system: System, hear: Hear | None = None) -> Resolver:
+def _resolver(expression: str, system: System, hear: NodeHook | None = None) -> Resolver:
     if not expression:
         return _failing(expression, "invalid query (nil)")
     try:

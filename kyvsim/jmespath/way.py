@@ -27,7 +27,7 @@ class Spread(Enum):
     """The keys of a map."""
 
 
-class Field(NamedTuple):
+class FieldStep(NamedTuple):
     """A step to the value of a key."""
 
     key: str
@@ -41,13 +41,13 @@ class Lists(NamedTuple):
     keys: tuple[str, ...]
 
 
-Leg: TypeAlias = Field | Lists | Spread
+PathStep: TypeAlias = FieldStep | Lists | Spread
 
 
-class Way(NamedTuple):
+class AccessPath(NamedTuple):
     """Where an expression leads."""
 
-    steps: tuple[Leg, ...]
+    steps: tuple[PathStep, ...]
     default: tuple[Json, ...] = ()
     """What stands in for a value that is null or empty; () for nothing."""
     besides: str | None = None
@@ -58,9 +58,9 @@ class Way(NamedTuple):
         """Whether it leads to a list of values."""
         return any(isinstance(step, Spread) for step in self.steps)
 
-    def below(self, *start: str) -> "Way | None":
+    def below(self, *start: str) -> "AccessPath | None":
         """Return the rest of a way that begins with some keys, or None for any other way."""
-        first = tuple(step.key for step in self.steps[: len(start)] if isinstance(step, Field))
+        first = tuple(step.key for step in self.steps[: len(start)] if isinstance(step, FieldStep))
         return self._replace(steps=self.steps[len(start) :]) if first == start else None
 
 
@@ -68,14 +68,14 @@ class _NoWayError(Exception):
     """An expression that does more than lead somewhere."""
 
 
-def way_of_text(text: Json) -> Way | None:
+def path_of_text(text: Json) -> AccessPath | None:
     """Return where the variable leads that a text is, or None."""
     variables = find_variables(text) if text.__class__ is str else ()
-    return way_of(variables[0].expression) if variables and variables[0].text == text else None
+    return path_of(variables[0].expression) if variables and variables[0].text == text else None
 
 
 @lru_cache(maxsize=256)
-def way_of(expression: str) -> Way | None:
+def path_of(expression: str) -> AccessPath | None:
     """Return where an expression leads, or None where that is not all there is to it."""
     if not _LOADED.isdisjoint(names_in(expression)):
         return None
@@ -85,7 +85,7 @@ def way_of(expression: str) -> Way | None:
         return None
 
 
-def _way(tree: Tree) -> Way:
+def _way(tree: Tree) -> AccessPath:
     default: tuple[Json, ...] = ()
     if tree["type"] == "or_expression":
         tree, other = tree["children"]
@@ -93,15 +93,15 @@ def _way(tree: Tree) -> Way:
             raise _NoWayError
         default = (other["value"],)
     if tree["type"] != "filter_projection":
-        return Way(_told_apart(tuple(_steps(tree))), default)
+        return AccessPath(_told_apart(tuple(_steps(tree))), default)
     listed, right, condition = tree["children"]
     steps = _told_apart(tuple(_steps(listed)))
     if right["type"] != "identity" or steps[-1] is not Spread.KEYS:
         raise _NoWayError
-    return Way(steps, default, _unlike(condition))
+    return AccessPath(steps, default, _unlike(condition))
 
 
-def _told_apart(steps: tuple[Leg, ...]) -> tuple[Leg, ...]:
+def _told_apart(steps: tuple[PathStep, ...]) -> tuple[PathStep, ...]:
     """Return the steps; keys have to be the end, and those of many maps one list."""
     if Spread.KEYS in steps:
         place = steps.index(Spread.KEYS)
@@ -122,13 +122,13 @@ def _unlike(condition: Tree) -> str:
     raise _NoWayError
 
 
-def _steps(tree: Tree) -> Iterator[Leg]:
+def _steps(tree: Tree) -> Iterator[PathStep]:
     kind, children = tree["type"], tree["children"]
     if kind == "field":
-        yield Field(tree["value"], optional=False)
+        yield FieldStep(tree["value"], optional=False)
     elif kind == "subexpression":
         *before, last = (tuple(_steps(child)) for child in children)
-        if not all(isinstance(step, Field) for part in before for step in part):
+        if not all(isinstance(step, FieldStep) for part in before for step in part):
             raise _NoWayError
         yield from (step for part in (*before, last) for step in part)
     elif kind == "projection":
@@ -149,10 +149,10 @@ def _steps(tree: Tree) -> Iterator[Leg]:
         raise _NoWayError
 
 
-def _fields(tree: Tree) -> Iterator[Leg]:
+def _fields(tree: Tree) -> Iterator[PathStep]:
     """Yield the steps of a part that may lead through fields, and to keys."""
     for step in () if tree["type"] == "identity" else _steps(tree):
-        if not isinstance(step, Field) and step is not Spread.KEYS:
+        if not isinstance(step, FieldStep) and step is not Spread.KEYS:
             raise _NoWayError
         yield step
 
@@ -161,7 +161,7 @@ def _is_keys(tree: Tree) -> bool:
     return tree["value"] == "keys" and [one["type"] for one in tree["children"]] == ["current"]
 
 
-def _optional(steps: Iterator[Leg]) -> Iterator[Leg]:
+def _optional(steps: Iterator[PathStep]) -> Iterator[PathStep]:
     """Yield the steps as those of a part whose absence is null."""
     for step in steps:
-        yield step._replace(optional=True) if isinstance(step, Field) else step
+        yield step._replace(optional=True) if isinstance(step, FieldStep) else step

@@ -36,7 +36,7 @@ _SATURDAY, _SUNDAY = 5, 6
 _WEEKS = "12345"
 
 
-class _Field(NamedTuple):
+class _CronField(NamedTuple):
     """What a field is called, and the least and greatest of its numbers."""
 
     name: str
@@ -52,16 +52,16 @@ def _words(names: str, first: int) -> Mapping[str, int]:
     return MappingProxyType(found)
 
 
-_SECOND = _Field("second", 0, 59)
-_MINUTE = _Field("minute", 0, 59)
-_HOUR = _Field("hour", 0, 23)
-_DAY = _Field("day-of-month", 1, 31)
-_MONTH = _Field("month", 1, 12, _words(_CRON_MONTHS, 1))
+_SECOND = _CronField("second", 0, 59)
+_MINUTE = _CronField("minute", 0, 59)
+_HOUR = _CronField("hour", 0, 23)
+_DAY = _CronField("day-of-month", 1, 31)
+_MONTH = _CronField("month", 1, 12, _words(_CRON_MONTHS, 1))
 # As upstream has it, a day of the week with a leading zero is Sunday.
-_WEEKDAY = _Field(
+_WEEKDAY = _CronField(
     "day-of-week", 0, 6, {**{f"0{n}": 0 for n in range(8)}, **_words(_CRON_WEEK, 0), "7": 0}
 )
-_YEAR = _Field("year", 1970, 2099)
+_YEAR = _CronField("year", 1970, 2099)
 
 
 class _Days(NamedTuple):
@@ -124,7 +124,7 @@ def _next_month(first: date) -> date:
 # ---------------------------------------------------------------------------- fields
 
 
-def _numbers(text: str, field: _Field) -> list[int]:
+def _numbers(text: str, field: _CronField) -> list[int]:
     found: set[int] = set()
     for part in _parts(text, field):
         numbers = _span(part, field)
@@ -135,7 +135,7 @@ def _numbers(text: str, field: _Field) -> list[int]:
 
 
 def _days(
-    text: str, field: _Field, other: Callable[[str], Callable[[date], date | None] | None]
+    text: str, field: _CronField, other: Callable[[str], Callable[[date], date | None] | None]
 ) -> _Days:
     """Return what a field of days says; `other` reads what is no number."""
     everyday, numbers, others = False, set[int](), []
@@ -152,18 +152,18 @@ def _days(
     return _Days(everyday, frozenset(numbers), tuple(others))
 
 
-def _parts(text: str, field: _Field) -> list[str]:
+def _parts(text: str, field: _CronField) -> list[str]:
     parts = [part for part in text.lower().split(",") if part]
     if not parts:
         raise ValueError(f"{field.name} field: missing directive")
     return parts
 
 
-def _not_read(part: str, field: _Field) -> ValueError:
+def _not_read(part: str, field: _CronField) -> ValueError:
     return ValueError(f"syntax error in {field.name} field: '{part}'")
 
 
-def _span(part: str, field: _Field) -> range | None:
+def _span(part: str, field: _CronField) -> range | None:
     """Return the numbers of `*`, `5`, `5-20`, each also with `/2`; None for anything else."""
     base, slash, step = part.partition("/")
     low, dash, high = base.partition("-")
@@ -186,7 +186,7 @@ def _span(part: str, field: _Field) -> range | None:
     return range(first, last + 1, _step(step))
 
 
-def _cron_number(text: str, field: _Field) -> int | None:
+def _cron_number(text: str, field: _CronField) -> int | None:
     """Return the number that a word or one or two digits (of a year four) stand for, or None."""
     if text in field.words:
         return field.words[text]

@@ -33,14 +33,14 @@ class TimeError(ValueError):
     """A text that is no time; the message is Go's."""
 
 
-class Chunk(NamedTuple):
+class LayoutElement(NamedTuple):
     """Fixed text and the element that follows it ("" at the end of a layout)."""
 
     prefix: str
     element: str
 
 
-class Fields:
+class DateFields:
     """What has been read of a time so far; None or -1 where nothing was."""
 
     __slots__ = (
@@ -117,17 +117,19 @@ _ZONE_NAME = (
 _FRACTION = "[.,]([0-9]+)"
 
 
-def split_layout(layout: str) -> tuple[Chunk, ...]:
+def split_layout(layout: str) -> tuple[LayoutElement, ...]:
     """Return the elements of a layout with the text before each; the last one has no element."""
-    chunks: list[Chunk] = []
+    chunks: list[LayoutElement] = []
     start = 0
     for found in re.finditer(_ELEMENT, layout):
-        chunks.append(Chunk(layout[start : found.start()], found[0]))
+        chunks.append(LayoutElement(layout[start : found.start()], found[0]))
         start = found.end()
-    return (*chunks, Chunk(layout[start:], ""))
+    return (*chunks, LayoutElement(layout[start:], ""))
 
 
-def read_chunk(chunk: Chunk, following: Chunk | None, rest: str, fields: Fields) -> str:
+def read_chunk(
+    chunk: LayoutElement, following: LayoutElement | None, rest: str, fields: DateFields
+) -> str:
     """Read what `chunk` describes from the front of `rest` into `fields`; return what is left.
 
     Raises TimeError, whose message lacks the whole text and layout that `describe` adds.
@@ -179,7 +181,7 @@ def _skip(value: str, prefix: str) -> tuple[str, bool]:
     return value, True
 
 
-def _read(element: str, value: str, fields: Fields) -> str:
+def _read(element: str, value: str, fields: DateFields) -> str:
     number = _NUMBERS.get(element)
     if number is not None:
         return _read_number(number, value, fields)
@@ -199,7 +201,7 @@ def _read(element: str, value: str, fields: Fields) -> str:
     return value[2:]
 
 
-def _read_number(number: _Number, value: str, fields: Fields) -> str:
+def _read_number(number: _Number, value: str, fields: DateFields) -> str:
     found = re.match(number.digits, value)
     if found is None:
         raise _BadError
@@ -210,7 +212,7 @@ def _read_number(number: _Number, value: str, fields: Fields) -> str:
     return value[found.end() :]
 
 
-def _read_name(element: str, value: str, fields: Fields) -> str:
+def _read_name(element: str, value: str, fields: DateFields) -> str:
     for place, name in enumerate(_NAMES[element]):
         head = value[: len(name)]
         if head.isascii() and head.lower() == name.lower():
@@ -220,7 +222,7 @@ def _read_name(element: str, value: str, fields: Fields) -> str:
     raise _BadError
 
 
-def _read_short_year(value: str, fields: Fields) -> str:
+def _read_short_year(value: str, fields: DateFields) -> str:
     if not re.match("[0-9]{2}|[+-][0-9]", value):
         raise _BadError
     year = int(value[:2])
@@ -228,7 +230,7 @@ def _read_short_year(value: str, fields: Fields) -> str:
     return value[2:]
 
 
-def _read_offset(element: str, value: str, fields: Fields) -> str:
+def _read_offset(element: str, value: str, fields: DateFields) -> str:
     if element[0] == "Z" and value[:1] == "Z":
         fields.utc = True
         return value[1:]
@@ -248,7 +250,7 @@ def _read_offset(element: str, value: str, fields: Fields) -> str:
     return value[found.end() :]
 
 
-def _read_zone(value: str, fields: Fields) -> str:
+def _read_zone(value: str, fields: DateFields) -> str:
     if value.startswith("UTC"):
         fields.utc = True
         return value[3:]
@@ -259,7 +261,7 @@ def _read_zone(value: str, fields: Fields) -> str:
     return value[found.end() :]
 
 
-def _read_fraction(element: str, value: str, fields: Fields) -> str:
+def _read_fraction(element: str, value: str, fields: DateFields) -> str:
     if element[1] == "9":
         found = re.match(_FRACTION, value)
         if found is None:
@@ -369,7 +371,7 @@ def parse_rfc3339(text: str) -> Time:
 
 def parse_time(layout: str, text: str) -> Time:
     """Return the time that `text` writes in Go's `layout`; raises TimeError with Go's message."""
-    fields = Fields()
+    fields = DateFields()
     rest = text
     chunks = _chunks(layout)
     try:
@@ -382,11 +384,11 @@ def parse_time(layout: str, text: str) -> Time:
 
 
 @lru_cache(maxsize=64)
-def _chunks(layout: str) -> tuple[Chunk, ...]:
+def _chunks(layout: str) -> tuple[LayoutElement, ...]:
     return split_layout(layout)
 
 
-def _settle_date(fields: Fields) -> None:
+def _settle_date(fields: DateFields) -> None:
     """Fill in month and day, from the day of the year where that was given."""
     if fields.year_day >= 0:
         month, day = _from_year_day(fields.year, fields.year_day)
@@ -401,7 +403,7 @@ def _settle_date(fields: Fields) -> None:
         raise TimeError(": day out of range")
 
 
-def _assemble(fields: Fields) -> Time:
+def _assemble(fields: DateFields) -> Time:
     hour = fields.hour
     if fields.pm and hour < 12:
         hour += 12

@@ -227,13 +227,17 @@ _PASSING = frozenset(
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"
 
 
-def lasting(obj: Json) -> Json:
+def without_server_fields(obj: Json) -> Json:
     """Return an object without what a server writes anew each time, at any depth.
 
     Times that are left are all alike.
     """
     if obj.__class__ is dict:
-        return {name: lasting(value) for name, value in obj.items() if name not in _PASSING}
+        return {
+            name: without_server_fields(value)
+            for name, value in obj.items()
+            if name not in _PASSING
+        }
     if obj.__class__ is list:
-        return [lasting(value) for value in obj]
+        return [without_server_fields(value) for value in obj]
     return "TIME" if obj.__class__ is str and re.fullmatch(_TIME, obj) else obj

@@ -28,7 +28,7 @@ _PIECE = (
 _REPEATS = frozenset("*+?")
 
 
-class _Group:
+class _RegexGroup:
     """What is open: a choice of sequences, of which the last one is being read."""
 
     __slots__ = ("captures", "choices", "highest", "last", "parts", "run", "top")
@@ -83,13 +83,13 @@ def is_too_high(pattern: str) -> bool:
     """
     if pattern.count("(") * _MOST_NODES_OF_GROUP <= MAX_HEIGHT:
         return False
-    open_groups = [_Group(captures=False)]
+    open_groups = [_RegexGroup(captures=False)]
     for found in re.finditer(_PIECE, pattern):
         word, group = found[0], open_groups[-1]
         if word == "[":  # never closed
             return False
         if word[0] == "(" and word[-1] != ")":
-            open_groups.append(_Group(captures=word == "(" or word[-1] == ">"))
+            open_groups.append(_RegexGroup(captures=word == "(" or word[-1] == ">"))
         elif word == ")":
             if len(open_groups) == 1:
                 return False

@@ -349,7 +349,7 @@ def _value_at(data: Json, path: tuple[str, ...]) -> Json:
 # that is absent as a whole is not looked into. upstream: k8s.io/kubernetes pkg/apis/*/validation.
 
 
-class _Field(NamedTuple):
+class _RequiredField(NamedTuple):
     """A field that every part at a path must have."""
 
     path: tuple[str, ...]
@@ -358,55 +358,61 @@ class _Field(NamedTuple):
     problem: str = "Required value"
 
 
-_Fields: TypeAlias = tuple[_Field, ...]
+_RequiredFields: TypeAlias = tuple[_RequiredField, ...]
 
 _NO_PORT = "Invalid value: 0: must be between 1 and 65535, inclusive"
 _INGRESS_PATHS = ("spec", "rules", "*", "http", "paths", "*")
-_VERBS: _Fields = (
-    _Field(("rules", "*"), "verbs", "Required value: verbs must contain at least one value"),
+_VERBS: _RequiredFields = (
+    _RequiredField(
+        ("rules", "*"), "verbs", "Required value: verbs must contain at least one value"
+    ),
 )
-_BINDING: _Fields = (
-    _Field((), "roleRef"),
-    _Field(("roleRef",), "kind"),
-    _Field(("roleRef",), "name"),
-    _Field(("subjects", "*"), "kind"),
-    _Field(("subjects", "*"), "name"),
+_BINDING: _RequiredFields = (
+    _RequiredField((), "roleRef"),
+    _RequiredField(("roleRef",), "kind"),
+    _RequiredField(("roleRef",), "name"),
+    _RequiredField(("subjects", "*"), "kind"),
+    _RequiredField(("subjects", "*"), "name"),
 )
-_AUTOSCALER: _Fields = (
-    _Field(("spec",), "scaleTargetRef"),
-    _Field(("spec", "scaleTargetRef"), "kind"),
-    _Field(("spec", "scaleTargetRef"), "name"),
-    _Field(("spec",), "maxReplicas", "Invalid value: 0: must be greater than 0"),
+_AUTOSCALER: _RequiredFields = (
+    _RequiredField(("spec",), "scaleTargetRef"),
+    _RequiredField(("spec", "scaleTargetRef"), "kind"),
+    _RequiredField(("spec", "scaleTargetRef"), "name"),
+    _RequiredField(("spec",), "maxReplicas", "Invalid value: 0: must be greater than 0"),
 )
 _RBAC = "rbac.authorization.k8s.io/v1"
-_REQUIRED: Mapping[tuple[str, str], _Fields] = MappingProxyType(
+_REQUIRED: Mapping[tuple[str, str], _RequiredFields] = MappingProxyType(
     {
-        ("v1", "LimitRange"): (_Field(("spec", "limits", "*"), "type"),),
+        ("v1", "LimitRange"): (_RequiredField(("spec", "limits", "*"), "type"),),
         ("v1", "PersistentVolume"): (
-            _Field(("spec",), "accessModes"),
-            _Field(("spec",), "capacity"),
+            _RequiredField(("spec",), "accessModes"),
+            _RequiredField(("spec",), "capacity"),
         ),
         ("v1", "PersistentVolumeClaim"): (
-            _Field(("spec",), "accessModes", "Required value: at least 1 access mode is required"),
-            _Field(("spec",), "resources"),
+            _RequiredField(
+                ("spec",), "accessModes", "Required value: at least 1 access mode is required"
+            ),
+            _RequiredField(("spec",), "resources"),
         ),
-        ("v1", "Service"): (_Field(("spec", "ports", "*"), "port", _NO_PORT),),
+        ("v1", "Service"): (_RequiredField(("spec", "ports", "*"), "port", _NO_PORT),),
         ("autoscaling/v1", "HorizontalPodAutoscaler"): _AUTOSCALER,
         ("autoscaling/v2", "HorizontalPodAutoscaler"): _AUTOSCALER,
-        ("batch/v1", "CronJob"): (_Field(("spec",), "schedule"),),
+        ("batch/v1", "CronJob"): (_RequiredField(("spec",), "schedule"),),
         ("networking.k8s.io/v1", "Ingress"): (
-            _Field(_INGRESS_PATHS, "backend"),
-            _Field(_INGRESS_PATHS, "pathType", "Required value: pathType must be specified"),
-            _Field((*_INGRESS_PATHS, "backend", "resource"), "kind"),
-            _Field((*_INGRESS_PATHS, "backend", "resource"), "name"),
-            _Field((*_INGRESS_PATHS, "backend", "service"), "name"),
+            _RequiredField(_INGRESS_PATHS, "backend"),
+            _RequiredField(
+                _INGRESS_PATHS, "pathType", "Required value: pathType must be specified"
+            ),
+            _RequiredField((*_INGRESS_PATHS, "backend", "resource"), "kind"),
+            _RequiredField((*_INGRESS_PATHS, "backend", "resource"), "name"),
+            _RequiredField((*_INGRESS_PATHS, "backend", "service"), "name"),
         ),
-        ("networking.k8s.io/v1", "IngressClass"): (_Field(("spec",), "controller"),),
+        ("networking.k8s.io/v1", "IngressClass"): (_RequiredField(("spec",), "controller"),),
         (_RBAC, "ClusterRole"): _VERBS,
         (_RBAC, "ClusterRoleBinding"): _BINDING,
         (_RBAC, "Role"): _VERBS,
         (_RBAC, "RoleBinding"): _BINDING,
-        ("storage.k8s.io/v1", "StorageClass"): (_Field((), "provisioner"),),
+        ("storage.k8s.io/v1", "StorageClass"): (_RequiredField((), "provisioner"),),
     }
 )
 _LACKING: tuple[Json, ...] = (None, "", 0, [], {})

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from kyvsim.cel.kubernetes import authorizer_values
-from kyvsim.cel.libraries.admission import Answer, Asked, Authorizer, ResourceCheck
+from kyvsim.cel.libraries.admission import AccessQuery, Answer, Authorizer, ResourceCheck
 from kyvsim.engine.context.cluster_api import can_review, review
 from kyvsim.kubernetes.discovery import split_api_version
 from kyvsim.kubernetes.objects import Json, metadata, object_key, text_field
@@ -82,7 +82,7 @@ def authorizer_of(
         known = external.account is not None or can_review(external.cluster)
         return _decision(name, groups, wanted, external.cluster) if known else None
 
-    asked = Asked(user.username, user.groups, ask)
+    asked = AccessQuery(user.username, user.groups, ask)
     resource = (request.details or {}).get("resource") or _NO_RESOURCE
     attributes = {
         "group": text_field(resource, "group"),

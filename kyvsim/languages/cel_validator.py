@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kyvsim.cel import (
-    BudgetError,
+    CelBudgetError,
     CelError,
     CompileError,
     Environment,
@@ -59,7 +59,7 @@ class Expression(NamedTuple):
             raise FaultError(f"compilation error: {self.problem}")
         try:
             return self.program.evaluate(values)
-        except (CelError, BudgetError) as error:
+        except (CelError, CelBudgetError) as error:
             raise FaultError(f"expression '{self.text}' resulted in error: {error}") from None
 
 

@@ -27,7 +27,7 @@ from kyvsim.cel.values import (
 )
 from kyvsim.kubernetes.go_text import json_kind, quote, to_json
 from kyvsim.kubernetes.objects import Json
-from kyvsim.patch.json_patch import Operation, apply_operations
+from kyvsim.patch.json_patch import PatchOperation, apply_operations
 from kyvsim.patch.json_pointer import KUBERNETES, parse_pointer
 from kyvsim.patch.merge_types import FindType
 from kyvsim.patch.nodes import FailedTestError, PatchError
@@ -171,10 +171,10 @@ def _literal(value: Any) -> str:
     return quote(value) if value.__class__ is str else show_value(value)
 
 
-def _operation(written: JsonPatchOperation) -> Operation:
+def _operation(written: JsonPatchOperation) -> PatchOperation:
     """Return an operation as patches take it; raises MutationError."""
     source, name = written["from"], _readable(written["op"])
-    return Operation(
+    return PatchOperation(
         name="unknown" if name is None else name,
         path=parse_pointer(written["path"]),
         source=parse_pointer(source) if source else None,

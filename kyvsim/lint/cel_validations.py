@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
+from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.nodes import Call, Loop, Node, Select, children, dotted_name
 from kyvsim.kubernetes.objects import Json
 from kyvsim.lint.cel_policy import VALIDATING, CelPolicy, Expression, is_name, matched_kinds
@@ -42,7 +42,7 @@ def constant_value(expression: Expression, policy: CelPolicy) -> bool | None:
         if program.reads:
             return None
         found = program.evaluate([None] * len(policy.env.variables))
-    except (CompileError, CelError, BudgetError, ports.BudgetError):
+    except (CompileError, CelError, CelBudgetError, ports.BudgetError):
         return None
     return found if found.__class__ is bool else None
 

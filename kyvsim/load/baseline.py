@@ -13,16 +13,16 @@ from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.result import Baseline, BaselineEntry, KnownFailure
 from kyvsim.model.source import Document
-from kyvsim.schema.node import Node
+from kyvsim.schema.node import SchemaNode
 
 VERSION = "kyvsim/v1"
 KIND = "Baseline"
 
 
 @cache
-def baseline_schema() -> Node:
+def baseline_schema() -> SchemaNode:
     """Return the schema of baseline files; read on first use."""
-    found: Mapping[str, Node] = load_schemas("baseline.json")
+    found: Mapping[str, SchemaNode] = load_schemas("baseline.json")
     return found[f"{VERSION}/{KIND}"]
 
 

@@ -23,7 +23,7 @@ from kyvsim.load.resources import LoadedText, resources_among
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document
 from kyvsim.yaml.cuts import Reader, Span, cut_bytes
-from kyvsim.yaml.lines import Unusual
+from kyvsim.yaml.lines import NeedsFullParser
 from kyvsim.yaml.list_items import Frame, read_items
 from kyvsim.yaml.text import normal_text
 
@@ -44,7 +44,7 @@ class Origin(NamedTuple):
     """When a file was changed, and which one it is: another one has another mark."""
 
 
-class Block(NamedTuple):
+class FileBlock(NamedTuple):
     """A part of a file, of whole documents or of whole items of one list."""
 
     origin: Origin
@@ -79,19 +79,19 @@ def _mark(found: os.stat_result) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_ino
 
 
-def cut_files(files: Iterable[Origin], size: int, kinds: Iterable[str]) -> Iterator[Block]:
+def cut_files(files: Iterable[Origin], size: int, kinds: Iterable[str]) -> Iterator[FileBlock]:
     """Yield the blocks of files, of about `size` bytes each, with a look for some kinds of objects.
 
     Raises OSError where a file cannot be read any more, or a block is larger than what is read.
     """
-    told = _teller(kinds)
+    told = _kind_filter(kinds)
     for one in files:
         with _opened(one) as read:
             for span in cut_bytes(read, one.length, size, _is_framed):
-                yield Block(one, span, told(read(span.start, span.end - span.start)))
+                yield FileBlock(one, span, told(read(span.start, span.end - span.start)))
 
 
-def _teller(kinds: Iterable[str]) -> Callable[[bytes], bool]:
+def _kind_filter(kinds: Iterable[str]) -> Callable[[bytes], bool]:
     """Return what tells whether a text may have an object of some kinds."""
     words = tuple(kind.encode("utf-8", "surrogatepass") for kind in kinds)
     names = b"|".join(map(re.escape, words))
@@ -104,7 +104,7 @@ def _is_framed(frame: Frame) -> bool:
     return is_list({**frame.envelope, "items": [{}]})
 
 
-def source_of(block: Block) -> Source:
+def source_of(block: FileBlock) -> Source:
     """Return the text of a block; raises OSError and, where it is no text, ValueError."""
     span = block.span
     with _opened(block.origin) as read:
@@ -148,7 +148,7 @@ class Indivisible(Exception):  # noqa: N818 — no error: it says how to go on
     """What a block is part of has to be read as one, or has changed since it was cut."""
 
 
-def load_block(block: Block, kinds: KindTable) -> LoadedText:
+def load_block(block: FileBlock, kinds: KindTable) -> LoadedText:
     """Return the resources of a block; `kinds` are those that definitions tell of.
 
     Raises Indivisible.
@@ -156,7 +156,7 @@ def load_block(block: Block, kinds: KindTable) -> LoadedText:
     try:
         source = source_of(block)
         found = tuple(_documents(source, block.span.frame))
-    except (OSError, ValueError, RecursionError, Unusual) as error:
+    except (OSError, ValueError, RecursionError, NeedsFullParser) as error:
         raise Indivisible from error
     return resources_among(found, kinds)
 
@@ -174,11 +174,11 @@ def _items(source: Source, frame: Frame) -> Iterator[Document]:
     """
     text = normal_text(source.text)
     if helm_template(text):
-        raise Unusual
+        raise NeedsFullParser
     for number, item in enumerate(read_items(text, frame, floats=AS_RESOURCES.floats)):
         data = typed(item.data, frame.envelope)
         if holds_others(data):
-            raise Unusual
+            raise NeedsFullParser
         place = item.place._replace(line=item.place.line + source.line - 1)
         locate = PlaceFinder(source.name, place)
         yield Document(

@@ -26,7 +26,7 @@ from kyvsim.model.chainsaw import (
 )
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
-from kyvsim.schema.node import Node
+from kyvsim.schema.node import SchemaNode
 
 # What tests, step templates and configurations of chainsaw are made of: operations and bindings.
 #
@@ -58,7 +58,7 @@ class UnusableError(Exception):
         self.problems = problems
 
 
-class Reading(NamedTuple):
+class ChainsawReading(NamedTuple):
     """A document whose shape is right, and its data without what is null."""
 
     document: Document
@@ -71,21 +71,21 @@ class Reading(NamedTuple):
 
 
 @cache
-def chainsaw_schemas() -> Mapping[str, Node]:
+def chainsaw_schemas() -> Mapping[str, SchemaNode]:
     """Return the schemas of chainsaw's kinds, by apiVersion/kind; read on first use."""
     return load_schemas("chainsaw.json")
 
 
-def reading_of(document: Document) -> Reading:
+def reading_of(document: Document) -> ChainsawReading:
     """Return a document of a known kind, ready to be read; raise UnusableError where it is not."""
     data, problems = check(chainsaw_schemas()[sniff(document.data)], document.data)
     if problems:
         raise UnusableError(*diagnostics(document, problems))
-    return Reading(document, data)
+    return ChainsawReading(document, data)
 
 
 def operations_in(
-    reading: Reading, data: Mapping[str, Json], path: Path, foreign: str = ""
+    reading: ChainsawReading, data: Mapping[str, Json], path: Path, foreign: str = ""
 ) -> tuple[ChainsawOperation, ...]:
     """Return the operations of the block that `path` ends with.
 
@@ -98,7 +98,7 @@ def operations_in(
 
 
 def _operation(
-    reading: Reading, data: Mapping[str, Json], path: Path, foreign: str
+    reading: ChainsawReading, data: Mapping[str, Json], path: Path, foreign: str
 ) -> ChainsawOperation:
     name = next(name for name in data if name not in _ABOUT_OPERATIONS)
     spec = data[name]
@@ -198,7 +198,7 @@ def _load(document: Document) -> tuple[ChainsawConfiguration, tuple[Diagnostic, 
     return found._replace(timeouts=timeouts), tuple(_unread(reading))
 
 
-def _earlier(reading: Reading, spec: Mapping[str, Json]) -> ChainsawConfiguration:
+def _earlier(reading: ChainsawReading, spec: Mapping[str, Json]) -> ChainsawConfiguration:
     language = foreign_language(text_field(spec, "namespaceTemplateCompiler"))
     return ChainsawConfiguration(
         template=spec.get("template", True),
@@ -214,7 +214,7 @@ def _earlier(reading: Reading, spec: Mapping[str, Json]) -> ChainsawConfiguratio
     )
 
 
-def _later(reading: Reading, spec: Mapping[str, Json]) -> ChainsawConfiguration:
+def _later(reading: ChainsawReading, spec: Mapping[str, Json]) -> ChainsawConfiguration:
     namespace, templating = spec.get("namespace", {}), spec.get("templating", {})
     cleanup, error = spec.get("cleanup", {}), spec.get("error", {})
     language = foreign_language(text_field(namespace, "compiler"))
@@ -237,7 +237,7 @@ def _grace(data: Mapping[str, Json]) -> float | None:
     return None if text is None else seconds(text)
 
 
-def _unread(reading: Reading) -> Iterator[Diagnostic]:
+def _unread(reading: ChainsawReading) -> Iterator[Diagnostic]:
     """Yield a warning for each field that would choose other tests than those that run here."""
     spec = reading.data["spec"]
     holders: tuple[tuple[Path, Json], ...] = (
@@ -315,7 +315,7 @@ def load_test(
     )
 
 
-def _test(reading: Reading, configuration: ChainsawConfiguration) -> ChainsawTest:
+def _test(reading: ChainsawReading, configuration: ChainsawConfiguration) -> ChainsawTest:
     spec = reading.data["spec"]
     if not spec["steps"]:
         raise reading.problem("KV062", "a test without a step tests nothing", ("spec", "steps"))
@@ -358,7 +358,7 @@ def named_files(test: ChainsawTest) -> Iterator[str]:
                 yield place_of(test.folder, file)
 
 
-def _steps(reading: Reading, foreign: str) -> Iterator[ChainsawStep]:
+def _steps(reading: ChainsawReading, foreign: str) -> Iterator[ChainsawStep]:
     for place, one in enumerate(reading.data["spec"]["steps"]):
         path: Path = ("spec", "steps", place)
         if "use" not in one and not any(one.get(block) for block in _BLOCKS):
@@ -367,7 +367,9 @@ def _steps(reading: Reading, foreign: str) -> Iterator[ChainsawStep]:
         yield _used(reading, step, path, foreign) if "use" in one else step
 
 
-def _step(reading: Reading, given: Mapping[str, Json], path: Path, foreign: str) -> ChainsawStep:
+def _step(
+    reading: ChainsawReading, given: Mapping[str, Json], path: Path, foreign: str
+) -> ChainsawStep:
     blocks = (operations_in(reading, given, (*path, block), foreign) for block in _BLOCKS)
     attempts, catch, final, cleanup = blocks
     return ChainsawStep(
@@ -384,7 +386,7 @@ def _step(reading: Reading, given: Mapping[str, Json], path: Path, foreign: str)
     )
 
 
-def _used(reading: Reading, step: ChainsawStep, path: Path, foreign: str) -> ChainsawStep:
+def _used(reading: ChainsawReading, step: ChainsawStep, path: Path, foreign: str) -> ChainsawStep:
     """Return a step with the blocks of the template that it uses."""
     given = reading.data["spec"]["steps"][path[-1]]
     inner = _template(reading, given["use"]["template"], (*path, "use", "template"))
@@ -403,7 +405,7 @@ def _used(reading: Reading, step: ChainsawStep, path: Path, foreign: str) -> Cha
     )
 
 
-def _template(reading: Reading, name: str, path: Path) -> Reading:
+def _template(reading: ChainsawReading, name: str, path: Path) -> ChainsawReading:
     """Return the step template of a name; raise UnusableError where it cannot be used.
 
     Kyverno's own tests share templates from many folders above, so any YAML file may be one. Of a

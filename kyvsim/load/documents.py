@@ -19,10 +19,10 @@ from kyvsim.load.recognise import helm_template, templated_path, without_comment
 from kyvsim.load.structure import check, diagnostics, load_schemas
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.source import Document, Location, Path
-from kyvsim.schema.node import Node
+from kyvsim.schema.node import SchemaNode
 from kyvsim.yaml.document import Keys, YamlError
 from kyvsim.yaml.list_items import cut_list, read_text
-from kyvsim.yaml.text import Chunk, Excerpt, find_position, load_first, split_chunks
+from kyvsim.yaml.text import DocumentText, TextRange, find_position, load_first, split_chunks
 
 # AdmissionReviews: what an API server sends to a webhook.
 #
@@ -42,7 +42,7 @@ _OBJECTS = ("object", "oldObject")
 
 
 @cache
-def _schema() -> Node:
+def _schema() -> SchemaNode:
     return load_schemas("admission-review.json")["admission.k8s.io/AdmissionReview"]
 
 
@@ -214,7 +214,7 @@ class PlaceFinder:
 
     __slots__ = ("_known", "_name", "_of")
 
-    def __init__(self, name: str, of: Excerpt) -> None:
+    def __init__(self, name: str, of: TextRange) -> None:
         self._name = name
         self._of = of
         # Every failure of a rule looks up the same few places of its policy.
@@ -266,7 +266,7 @@ def parse_documents(source: Source, typing: Typing = AS_WRITTEN) -> Iterator[Doc
             index += 1
 
 
-def _plain(chunk: Chunk, typing: Typing) -> list[tuple[Json, Excerpt, bool]] | None:
+def _plain(chunk: DocumentText, typing: Typing) -> list[tuple[Json, TextRange, bool]] | None:
     """Return the objects of a chunk where they are plain to see.
 
     Each has its text, and whether it is known to have no null maps.
@@ -290,7 +290,9 @@ def _plain(chunk: Chunk, typing: Typing) -> list[tuple[Json, Excerpt, bool]] | N
     return None if data is None or holds_others(data) else [(data, chunk.excerpt(), True)]
 
 
-def _read_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Document | Diagnostic]:
+def _read_chunk(
+    source: Source, chunk: DocumentText, typing: Typing
+) -> Iterator[Document | Diagnostic]:
     for found in _parse_chunk(source, chunk, typing):
         if isinstance(found, Diagnostic):
             yield found
@@ -298,7 +300,9 @@ def _read_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Docume
             yield from _expand(found)
 
 
-def _parse_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Document | Diagnostic]:
+def _parse_chunk(
+    source: Source, chunk: DocumentText, typing: Typing
+) -> Iterator[Document | Diagnostic]:
     lost = _lost(source.name, chunk)
     if lost:
         yield lost
@@ -331,7 +335,7 @@ def _parse_chunk(source: Source, chunk: Chunk, typing: Typing) -> Iterator[Docum
         yield Document(first.data, source.name, 0, locate, source.folder, line=locate.line)
 
 
-def _lost(name: str, chunk: Chunk) -> Diagnostic | None:
+def _lost(name: str, chunk: DocumentText) -> Diagnostic | None:
     """Return the remark on a chunk of which Kubernetes reads nothing."""
     place = Location(name, chunk.line, 1)
     if chunk.bad_separator:
@@ -344,7 +348,7 @@ def _lost(name: str, chunk: Chunk) -> Diagnostic | None:
     return None
 
 
-def _malformed(name: str, chunk: Chunk, error: YamlError) -> Diagnostic:
+def _malformed(name: str, chunk: DocumentText, error: YamlError) -> Diagnostic:
     line = error.line + chunk.line - 1 if error.line else 0
     place = Location(name, line, error.column)
     if helm_template(without_comments(chunk.text)):
@@ -403,10 +407,10 @@ def _expand(document: Document) -> Iterator[Document | Diagnostic]:
             continue
         items, place = data.get("items"), (*prefix, "items")
         if items.__class__ is not list or not items:
-            yield _odd_list(document, data, place)
+            yield _list_problem(document, data, place)
             continue
         listed = [(item, (*place, n)) for n, item in enumerate(items)]
-        yield from (_odd_item(document, where) for item, where in listed if not _is_map(item))
+        yield from (_item_problem(document, where) for item, where in listed if not _is_map(item))
         pending.extend((typed(item, data), where) for item, where in listed[::-1] if _is_map(item))
 
 
@@ -414,7 +418,7 @@ def _is_map(item: Json) -> bool:
     return item.__class__ is dict
 
 
-def _odd_list(document: Document, data: Json, place: Path) -> Diagnostic:
+def _list_problem(document: Document, data: Json, place: Path) -> Diagnostic:
     """Return the remark on a list without items, which is a fault where they are no list."""
     kind, items = data["kind"], data.get("items")
     if items.__class__ is list:
@@ -424,7 +428,7 @@ def _odd_list(document: Document, data: Json, place: Path) -> Diagnostic:
     return Diagnostic("KV027", Severity.ERROR, text, document.locate(place))
 
 
-def _odd_item(document: Document, place: Path) -> Diagnostic:
+def _item_problem(document: Document, place: Path) -> Diagnostic:
     text = f"item {place[-1]} of the list is no object: it is not read"
     return Diagnostic("KV027", Severity.ERROR, text, document.locate(place))
 

@@ -27,7 +27,7 @@ class NoEditError(Exception):
     """A change that cannot be made by changing a few places of a text."""
 
 
-class _Entry(NamedTuple):
+class _MapEntry(NamedTuple):
     """An entry of a map, as it is written."""
 
     key: ScalarNode
@@ -39,7 +39,7 @@ class _Text(NamedTuple):
     """A text, and its entries by line and column from 1."""
 
     text: str
-    entries: Mapping[tuple[int, int, str], _Entry]
+    entries: Mapping[tuple[int, int, str], _MapEntry]
     roots: Mapping[tuple[int, int], MappingNode]
     shared: tuple[int, ...]
     """Where anchors, aliases and tags stand, in their order."""
@@ -108,7 +108,7 @@ def _read(text: str) -> _Text:
     nodes = tuple(_nodes(documents))
     maps = [one for one in nodes if isinstance(one, MappingNode)]
     entries = {
-        (*_mark(key), str(key.value)): _Entry(key, value, one)
+        (*_mark(key), str(key.value)): _MapEntry(key, value, one)
         for one in maps
         for key, value in one.value
         if isinstance(key, ScalarNode)
@@ -144,7 +144,7 @@ def _mark(node: Node) -> tuple[int, int]:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
-def _entry(read: _Text, one: TextChange) -> _Entry:
+def _entry(read: _Text, one: TextChange) -> _MapEntry:
     found = read.entries.get((one.place.line, one.place.column, one.key))
     if found is None:
         raise NoEditError("the entry is not written there")
@@ -163,7 +163,7 @@ def _block(read: _Text, one: TextChange) -> MappingNode:
     return node
 
 
-def _in_lines(found: _Entry) -> _Entry:
+def _in_lines(found: _MapEntry) -> _MapEntry:
     if found.holder.flow_style:
         raise NoEditError("the map is written in brackets")
     return found

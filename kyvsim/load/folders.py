@@ -200,7 +200,7 @@ _OF_VERSION_CONTROL = frozenset({".git", ".hg", ".svn"})
 _OF_CHARTS = frozenset({"templates", "charts"})
 
 
-class _Walk(NamedTuple):
+class _FolderWalk(NamedTuple):
     """What is the same in all folders of one walk."""
 
     given: tuple[Patterns, ...]
@@ -240,7 +240,7 @@ def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | 
     found: list[str | Diagnostic] = []
     given = given_patterns(walking.exclude, path)
     real = os.path.realpath(path)
-    same = _Walk(given, walking.ignore_files, name, {real})
+    same = _FolderWalk(given, walking.ignore_files, name, {real})
     for some in _walked(path, real, same):
         found += some
         if walking.most and len(found) + len(same.seen) > walking.most:
@@ -248,7 +248,7 @@ def walk(path: str, walking: Walking = USUAL, name: str = "") -> Iterator[str | 
     return iter(found)
 
 
-def _walked(path: str, real: str, same: _Walk) -> Iterator[list[str | Diagnostic]]:
+def _walked(path: str, real: str, same: _FolderWalk) -> Iterator[list[str | Diagnostic]]:
     """Yield what is found in a folder and in each below it, one folder after the other."""
     above = tuple(patterns_above(path)) if same.ignore_files else ()
     yield [one for one in above if isinstance(one, Diagnostic)]
@@ -261,7 +261,7 @@ def _walked(path: str, real: str, same: _Walk) -> Iterator[list[str | Diagnostic
         except OSError as error:
             yield [unreadable(str(error.filename or folder.path), error)]
             continue
-        looked = [*_look(folder, entries, same)]
+        looked = [*_read_folder(folder, entries, same)]
         yield [one for one in looked if not isinstance(one, _Folder)]
         pending += reversed([one for one in looked if isinstance(one, _Folder)])
 
@@ -281,8 +281,8 @@ def left_aside(path: str, walking: Walking) -> Iterator[Diagnostic]:
         yield left_out(f"ignored because of {origin}", Location(path))
 
 
-def _look(
-    folder: _Folder, entries: list[os.DirEntry[str]], same: _Walk
+def _read_folder(
+    folder: _Folder, entries: list[os.DirEntry[str]], same: _FolderWalk
 ) -> Iterator[str | _Folder | Diagnostic]:
     """Yield the files of one folder, the folders to walk next, and what is told."""
     patterns = folder.patterns
@@ -291,7 +291,7 @@ def _look(
         yield from (one for one in own if isinstance(one, Diagnostic))
         patterns = (*patterns, *(one for one in own if isinstance(one, Patterns)))
     folders = [one for one in entries if is_folder(one)]
-    files = [one for one in entries if not is_folder(one) and _is_wanted(one.name, same)]
+    files = [one for one in entries if not is_folder(one) and _is_included(one.name, same)]
     for entry in files:
         yield _reason(entry, (*patterns, *same.given), same) or entry.path
     is_chart = not same.name and any(one.name == "Chart.yaml" for one in files)
@@ -308,7 +308,7 @@ def _look(
                 yield _Folder(entry.path, real, patterns)
 
 
-def _is_wanted(name: str, same: _Walk) -> bool:
+def _is_included(name: str, same: _FolderWalk) -> bool:
     return name == same.name if same.name else is_manifest_name(name)
 
 
@@ -322,7 +322,7 @@ def _real_path(folder: _Folder, entry: os.DirEntry[str]) -> str:
     return os.path.join(folder.real, entry.name)
 
 
-def _is_new(real: str, name: str, same: _Walk) -> bool:
+def _is_new(real: str, name: str, same: _FolderWalk) -> bool:
     """Return whether a folder is met for the first time, and remember it."""
     if real in same.seen:
         return False
@@ -332,7 +332,7 @@ def _is_new(real: str, name: str, same: _Walk) -> bool:
 
 
 def _reason(
-    entry: os.DirEntry[str], patterns: tuple[Patterns, ...], same: _Walk
+    entry: os.DirEntry[str], patterns: tuple[Patterns, ...], same: _FolderWalk
 ) -> Diagnostic | None:
     """Return why a file or folder is not read, None where it is."""
     of_folder = is_folder(entry)

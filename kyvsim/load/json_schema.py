@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from kyvsim.kubernetes.objects import Json
-from kyvsim.schema.node import Node, SchemaRef
+from kyvsim.schema.node import SchemaNode, SchemaRef
 
 DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 """What all our schemas are written in: editors know it best."""
@@ -17,7 +17,7 @@ _COMBINED = ("anyOf", "oneOf", "allOf", "not")
 _REFERENCE = "#/definitions/"
 
 
-def json_schema(schema: Node, title: str) -> Json:
+def json_schema(schema: SchemaNode, title: str) -> Json:
     """Return a schema as JSON Schema (draft 07), with the named ones that it leads to."""
     known = schema.named.table
     root = _converted(schema.words, known)

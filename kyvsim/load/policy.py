@@ -33,7 +33,7 @@ from kyvsim.schema.kinds import (
     served_names,
     written_schema,
 )
-from kyvsim.schema.node import Node
+from kyvsim.schema.node import SchemaNode
 
 # Policies from documents: recognised, checked for shape, with defaults filled in.
 #
@@ -183,7 +183,7 @@ def _key_of(name: str) -> tuple[str, str]:
     return api_version.partition("/")[0], kind
 
 
-def _schema_of(name: str) -> Node | None:
+def _schema_of(name: str) -> SchemaNode | None:
     """Return the schema of an apiVersion/kind as users write it, None where it is not served."""
     if _key_of(name)[0] == NATIVE_GROUP:
         return native_schemas().get(name)

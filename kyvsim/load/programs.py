@@ -112,7 +112,7 @@ def changes_since(ref: str) -> Changes:
     shared = _one("merge-base", "--end-of-options", "HEAD", ref)
     with scratch_folder(tempfile.gettempdir()) as folder:
         _prepare(folder)
-        here = _Place(
+        here = _RepositoryPaths(
             top,
             (
                 ("GIT_DIR", folder),
@@ -131,7 +131,7 @@ def changes_since(ref: str) -> Changes:
     return Changes(changed, frozenset(os.path.join(top, one) for one in followed) - changed)
 
 
-class _Place(NamedTuple):
+class _RepositoryPaths(NamedTuple):
     """Where git runs."""
 
     folder: str | None = None
@@ -139,7 +139,7 @@ class _Place(NamedTuple):
     variables: tuple[tuple[str, str], ...] = ()
 
 
-_REPOSITORY = _Place()
+_REPOSITORY = _RepositoryPaths()
 
 
 def _prepare(folder: str) -> None:
@@ -172,7 +172,7 @@ def _prepare(folder: str) -> None:
                 raise ChangesError(f"{source} cannot be read: {error.strerror}") from None
 
 
-def _clear_flags(place: _Place) -> None:
+def _clear_flags(place: _RepositoryPaths) -> None:
     """Clear the flags by which git takes a file for unchanged without a look at it.
 
     They are `--assume-unchanged` and `--skip-worktree`; what the latter leaves out of a sparse
@@ -223,11 +223,11 @@ def _one(*arguments: str) -> str:
     return _changed_output(_REPOSITORY, arguments).removesuffix("\n")
 
 
-def _lines(place: _Place, *arguments: str) -> list[str]:
+def _lines(place: _RepositoryPaths, *arguments: str) -> list[str]:
     return [one for one in _changed_output(place, arguments).split("\0") if one]
 
 
-def _changed_output(place: _Place, arguments: tuple[str, ...], given: str = "") -> str:
+def _changed_output(place: _RepositoryPaths, arguments: tuple[str, ...], given: str = "") -> str:
     program = program_on_path("git")
     if program is None:
         raise ChangesError("git is not on the PATH")
@@ -343,7 +343,7 @@ def _rendered_output(programs: Sequence[str], arguments: Sequence[str]) -> str:
         raise RenderError(f"{told}: what it prints is not UTF-8") from None
 
 
-class _Done(NamedTuple):
+class _CompletedProgram(NamedTuple):
     """How a program ended; a negative status is the signal that ended it."""
 
     status: int
@@ -352,7 +352,7 @@ class _Done(NamedTuple):
     """On standard error."""
 
 
-def _run(called: Sequence[str], told: str) -> _Done:
+def _run(called: Sequence[str], told: str) -> _CompletedProgram:
     """Run a program, for so long and as long as it prints so much; raise RenderError beyond that.
 
     It prints into files, so that nothing waits for what it began and left behind, and these are
@@ -373,7 +373,7 @@ def _run(called: Sequence[str], told: str) -> _Done:
             _end(process)
         printed.seek(0)
         said.seek(0)
-        return _Done(process.returncode, printed.read(), said.read(_SAID))
+        return _CompletedProgram(process.returncode, printed.read(), said.read(_SAID))
 
 
 def _watch(process: subprocess.Popen[bytes], files: Sequence[IO[bytes]], told: str) -> None:

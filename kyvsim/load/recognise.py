@@ -301,7 +301,7 @@ def _is_values_file(document: Document) -> bool:
 _EXCHANGED = "policies and resources look exchanged: policies are arguments, resources follow -r"
 
 
-def mistaken(
+def misplaced_inputs(
     policies: Iterable[Document], resources: Iterable[Document], empty_folders: Sequence[str] = ()
 ) -> tuple[Diagnostic, ...]:
     """Return what was probably meant, where resources are among the policies that were named.

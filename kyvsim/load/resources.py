@@ -46,7 +46,7 @@ from kyvsim.yaml.document import copy_tree
 # Codes: KV025 a kustomization, KV026 a folder with nothing of what is wanted.
 
 
-class Wanted(NamedTuple):
+class InputKind(NamedTuple):
     """What is looked for in folders."""
 
     noun: str
@@ -54,13 +54,15 @@ class Wanted(NamedTuple):
     """Whether a document is of this sort or means to be: then what is wrong with it is told."""
 
 
-POLICIES = Wanted("policy", looks_like_policy)
-EXCEPTIONS = Wanted("policy exception", looks_like_exception)
-OBJECTS = Wanted("resource", looks_like_object)
-DEFINITIONS = Wanted("CustomResourceDefinition", is_definition)
+POLICIES = InputKind("policy", looks_like_policy)
+EXCEPTIONS = InputKind("policy exception", looks_like_exception)
+OBJECTS = InputKind("resource", looks_like_object)
+DEFINITIONS = InputKind("CustomResourceDefinition", is_definition)
 
 
-def sorted_out(documents: Iterable[Document], wanted: Wanted, *, needed: bool = True) -> Loaded:
+def partition_by_kind(
+    documents: Iterable[Document], wanted: InputKind, *, needed: bool = True
+) -> Loaded:
     """Return the documents that were named or are of the sort wanted, and what is told of others.
 
     Who names a folder does not say that all in it is of one sort; who names a file does. A folder
@@ -96,12 +98,12 @@ def _hint(document: Document) -> str:
     return f", but {what_it_is(document)}{way_out(document)}"
 
 
-def _nothing(folder: str, wanted: Wanted, hint: str) -> Diagnostic:
+def _nothing(folder: str, wanted: InputKind, hint: str) -> Diagnostic:
     text = f"there is no {wanted.noun} in this folder{hint}"
     return Diagnostic("KV026", Severity.ERROR, text, Location(folder))
 
 
-def _kustomized(document: Document, wanted: Wanted) -> tuple[Diagnostic, ...]:
+def _kustomized(document: Document, wanted: InputKind) -> tuple[Diagnostic, ...]:
     """Return that resources beside a kustomization are not what it makes of them."""
     if wanted is not OBJECTS or not is_kustomization(document):
         return ()
@@ -147,7 +149,7 @@ def load_objects(
 ) -> Loaded:
     """Return the objects that `paths` lead to as they are, and what is wrong with the others."""
     documents, remarks = read_documents(paths, stdin, typing, walking)
-    wanted, aside = sorted_out(documents, OBJECTS, needed=not walking.as_found)
+    wanted, aside = partition_by_kind(documents, OBJECTS, needed=not walking.as_found)
     objects, problems = objects_among(wanted)
     return objects, (*remarks, *aside, *problems)
 
@@ -303,7 +305,7 @@ def load_definitions(
     What stands beside a definition in its file is passed over: installations come as one file.
     """
     documents, remarks = read_documents(paths, stdin, AS_WRITTEN, walking)
-    kept, aside = sorted_out(documents, DEFINITIONS)
+    kept, aside = partition_by_kind(documents, DEFINITIONS)
     definitions = tuple(one for one in kept if is_definition(one.data))
     problems = (*_without(kept), *_of_no_kind(definitions))
     return definitions, (*remarks, *aside, *problems)

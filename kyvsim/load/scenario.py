@@ -29,7 +29,7 @@ from kyvsim.model.scenario import (
     Verb,
 )
 from kyvsim.model.source import Document, Location, Path
-from kyvsim.schema.node import Node
+from kyvsim.schema.node import SchemaNode
 
 # How Kyverno is installed: by name, or by a file of values for its Helm chart.
 #
@@ -182,7 +182,7 @@ SCENARIO = "kyvsim/v1/Scenario"
 _WITH_OBJECTS = (Verb.CREATE, Verb.APPLY, Verb.UPDATE, Verb.DELETE)
 
 
-class _Reading(NamedTuple):
+class _ScenarioReading(NamedTuple):
     """A scenario that is being read, and what is wrong with it so far."""
 
     document: Document
@@ -190,7 +190,7 @@ class _Reading(NamedTuple):
 
 
 @cache
-def scenario_schemas() -> Mapping[str, Node]:
+def scenario_schemas() -> Mapping[str, SchemaNode]:
     """Return the schemas of scenario files, by apiVersion/kind; read on first use."""
     return load_schemas("scenario.json")
 
@@ -213,7 +213,7 @@ def load_scenario(document: Document) -> tuple[Scenario | None, tuple[Diagnostic
     data, problems = check(scenario_schemas()[SCENARIO], document.data)
     if problems:
         return None, diagnostics(document, problems)
-    reading = _Reading(document, [])
+    reading = _ScenarioReading(document, [])
     scenario = _build(reading, data)
     failed = any(one.severity is Severity.ERROR for one in reading.problems)
     return (None if failed else scenario), tuple(reading.problems)
@@ -224,7 +224,7 @@ def seconds_of(text: str) -> float:
     return (parse_duration(text) or 0) / SECOND
 
 
-def _build(reading: _Reading, data: Mapping[str, Json]) -> Scenario:
+def _build(reading: _ScenarioReading, data: Mapping[str, Json]) -> Scenario:
     file = reading.document.file
     stem = os.path.splitext(os.path.basename(file))[0]
     expected = (
@@ -247,7 +247,7 @@ def _build(reading: _Reading, data: Mapping[str, Json]) -> Scenario:
     )
 
 
-def _settings(reading: _Reading, data: Mapping[str, Json]) -> ScenarioSettings:
+def _settings(reading: _ScenarioReading, data: Mapping[str, Json]) -> ScenarioSettings:
     usual = ScenarioSettings()
     actors = data.get("actors", {})
     start = data.get("start")
@@ -266,14 +266,14 @@ def _settings(reading: _Reading, data: Mapping[str, Json]) -> ScenarioSettings:
     )
 
 
-def _installation(reading: _Reading, name: str) -> Installation | None:
+def _installation(reading: _ScenarioReading, name: str) -> Installation | None:
     beside = os.path.join(os.path.dirname(reading.document.file), name)
     found, problems = load_installation(name if name in BY_NAME else os.path.normpath(beside))
     reading.problems.extend(problems)
     return found
 
 
-def _step(reading: _Reading, data: Mapping[str, Json], path: Path) -> ScenarioStep:
+def _step(reading: _ScenarioReading, data: Mapping[str, Json], path: Path) -> ScenarioStep:
     verbs = [verb for verb in Verb if verb in data]
     if len(verbs) > 1 or (not verbs and "expect" not in data):
         problem = not_one_of(path, Verb)
@@ -298,7 +298,9 @@ def _step(reading: _Reading, data: Mapping[str, Json], path: Path) -> ScenarioSt
     return step._replace(controller=given)
 
 
-def _outcomes(reading: _Reading, data: Json, path: Path, verb: Verb | None) -> Iterator[Expected]:
+def _outcomes(
+    reading: _ScenarioReading, data: Json, path: Path, verb: Verb | None
+) -> Iterator[Expected]:
     several = data.__class__ is list
     for index, entry in enumerate(data if several else [data]):
         place = (*path, index) if several else path
@@ -309,7 +311,7 @@ def _outcomes(reading: _Reading, data: Json, path: Path, verb: Verb | None) -> I
         yield expected
 
 
-def _expected(reading: _Reading, entry: Mapping[str, Json], path: Path) -> Expected:
+def _expected(reading: _ScenarioReading, entry: Mapping[str, Json], path: Path) -> Expected:
     demand = next(one for one in Demand if one in entry)
     within = seconds_of(entry["within"]) if "within" in entry else None
     if within is not None and (demand in OF_REQUESTS or demand is Demand.FINALLY):
@@ -336,7 +338,7 @@ def _patch(data: Mapping[str, Json]) -> Patch:
 
 
 def _objects(
-    reading: _Reading, data: Json, path: Path, typing: Typing = AS_WRITTEN
+    reading: _ScenarioReading, data: Json, path: Path, typing: Typing = AS_WRITTEN
 ) -> tuple[Document, ...]:
     """Return the objects that paths lead to and those that stand there, in order."""
     several = data.__class__ is list
@@ -352,7 +354,7 @@ def _objects(
     return objects
 
 
-def _read(reading: _Reading, name: str, path: Path, typing: Typing) -> Sequence[Document]:
+def _read(reading: _ScenarioReading, name: str, path: Path, typing: Typing) -> Sequence[Document]:
     folder = os.path.dirname(reading.document.file)
     path_there = os.path.normpath(os.path.join(folder, name))
     documents, remarks = read_documents((path_there,), None, typing)
@@ -375,6 +377,6 @@ def _whole_reference(entry: Mapping[str, Json]) -> Json:
     return {"apiVersion": entry["apiVersion"], "kind": entry["kind"], "metadata": names}
 
 
-def _complain(reading: _Reading, text: str, path: Path) -> None:
+def _complain(reading: _ScenarioReading, text: str, path: Path) -> None:
     place = reading.document.locate(path)
     reading.problems.append(Diagnostic("KV050", Severity.ERROR, text, place))

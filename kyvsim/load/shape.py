@@ -9,7 +9,7 @@ from kyvsim.load.structure import Problem, check, diagnostics, not_one_of, show_
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.source import Document
 from kyvsim.schema.kinds import is_written, written_schema
-from kyvsim.schema.node import Node
+from kyvsim.schema.node import SchemaNode
 from kyvsim.schema.rules import BrokenRule, broken_rules
 
 _EITHER = re.compile(
@@ -30,7 +30,7 @@ def shape_diagnostics(document: Document) -> tuple[Diagnostic, ...]:
     return diagnostics(document, dict.fromkeys(problems))
 
 
-def _problems(data: Json, schema: Node) -> Iterator[Problem]:
+def _problems(data: Json, schema: SchemaNode) -> Iterator[Problem]:
     filled, problems = check(schema, data)
     yield from problems
     for broken in broken_rules(filled, None, schema):

@@ -13,8 +13,8 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.package_data import read_table
 from kyvsim.model.diagnostic import Diagnostic, Severity, likely
 from kyvsim.model.source import Document, Path
-from kyvsim.schema.findings import Finding, duplicates, findings_as_written
-from kyvsim.schema.node import TYPE_NAMES, Node, completed, schemas_of
+from kyvsim.schema.findings import SchemaFinding, duplicates, findings_as_written
+from kyvsim.schema.node import TYPE_NAMES, SchemaNode, completed, schemas_of
 
 
 class Problem(NamedTuple):
@@ -38,12 +38,12 @@ _TYPES = MappingProxyType(
 )
 
 
-def load_schemas(file_name: str) -> Mapping[str, Node]:
+def load_schemas(file_name: str) -> Mapping[str, SchemaNode]:
     """Return the schemas of a file in `load/schemas`, by apiVersion/kind."""
     return schemas_of(read_table(__file__, "schemas", file_name))
 
 
-def check(schema: Node, data: Json) -> tuple[Json, tuple[Problem, ...]]:
+def check(schema: SchemaNode, data: Json) -> tuple[Json, tuple[Problem, ...]]:
     """Return `data` with defaults filled in (sharing what has none), and what does not fit.
 
     A null where none is allowed counts as a missing field, as it does for the API server.
@@ -71,7 +71,7 @@ def show_path(path: Path) -> str:
     return text.removeprefix(".") or "the document"
 
 
-def worded(finding: Finding) -> Problem:
+def worded(finding: SchemaFinding) -> Problem:
     """Return in our words what does not fit."""
     return _WORDS.get(finding.word, _otherwise)(finding, show_path(finding.path))
 
@@ -82,78 +82,78 @@ def not_one_of(path: Path, names: Iterable[str]) -> Problem:
     return Problem("KV017", path, f"`{show_path(path)}` must have exactly one of {listed}")
 
 
-def _unknown(finding: Finding, shown: str) -> Problem:
+def _unknown(finding: SchemaFinding, shown: str) -> Problem:
     hint = likely(str(finding.path[-1]), finding.limit)
     return Problem("KV012", finding.path, f"unknown field `{shown}`{hint}")
 
 
-def _type(finding: Finding, shown: str) -> Problem:
+def _type(finding: SchemaFinding, shown: str) -> Problem:
     wanted = " or ".join(_TYPES[one] for one in finding.limit)
     found = _TYPES[TYPE_NAMES[finding.value.__class__]]
     return Problem("KV013", finding.path, f"`{shown}` must be {wanted}, not {found}")
 
 
-def _choice(finding: Finding, shown: str) -> Problem:
+def _choice(finding: SchemaFinding, shown: str) -> Problem:
     listed = ", ".join(f"`{value}`" for value in finding.limit)
     text = f"`{shown}` must be one of {listed}, not `{finding.value}`"
     return Problem("KV014", finding.path, text)
 
 
-def _required(finding: Finding, _: str) -> Problem:
+def _required(finding: SchemaFinding, _: str) -> Problem:
     name = show_path((*finding.path, finding.limit))
     return Problem("KV015", finding.path, f"`{name}` is required")
 
 
-def _key(finding: Finding, _: str) -> Problem:
+def _key(finding: SchemaFinding, _: str) -> Problem:
     *above, key = finding.path
     text = f"`{key}` is no valid key in `{show_path(tuple(above))}`"
     return Problem("KV016", finding.path, text)
 
 
-def _pattern(finding: Finding, shown: str) -> Problem:
+def _pattern(finding: SchemaFinding, shown: str) -> Problem:
     text = f"`{shown}`: `{finding.value}` does not fit `{finding.limit}`"
     return Problem("KV016", finding.path, text)
 
 
-def _format(finding: Finding, shown: str) -> Problem:
+def _format(finding: SchemaFinding, shown: str) -> Problem:
     return Problem("KV016", finding.path, f"`{shown}`: `{finding.value}` is no {finding.limit}")
 
 
-def _least(finding: Finding, shown: str) -> Problem:
+def _least(finding: SchemaFinding, shown: str) -> Problem:
     return Problem("KV016", finding.path, f"`{shown}` must be at least {finding.limit}")
 
 
-def _too_long(finding: Finding, shown: str) -> Problem:
+def _too_long(finding: SchemaFinding, shown: str) -> Problem:
     size = len(finding.value)
     text = f"`{shown}` has {size} characters, more than the {finding.limit} allowed"
     return Problem("KV016", finding.path, text)
 
 
-def _too_short(finding: Finding, shown: str) -> Problem:
+def _too_short(finding: SchemaFinding, shown: str) -> Problem:
     return Problem("KV016", finding.path, f"`{shown}` must not be empty")
 
 
-def _too_few(finding: Finding, shown: str) -> Problem:
+def _too_few(finding: SchemaFinding, shown: str) -> Problem:
     noun = "item" if finding.limit == 1 else "items"
     text = f"`{shown}` must have at least {finding.limit} {noun}, not {len(finding.value)}"
     return Problem("KV016", finding.path, text)
 
 
-def _duplicate(finding: Finding, _: str) -> Problem:
+def _duplicate(finding: SchemaFinding, _: str) -> Problem:
     own = finding.value
     key = next(iter(own.values()), None) if own.__class__ is dict else own
     text = f"`{show_path(finding.path)}` repeats `{key}`"
     return Problem("KV016", finding.path, text)
 
 
-def _one_of(finding: Finding, shown: str) -> Problem:
+def _one_of(finding: SchemaFinding, shown: str) -> Problem:
     if all(choice.keys() == {"required"} for choice in finding.limit):
         names = [name for choice in finding.limit for name in choice["required"]]
         return not_one_of(finding.path, names)
     return Problem("KV017", finding.path, f"`{shown}` fits none of the forms allowed")
 
 
-def _not(finding: Finding, shown: str) -> Problem:
+def _not(finding: SchemaFinding, shown: str) -> Problem:
     names = finding.limit.get("required", ())
     if finding.limit.keys() != {"required"}:
         return _otherwise(finding, shown)
@@ -161,11 +161,11 @@ def _not(finding: Finding, shown: str) -> Problem:
     return Problem("KV017", finding.path, f"`{shown}` must not have both {listed}")
 
 
-def _otherwise(finding: Finding, shown: str) -> Problem:
+def _otherwise(finding: SchemaFinding, shown: str) -> Problem:
     return Problem("KV017", finding.path, f"`{shown}` does not fit `{finding.word}`")
 
 
-_WORDS: Mapping[str, Callable[[Finding, str], Problem]] = MappingProxyType(
+_WORDS: Mapping[str, Callable[[SchemaFinding, str], Problem]] = MappingProxyType(
     {
         "unknown": _unknown,
         "type": _type,

@@ -95,7 +95,7 @@ def _head(document: Document) -> Iterator[TextChange]:
     named = "metadata" in data
     head = [one for one in (version, kind) if one]
     if name and not named:
-        head.append(f"metadata:\n  name: {json.dumps(name) if _is_odd(name) else name}")
+        head.append(f"metadata:\n  name: {json.dumps(name) if _is_malformed(name) else name}")
         yield change(document, ChangeKind.ENTRY, ("name",), "\n".join(head))
     else:
         if head:
@@ -104,7 +104,7 @@ def _head(document: Document) -> Iterator[TextChange]:
             yield change(document, ChangeKind.REMOVE, ("name",))
 
 
-def _is_odd(text: str) -> bool:
+def _is_malformed(text: str) -> bool:
     """Return whether a text may need quotes."""
     return not (text[0].isalpha() and text.replace("-", "").replace("_", "").isalnum())
 
@@ -120,7 +120,7 @@ def _todays_rows(document: Document) -> Iterator[TextChange]:
 def _todays_field(document: Document, path: Path, value: Json, name: str) -> TextChange:
     if name != "resources":
         return change(document, ChangeKind.KEY, path, name)
-    plain = value.__class__ is str and not _is_odd(value)
+    plain = value.__class__ is str and not _is_malformed(value)
     text = f"{name}:\n- {value if plain else json.dumps(value)}"
     return change(document, ChangeKind.ENTRY, path, text)
 
@@ -213,7 +213,11 @@ def load_test_manifest(
         remarks = (*old_fields(document), *remarks)
     if remarks:
         return None, (*told, *remarks)
-    return _build(data, spelled), (*told, *_odd_type(data, spelled), *_odd_rows(data, spelled))
+    return _build(data, spelled), (
+        *told,
+        *_type_problem(data, spelled),
+        *_row_problems(data, spelled),
+    )
 
 
 def _build(data: Json, document: Document) -> Manifest:
@@ -266,14 +270,14 @@ def _spec(spec: Mapping[str, Json]) -> ResourceSpec:
     return ResourceSpec(api_version, kind, namespace, name)
 
 
-def _odd_type(data: Json, document: Document) -> Iterator[Diagnostic]:
+def _type_problem(data: Json, document: Document) -> Iterator[Diagnostic]:
     if (data["apiVersion"], data["kind"]) != ("cli.kyverno.io/v1alpha1", "Test"):
         text = f"{data['kind']} ({data['apiVersion']}) is read as Test (cli.kyverno.io/v1alpha1)"
         place = document.locate(("apiVersion",))
         yield Diagnostic("KV042", Severity.WARNING, text, place, fix=todays_form(document))
 
 
-def _odd_rows(data: Json, document: Document) -> Iterator[Diagnostic]:
+def _row_problems(data: Json, document: Document) -> Iterator[Diagnostic]:
     for index, entry in enumerate(data.get("results", ())):
         if entry.get("operation") and entry.get("isDeletingPolicy"):
             text = "`operation` has no meaning for a deleting policy"

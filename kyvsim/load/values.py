@@ -26,7 +26,7 @@ from kyvsim.model.values import (
     Values,
     ValuesEntry,
 )
-from kyvsim.schema.node import Node
+from kyvsim.schema.node import SchemaNode
 
 # Recorded data of images: the section `images` of values files.
 
@@ -146,7 +146,7 @@ def files_of(entry: Json, document: Document) -> Iterator[str]:
 
 
 @cache
-def cli_schemas() -> Mapping[str, Node]:
+def cli_schemas() -> Mapping[str, SchemaNode]:
     """Return the schemas of the files that the command line reads, by kind; read on first use."""
     return load_schemas("cli.json")
 

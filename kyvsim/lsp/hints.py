@@ -16,7 +16,7 @@ from kyvsim.engine.conditions.operators import OPERATORS
 from kyvsim.jmespath.functions.table import functions
 from kyvsim.lsp.document import EditPosition, YamlEntry, YamlText, in_cel, in_template, word_at
 from kyvsim.model.source import Path
-from kyvsim.schema.node import Node
+from kyvsim.schema.node import SchemaNode
 
 # What may be written at a place, after the schemas of Kyverno and of kyvsim's own files.
 
@@ -35,16 +35,16 @@ class Offer(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _schemas() -> Mapping[str, Node]:
+def _schemas() -> Mapping[str, SchemaNode]:
     return known_schemas()
 
 
-def schema_at(kind: str, path: Path) -> tuple[Node, ...]:
+def schema_at(kind: str, path: Path) -> tuple[SchemaNode, ...]:
     """Return the schemas of what stands at a path in a file of an apiVersion/kind.
 
     Several where its form is open; () where nothing is known of it.
     """
-    found: tuple[Node, ...] = (_schemas()[kind],) if kind in _schemas() else ()
+    found: tuple[SchemaNode, ...] = (_schemas()[kind],) if kind in _schemas() else ()
     for part in path:
         whole = _choices(found)
         inner = (one.child(part) if isinstance(part, str) else one.items for one in whole)
@@ -52,11 +52,11 @@ def schema_at(kind: str, path: Path) -> tuple[Node, ...]:
     return _choices(found)
 
 
-def _choices(nodes: Iterable[Node]) -> tuple[Node, ...]:
+def _choices(nodes: Iterable[SchemaNode]) -> tuple[SchemaNode, ...]:
     return tuple(choice for one in nodes for choice in (one.choices or (one,)))
 
 
-def type_text(node: Node) -> str:
+def type_text(node: SchemaNode) -> str:
     """Return what a value may be, in a few words."""
     types = " or ".join(node.types) or "any"
     if node.items is not None and "array" in node.types:
@@ -85,7 +85,7 @@ def about(kind: str, path: Path) -> str:
     return "\n\n".join(lines)
 
 
-def _required(node: Node) -> tuple[str, ...]:
+def _required(node: SchemaNode) -> tuple[str, ...]:
     return tuple(node.words.get("required") or ())
 
 
@@ -115,7 +115,7 @@ def offers_at(text: YamlText, cursor: EditPosition) -> Iterator[Offer]:
         yield from _choices_of(node)
 
 
-def _written(name: str, node: Node | None) -> str:
+def _written(name: str, node: SchemaNode | None) -> str:
     """Return a key with what surely follows on its line."""
     is_nested = node is not None and bool({"object", "array"} & {*node.types})
     return f"{name}:" if is_nested else f"{name}: "
@@ -135,7 +135,7 @@ def _values(text: YamlText, cursor: EditPosition, kind: str) -> Iterator[Offer]:
         yield from (Offer(one.name, "operator", operator_note(one.name)) for one in OPERATORS)
 
 
-def _choices_of(node: Node) -> Iterator[Offer]:
+def _choices_of(node: SchemaNode) -> Iterator[Offer]:
     for one in node.words.get("enum") or ():
         if isinstance(one, str) and one:
             yield Offer(one, "value", operator_note(one))

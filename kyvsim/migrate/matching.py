@@ -34,7 +34,7 @@ from kyvsim.migrate.scalars import like, like_one
 from kyvsim.migrate.values import Types
 from kyvsim.model.diagnostic import likely, listed
 from kyvsim.model.migration import ConversionCondition
-from kyvsim.patch.keyed_lists import Field
+from kyvsim.patch.keyed_lists import MergeField
 
 # `roles` and `clusterRoles` of a filter → tests of the bindings that name the user.
 #
@@ -290,7 +290,7 @@ class Matching(NamedTuple):
     """Names and tests."""
     types: Types
     """What is known of the objects."""
-    merges: tuple[Field, ...]
+    merges: tuple[MergeField, ...]
     """How lists of the objects merge, by kind; () where nothing is known of one."""
     kinds: tuple[str, ...]
     operations: tuple[str, ...]

@@ -16,7 +16,7 @@ from kyvsim.kubernetes.wildcard import compile_wildcard, has_wildcard
 from kyvsim.migrate.context import ConversionContext, NotConvertible
 from kyvsim.migrate.values import Types, types_of
 from kyvsim.model.migration import ConversionCondition
-from kyvsim.patch.keyed_lists import Field, find_type
+from kyvsim.patch.keyed_lists import MergeField, find_type
 
 # `kinds` and `operations` → resource rules, and what is known of the objects that they match.
 
@@ -198,7 +198,7 @@ def known_types(named: Iterable[MatchedKind]) -> Types:
     return types_of(pairs) if pairs else ()
 
 
-def known_merges(named: Iterable[MatchedKind]) -> tuple[Field, ...]:
+def known_merges(named: Iterable[MatchedKind]) -> tuple[MergeField, ...]:
     """Return how lists of the objects of kinds merge; () where one of them is not known."""
     found = [find_type(*one) for one in _known(named)]
     known = tuple(one for one in found if one is not None)

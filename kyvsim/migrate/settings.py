@@ -15,7 +15,7 @@ from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.values import Expr, field_of
 from kyvsim.model.migration import ConversionCondition
 from kyvsim.schema.kinds import CEL_GROUP, written_schema
-from kyvsim.schema.node import Node
+from kyvsim.schema.node import SchemaNode
 
 # The levels that a rule on Pods is for: Pods, their controllers, CronJobs.
 
@@ -201,7 +201,7 @@ def settings_of(spec: Json, kind: str, context: ConversionContext) -> dict[str, 
 
 def _has(kind: str, *steps: str) -> bool:
     """Return whether the `spec` of a kind of policies in CEL has a field."""
-    node: Node | None = written_schema(f"{API_VERSION}/{kind}")
+    node: SchemaNode | None = written_schema(f"{API_VERSION}/{kind}")
     for step in ("spec", *steps):
         node = node and node.child(step)
     return node is not None

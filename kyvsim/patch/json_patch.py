@@ -11,8 +11,8 @@ from kyvsim.kubernetes.objects import TOO_DEEP, Json, is_too_deep, may_be_too_de
 from kyvsim.model.ports import FEW, Meter
 from kyvsim.patch.json_pointer import (
     KYVERNO,
-    Document,
     MissingKeyError,
+    PatchDocument,
     PatchRules,
     Pointer,
     Slot,
@@ -45,7 +45,7 @@ _INT64 = range(-(2**63), 2**63)
 _NAMES = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 
 
-class Operation(NamedTuple):
+class PatchOperation(NamedTuple):
     """One operation; `source` is the pointer under `from`, where the operation has one."""
 
     name: str
@@ -81,7 +81,7 @@ def _refuse(word: str) -> Json:
     raise ValueError(word)
 
 
-def prepare_operations(operations: Json) -> tuple[Operation, ...]:
+def prepare_operations(operations: Json) -> tuple[PatchOperation, ...]:
     """Return the operations taken apart; raises PatchError for what is no list of them."""
     if operations is None:
         return ()
@@ -101,7 +101,7 @@ def _cannot_read(value: Json, wanted: str) -> str:
     return f"json: cannot unmarshal {json_kind(value)} into Go value of type {wanted}"
 
 
-def _prepared(operation: Json) -> Operation:
+def _prepared(operation: Json) -> PatchOperation:
     """Return one operation taken apart; raises PatchError if a part is missing or mistyped."""
     fields: Mapping[str, Json] = operation or {}
     name, problem = fields.get("op"), ""
@@ -116,7 +116,7 @@ def _prepared(operation: Json) -> Operation:
         shown = to_json(operation)
         raise PatchError(f"failed to decode patches: invalid operation {shown}: {problem}")
     source = parse_pointer(fields["from"]) if name in {"move", "copy"} else None
-    return Operation(name or "", parse_pointer(fields["path"]), source, fields.get("value"))
+    return PatchOperation(name or "", parse_pointer(fields["path"]), source, fields.get("value"))
 
 
 def _path_problem(fields: Mapping[str, Json], name: str, missing: str) -> str:
@@ -140,12 +140,12 @@ class _Written(NamedTuple):
     text: str
 
 
-def may_rewrite(text: str, operations: Sequence[Operation]) -> bool:
+def may_rewrite(text: str, operations: Sequence[PatchOperation]) -> bool:
     """Return whether a patch can leave an equal document with another text."""
     return text[:1] == "[" or any(one.name in {"remove", "move"} for one in operations)
 
 
-def written_operations(text: str) -> tuple[Operation, ...]:
+def written_operations(text: str) -> tuple[PatchOperation, ...]:
     """Return the operations of a patch, but for tests, with values that know how they are written.
 
     A patch in YAML becomes JSON with sorted keys first.
@@ -229,7 +229,7 @@ def compile_json_patch(text: str, meter: Meter | None = None) -> Callable[[Json]
     return patched
 
 
-def _apply_to_nothing(operations: Sequence[Operation], meter: Meter | None) -> Json:
+def _apply_to_nothing(operations: Sequence[PatchOperation], meter: Meter | None) -> Json:
     """Return what a patch makes of no object, whose text is `null`; mostly it raises PatchError.
 
     That is what a deletion leaves. Nothing can be read or put there, until an operation without a
@@ -272,13 +272,13 @@ def _is_rewritten(document: Json, text: str, meter: Meter | None) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _operations(text: str) -> Sequence[Operation]:
+def _operations(text: str) -> Sequence[PatchOperation]:
     """Return the operations of a text; a loop's are mostly the same for each object."""
     return prepare_operations(read_patch_text(text))
 
 
 def apply_operations(
-    root: Json, operations: Sequence[Operation], rules: PatchRules, meter: Meter | None = None
+    root: Json, operations: Sequence[PatchOperation], rules: PatchRules, meter: Meter | None = None
 ) -> Json:
     """Return a document with operations applied in order.
 
@@ -290,9 +290,9 @@ def apply_operations(
 
 
 def _operated(
-    root: Json, operations: Sequence[Operation], rules: PatchRules, meter: Meter
-) -> Document:
-    document = Document(root, root, rules, meter)
+    root: Json, operations: Sequence[PatchOperation], rules: PatchRules, meter: Meter
+) -> PatchDocument:
+    document = PatchDocument(root, root, rules, meter)
     if len(operations) > FEW:
         meter.spend(len(operations))
     for operation in operations:
@@ -303,7 +303,7 @@ def _operated(
     return document
 
 
-def _add(document: Document, operation: Operation) -> Document:
+def _add(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
     path, value = operation.path, operation.value
     if not path.text and document.rules.names_itself:
         if value.__class__ is not dict and value.__class__ is not list:
@@ -318,7 +318,7 @@ def _add(document: Document, operation: Operation) -> Document:
     return _add_at(document, place, value, f"error in add for path: '{path.text}'")
 
 
-def _add_at(document: Document, place: Slot, value: Json, context: str) -> Document:
+def _add_at(document: PatchDocument, place: Slot, value: Json, context: str) -> PatchDocument:
     document.counts(place.container)
     try:
         return with_container(document, place, with_value(place, value))
@@ -326,7 +326,7 @@ def _add_at(document: Document, place: Slot, value: Json, context: str) -> Docum
         raise PatchError(f"{context}: {error}") from error
 
 
-def _remove(document: Document, operation: Operation) -> Document:
+def _remove(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
     place = find_place(document, operation.path)
     if place is None:
         if document.rules.forgives_removal:
@@ -340,7 +340,7 @@ def _remove(document: Document, operation: Operation) -> Document:
         raise PatchError(message) from error
 
 
-def _without(document: Document, place: Slot) -> Document:
+def _without(document: PatchDocument, place: Slot) -> PatchDocument:
     """Return the document without the value at a place."""
     container, key, _ = place
     at: str | int = key
@@ -361,7 +361,7 @@ def _without(document: Document, place: Slot) -> Document:
     return with_container(document, place, new)
 
 
-def _replace(document: Document, operation: Operation) -> Document:
+def _replace(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
     path, value = operation.path, operation.value
     if not path.text:
         if value.__class__ is not dict and value.__class__ is not list:
@@ -384,7 +384,7 @@ def _replace(document: Document, operation: Operation) -> Document:
     return with_container(document, place, new)
 
 
-def _move(document: Document, operation: Operation) -> Document:
+def _move(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
     source = _source(operation)
     if not source.text:
         raise PatchError("unable to move entire document to another path: invalid state detected")
@@ -397,7 +397,7 @@ def _move(document: Document, operation: Operation) -> Document:
     return _put_down(document, operation, value, f"error in move for path: '{operation.path.text}'")
 
 
-def _copy(document: Document, operation: Operation) -> Document:
+def _copy(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
     source = _source(operation)
     shown = f'"{source.text}"' if document.rules.names_itself else source.text
     place = _source_place(document, source, "copy operation", shown)
@@ -410,14 +410,14 @@ def _copy(document: Document, operation: Operation) -> Document:
     return _put_down(document, operation, value, "error while adding value during copy")
 
 
-def _source(operation: Operation) -> Pointer:
+def _source(operation: PatchOperation) -> Pointer:
     if operation.source is None:
         what = f"{operation.name} operation failed to decode from"
         raise PatchError(f"{what}: operation, missing from field: missing value")
     return operation.source
 
 
-def _source_place(document: Document, source: Pointer, what: str, shown: str) -> Slot:
+def _source_place(document: PatchDocument, source: Pointer, what: str, shown: str) -> Slot:
     place = find_place(document, source)
     if place is None:
         message = f"{what} does not apply: doc is missing from path: {shown}: missing value"
@@ -425,7 +425,9 @@ def _source_place(document: Document, source: Pointer, what: str, shown: str) ->
     return place
 
 
-def _put_down(document: Document, operation: Operation, value: Json, context: str) -> Document:
+def _put_down(
+    document: PatchDocument, operation: PatchOperation, value: Json, context: str
+) -> PatchDocument:
     place = find_place(document, operation.path)
     if place is None:
         raise PatchError(
@@ -435,7 +437,7 @@ def _put_down(document: Document, operation: Operation, value: Json, context: st
     return _add_at(document, place, value, context)
 
 
-def _test(document: Document, operation: Operation) -> Document:
+def _test(document: PatchDocument, operation: PatchOperation) -> PatchDocument:
     path = operation.path
     if not path.text:
         found = document.root
@@ -455,14 +457,14 @@ def _test(document: Document, operation: Operation) -> Document:
     return document
 
 
-def _is_expected(document: Document, found: Json, operation: Operation) -> bool:
+def _is_expected(document: PatchDocument, found: Json, operation: PatchOperation) -> bool:
     """Return whether a `test` finds what it wants; the API server's finds no null there is."""
     if document.rules.reads_missing and found is None:
         return not operation.has_value
     return operation.has_value and same(found, operation.value)
 
 
-_APPLY: Mapping[str, Callable[[Document, Operation], Document]] = MappingProxyType(
+_APPLY: Mapping[str, Callable[[PatchDocument, PatchOperation], PatchDocument]] = MappingProxyType(
     {
         "add": _add,
         "remove": _remove,

@@ -59,7 +59,7 @@ KUBERNETES = PatchRules(
 """Those of the API server's policies. upstream: gopkg.in/evanphx/json-patch.v4"""
 
 
-class Document(NamedTuple):
+class PatchDocument(NamedTuple):
     """A document while operations change it."""
 
     root: Json
@@ -105,7 +105,7 @@ def decode_step(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
 
 
-def find_place(document: Document, pointer: Pointer) -> Slot | None:
+def find_place(document: PatchDocument, pointer: Pointer) -> Slot | None:
     """Return the place a pointer names, or None where the way to it is missing."""
     whole = document.rules.names_itself
     if not pointer.steps:
@@ -138,7 +138,7 @@ def concrete_key(node: Json, part: str, *, empty: bool = False) -> str | int | N
         return None
 
 
-def value_at(document: Document, place: Slot) -> Json:
+def value_at(document: PatchDocument, place: Slot) -> Json:
     """Return the value at a place; raises MissingKeyError or PatchError where there is none."""
     container, key, trail = place
     if key == "" and document.rules.names_itself:
@@ -169,7 +169,7 @@ def parse_index(part: str) -> int:
     return int(part)
 
 
-def with_container(document: Document, place: Slot, new: Json) -> Document:
+def with_container(document: PatchDocument, place: Slot, new: Json) -> PatchDocument:
     """Return the document with another map or list at a place; the rest is shared."""
     if place.trail is None:
         return document
@@ -217,7 +217,7 @@ def insertion_index(items: Sequence[Json], part: str) -> int:
 _MOST_PADDING = 100_000
 
 
-def create_path(document: Document, pointer: Pointer) -> Document:
+def create_path(document: PatchDocument, pointer: Pointer) -> PatchDocument:
     """Return the document with all parents of a place; raises PatchError if a scalar is in the way.
 
     A number or `-` in the path makes a list of what holds it, padded with nulls up to that index.

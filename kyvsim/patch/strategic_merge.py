@@ -18,7 +18,7 @@ from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.numbers import with_whole_numbers
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.kubernetes.wildcard import fits_itself_only
-from kyvsim.patch.keyed_lists import NOTHING_MERGES, Field, Joined, find_type, merge_keyed
+from kyvsim.patch.keyed_lists import NOTHING_MERGES, Joined, MergeField, find_type, merge_keyed
 from kyvsim.patch.nodes import (
     ABSENT,
     ADDITION,
@@ -172,7 +172,7 @@ def _apply(patch: Json, resource: Json) -> Json:
     return result
 
 
-def _merge(dest: Json, origin: Json, known: Field | None) -> Json:
+def _merge(dest: Json, origin: Json, known: MergeField | None) -> Json:
     """Return the merged value; it is `dest` itself where that has the same JSON text."""
     if dest.__class__ is dict is origin.__class__:
         return _merge_maps(dest, origin, known or _typed(dest, origin))
@@ -204,7 +204,7 @@ def _merge_scalars(dest: Json, origin: Json) -> Json:
     return dest if same(dest, new) else new
 
 
-def _merge_maps(dest: Json, origin: Json, known: Field | None) -> Json:
+def _merge_maps(dest: Json, origin: Json, known: MergeField | None) -> Json:
     directive, origin = map_directive(origin)
     if directive == "delete":
         return ABSENT
@@ -233,7 +233,7 @@ def _merge_maps(dest: Json, origin: Json, known: Field | None) -> Json:
     return merged
 
 
-def _keep(dest: Json, known: Field | None) -> Json:
+def _keep(dest: Json, known: MergeField | None) -> Json:
     if dest.__class__ is not dict and (
         dest.__class__ is not list or known is None or known.keys is None
     ):
@@ -255,7 +255,7 @@ def _refuse_nameless(names: Json, shown: Json) -> None:
         raise wrong_kind("ScalarNode", shown)
 
 
-def _keep_fields(dest: Json, known: Field | None, skip: Json = ()) -> Json:
+def _keep_fields(dest: Json, known: MergeField | None, skip: Json = ()) -> Json:
     _refuse_nameless(dest, dest)
     changed = {}
     for name, below in dict.fromkeys(dest).items() if known is None else known.fields.items():
@@ -268,7 +268,7 @@ def _keep_fields(dest: Json, known: Field | None, skip: Json = ()) -> Json:
     return {**dest, **changed} if changed else dest
 
 
-def _adopt(origin: Json, known: Field | None) -> Json:
+def _adopt(origin: Json, known: MergeField | None) -> Json:
     if origin is None:
         return ABSENT
     if origin.__class__ is dict:
@@ -284,7 +284,7 @@ def _adopt(origin: Json, known: Field | None) -> Json:
     return origin
 
 
-def _settle(value: Json, known: Field | None) -> Json:
+def _settle(value: Json, known: MergeField | None) -> Json:
     if value is None:
         return ABSENT
     if value.__class__ is dict:
@@ -296,13 +296,13 @@ def _settle(value: Json, known: Field | None) -> Json:
     return value
 
 
-def _settle_fields(value: Json, known: Field | None) -> Json:
+def _settle_fields(value: Json, known: MergeField | None) -> Json:
     _refuse_nameless(value, value)
     settled = {name: _settle(item, _below(known, name)) for name, item in value.items()}
     return {name: item for name, item in settled.items() if item is not ABSENT}
 
 
-def _settle_elements(value: Json, known: Field) -> Json:
+def _settle_elements(value: Json, known: MergeField) -> Json:
     element = known.element
 
     def join(dest: Json, origin: Json) -> Joined:
@@ -313,7 +313,7 @@ def _settle_elements(value: Json, known: Field) -> Json:
     return merge_keyed(value, value, known.keys or (), join)
 
 
-def _joiner(known: Field) -> Callable[[Json, Json], Joined]:
+def _joiner(known: MergeField) -> Callable[[Json, Json], Joined]:
     element = known.element
 
     def join(dest: Json, origin: Json) -> Joined:
@@ -327,11 +327,11 @@ def _joiner(known: Field) -> Callable[[Json, Json], Joined]:
     return join
 
 
-def _below(known: Field | None, name: str) -> Field | None:
+def _below(known: MergeField | None, name: str) -> MergeField | None:
     return None if known is None else known.fields.get(name, NOTHING_MERGES)
 
 
-def _typed(*sources: Json) -> Field | None:
+def _typed(*sources: Json) -> MergeField | None:
     """Return the type that the apiVersion and kind of a map without a typed place name."""
     for source in sources:
         version, kind = source.get("apiVersion", ABSENT), source.get("kind", ABSENT)

@@ -81,7 +81,7 @@ _SCALARS = frozenset({str, bool, int, float})
 _NUMBERS = frozenset({int, float})
 
 
-class Misfit(NamedTuple):
+class TypeMismatch(NamedTuple):
     """What is wrong, and where."""
 
     path: str
@@ -91,16 +91,16 @@ class Misfit(NamedTuple):
         """Return both in one line."""
         return f"{self.path}: {self.message}" if self.path else self.message
 
-    def below(self, part: str) -> "Misfit":
+    def below(self, part: str) -> "TypeMismatch":
         """Return it with a further part in front of the path."""
-        return Misfit(part + self.path, self.message)
+        return TypeMismatch(part + self.path, self.message)
 
 
 class NamelessError(ValueError):
     """An element that a list with names cannot have."""
 
 
-def misfits(ref: TypeRef, value: Json, *, duplicates: bool = False) -> list[Misfit]:
+def misfits(ref: TypeRef, value: Json, *, duplicates: bool = False) -> list[TypeMismatch]:
     """Return what of a value does not fit a type; `duplicates` lets elements have one name."""
     kind = resolve(ref)
     found = value.__class__
@@ -113,26 +113,26 @@ def misfits(ref: TypeRef, value: Json, *, duplicates: bool = False) -> list[Misf
     return _in_scalar(kind.scalar, value)
 
 
-def _in_map(kind: MapType, value: Json, *, duplicates: bool) -> Iterator[Misfit]:
+def _in_map(kind: MapType, value: Json, *, duplicates: bool) -> Iterator[TypeMismatch]:
     if value is None:
         return
     if value.__class__ is not dict:
-        yield Misfit("", f"expected map, got &{{{sprint(value)}}}")
+        yield TypeMismatch("", f"expected map, got &{{{sprint(value)}}}")
         return
     for name, field in value.items():
         ref = kind.fields.get(name, kind.others)
         if ref is None:
-            yield Misfit(f".{name}", "field not declared in schema")
+            yield TypeMismatch(f".{name}", "field not declared in schema")
             return
         for one in misfits(ref, field, duplicates=duplicates):
             yield one.below(f".{name}")
 
 
-def _in_list(kind: ListType, value: Json, *, duplicates: bool) -> Iterator[Misfit]:
+def _in_list(kind: ListType, value: Json, *, duplicates: bool) -> Iterator[TypeMismatch]:
     if value is None:
         return
     if value.__class__ is not list:
-        yield Misfit("", f"expected list, got &{{{sprint(value)}}}")
+        yield TypeMismatch("", f"expected list, got &{{{sprint(value)}}}")
         return
     met: set[Hashable] = set()
     for index, element in enumerate(value):
@@ -140,20 +140,20 @@ def _in_list(kind: ListType, value: Json, *, duplicates: bool) -> Iterator[Misfi
             try:
                 name = element_name(kind, element)
             except NamelessError as error:
-                yield Misfit("", f"element {index}: {error}")
+                yield TypeMismatch("", f"element {index}: {error}")
                 return
             if name in met and not duplicates:
-                yield Misfit("", f"duplicate entries for key {_shown_name(kind, element)}")
+                yield TypeMismatch("", f"duplicate entries for key {_shown_name(kind, element)}")
             met.add(name)
         for one in misfits(kind.element, element, duplicates=duplicates):
             part = f"[{index}]" if kind.keys is None else _shown_name(kind, element)
             yield one.below(part)
 
 
-def _in_scalar(scalar: str, value: Json) -> list[Misfit]:
+def _in_scalar(scalar: str, value: Json) -> list[TypeMismatch]:
     if value is None or value.__class__ in _FITTING[scalar]:
         return []
-    return [Misfit("", _WORDING[scalar](value))]
+    return [TypeMismatch("", _WORDING[scalar](value))]
 
 
 _FITTING: Mapping[str, frozenset[type]] = MappingProxyType(
@@ -418,7 +418,7 @@ def apply_structured_merge(
     return _merged(found, obj, patch)
 
 
-def _check(which: str, found: Sequence[Misfit]) -> None:
+def _check(which: str, found: Sequence[TypeMismatch]) -> None:
     if not found:
         return
     text = str(found[0]) if len(found) == 1 else "\n  ".join(["errors:", *map(str, found)])

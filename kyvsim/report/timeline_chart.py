@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from kyvsim.kubernetes.objects import Json, lasting, metadata, text_field
+from kyvsim.kubernetes.objects import Json, metadata, text_field, without_server_fields
 from kyvsim.model.simulation import Simulation, TimelineEvent
 from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.style import counted
@@ -435,5 +435,7 @@ def _outcome(event: TimelineEvent) -> Hashable:
 
 def _change(event: TimelineEvent) -> list[Marked]:
     """Return what an event made otherwise in its object, which may have differed before."""
-    lasting_only = event._replace(before=lasting(event.before), after=lasting(event.after))
+    lasting_only = event._replace(
+        before=without_server_fields(event.before), after=without_server_fields(event.after)
+    )
     return [(mark, line) for mark, line in difference(lasting_only) if mark in "+-"]

@@ -4,7 +4,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kyvsim.kubernetes.objects import Json, ObjectKey, lasting, metadata, object_key, text_field
+from kyvsim.kubernetes.objects import (
+    Json,
+    ObjectKey,
+    metadata,
+    object_key,
+    text_field,
+    without_server_fields,
+)
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.result import Fact, RunEnding, RunVerdict
 from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, Simulation, TimelineEvent
@@ -309,7 +316,7 @@ def _of_objects(usual: Simulation, other: Simulation) -> Iterator[EndDifference]
 def _by_key(simulation: Simulation) -> dict[ObjectKey, Json]:
     """Return the objects without what passes, by a key that leaves chance out of names."""
     told = (one for one in simulation.objects if object_key(one).kind not in _FOLLOWING)
-    return {object_key(obj): lasting(obj) for obj in map(_without_chance, told)}
+    return {object_key(obj): without_server_fields(obj) for obj in map(_without_chance, told)}
 
 
 def _without_chance(obj: Json) -> Json:

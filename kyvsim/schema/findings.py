@@ -16,7 +16,7 @@ from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.quantities import parse_duration
 from kyvsim.kubernetes.regexes import RegexError, compile_regex
 from kyvsim.model.source import Path
-from kyvsim.schema.node import Node
+from kyvsim.schema.node import SchemaNode
 
 # What the `format` of a text or number says of it, as far as an API server looks.
 #
@@ -53,7 +53,7 @@ def _is_time(text: str) -> bool:
 # k8s.io/apiextensions-apiserver pkg/apiserver/schema.
 
 
-class Finding(NamedTuple):
+class SchemaFinding(NamedTuple):
     """A word of a schema that a value breaks.
 
     The words are Kubernetes', and `unknown` for a field that no schema describes, `duplicate` for
@@ -67,7 +67,7 @@ class Finding(NamedTuple):
     """What stands in the schema, or the names that were possible."""
     fitting: int = 0
     """Of the schemas of a combination, those that fit."""
-    inner: tuple["Finding", ...] = ()
+    inner: tuple["SchemaFinding", ...] = ()
     """What keeps the parts of a combination from fitting."""
 
 
@@ -76,50 +76,50 @@ _DISTINCT = ("map", "set")
 _HOLDERS: frozenset[type] = frozenset({dict, list})
 
 
-class _Walk(NamedTuple):
+class _SchemaWalk(NamedTuple):
     as_written: bool
-    found: list[Finding]
+    found: list[SchemaFinding]
     in_order: bool = True
     """Whether fields are walked in the order in which an API server tells of them."""
 
 
-def findings(data: Json, schema: Node) -> list[Finding]:
+def findings(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
     """Return all that does not fit, in the order in which an API server tells it.
 
     Fields that the schema does not know are not among it: they are pruned before.
     """
-    quick = _Walk(as_written=False, found=[], in_order=False)
+    quick = _SchemaWalk(as_written=False, found=[], in_order=False)
     _visit(quick, schema, data, ())
     if not quick.found:
         return []  # as of nearly all objects
-    walk = _Walk(as_written=False, found=[])
+    walk = _SchemaWalk(as_written=False, found=[])
     _visit(walk, schema, data, ())
     return walk.found
 
 
-def findings_as_written(data: Json, schema: Node) -> list[Finding]:
+def findings_as_written(data: Json, schema: SchemaNode) -> list[SchemaFinding]:
     """Return what does not fit in the order of the text, each mapping's own after its parts'.
 
     Of a value whose type is wrong no more is said, and of a text or number the first bound that
     it breaks. Unknown fields are told with the others.
     """
-    walk = _Walk(as_written=True, found=[], in_order=False)
+    walk = _SchemaWalk(as_written=True, found=[], in_order=False)
     _visit(walk, schema, data, ())
     return walk.found
 
 
-def duplicates(data: Json, schema: Node) -> Iterator[Finding]:
+def duplicates(data: Json, schema: SchemaNode) -> Iterator[SchemaFinding]:
     """Yield the items of lists that repeat an earlier one, where that is not allowed."""
     yield from _duplicates(schema, data, ())
 
 
-def _visit(walk: _Walk, schema: Node, data: Json, path: Path) -> None:
+def _visit(walk: _SchemaWalk, schema: SchemaNode, data: Json, path: Path) -> None:
     kind = data.__class__
     if schema.choices:
         schema = schema.meant_for(data)
     fits = kind in schema.classes or (data is None and schema.nullable) or schema.takes(data)
     if not fits:
-        walk.found.append(Finding("type", path, data, schema.types))
+        walk.found.append(SchemaFinding("type", path, data, schema.types))
     if walk.as_written and (data is None or not fits):
         return
     combined = schema.combined and data is not None
@@ -132,14 +132,14 @@ def _visit(walk: _Walk, schema: Node, data: Json, path: Path) -> None:
     elif kind is list:
         _visit_list(walk, schema, data, path)
     if "enum" in words and data not in words["enum"]:
-        walk.found.append(Finding("enum", path, data, words["enum"]))
+        walk.found.append(SchemaFinding("enum", path, data, words["enum"]))
     if kind is dict:
         _visit_mapping(walk, schema, data, path)
     if combined and walk.as_written:
         _combine(walk, schema, data, path)
 
 
-def _combine(walk: _Walk, schema: Node, data: Json, path: Path) -> None:
+def _combine(walk: _SchemaWalk, schema: SchemaNode, data: Json, path: Path) -> None:
     """Find what `anyOf`, `oneOf`, `allOf` and `not` object to."""
     for word, parts in schema.combined.items():
         tries = [_tried(one, data, path) for one in parts]
@@ -148,7 +148,7 @@ def _combine(walk: _Walk, schema: Node, data: Json, path: Path) -> None:
             told = tries if word == "allOf" else () if fitting else tries[:1]
             inner = tuple(finding for one in told for finding in one)
             walk.found.append(
-                Finding(
+                SchemaFinding(
                     word=word,
                     path=path,
                     value=data,
@@ -170,54 +170,54 @@ _IS_BROKEN: Mapping[str, Callable[[int, int], bool]] = MappingProxyType(
 """Whether a combination is broken, by how many of its schemas fit and how many there are."""
 
 
-def _tried(schema: Node, data: Json, path: Path) -> list[Finding]:
+def _tried(schema: SchemaNode, data: Json, path: Path) -> list[SchemaFinding]:
     """Return what one schema of a combination objects to; those know only of what they name."""
-    walk = _Walk(as_written=False, found=[])
+    walk = _SchemaWalk(as_written=False, found=[])
     _visit(walk, schema, data, path)
     return walk.found
 
 
 def _bounds(
     words: Mapping[str, Json], data: Json, path: Path, *, as_written: bool
-) -> Iterator[Finding]:
+) -> Iterator[SchemaFinding]:
     if data.__class__ is str:
         yield from _text_bounds(words, data, path)
         return
     yield from _number_bounds(words, data, path)
     # A number that Go's type cannot hold is refused before an API server looks at schemas.
     if as_written and "format" in words and not has_format(words["format"], data):
-        yield Finding("format", path, data, words["format"])
+        yield SchemaFinding("format", path, data, words["format"])
 
 
-def _text_bounds(words: Mapping[str, Json], data: str, path: Path) -> Iterator[Finding]:
+def _text_bounds(words: Mapping[str, Json], data: str, path: Path) -> Iterator[SchemaFinding]:
     size = len(data)
     if size > words.get("maxLength", size):
-        yield Finding("maxLength", path, data, words["maxLength"])
+        yield SchemaFinding("maxLength", path, data, words["maxLength"])
     if size < words.get("minLength", 0):
-        yield Finding("minLength", path, data, words["minLength"])
+        yield SchemaFinding("minLength", path, data, words["minLength"])
     if "form" in words and not _form(words["form"]).fullmatch(data):
-        yield Finding("pattern", path, data, words["form"])
+        yield SchemaFinding("pattern", path, data, words["form"])
     if "pattern" in words and not _is_found(words["pattern"], data):
-        yield Finding("pattern", path, data, words["pattern"])
+        yield SchemaFinding("pattern", path, data, words["pattern"])
     if "format" in words and not has_format(words["format"], data):
-        yield Finding("format", path, data, words["format"])
+        yield SchemaFinding("format", path, data, words["format"])
 
 
-def _number_bounds(words: Mapping[str, Json], data: float, path: Path) -> Iterator[Finding]:
+def _number_bounds(words: Mapping[str, Json], data: float, path: Path) -> Iterator[SchemaFinding]:
     least, most = words.get("minimum"), words.get("maximum")
     if least is not None:
         if words.get("exclusiveMinimum") and data <= least:
-            yield Finding("exclusiveMinimum", path, data, least)
+            yield SchemaFinding("exclusiveMinimum", path, data, least)
         elif data < least:
-            yield Finding("minimum", path, data, least)
+            yield SchemaFinding("minimum", path, data, least)
     if most is not None:
         if words.get("exclusiveMaximum") and data >= most:
-            yield Finding("exclusiveMaximum", path, data, most)
+            yield SchemaFinding("exclusiveMaximum", path, data, most)
         elif data > most:
-            yield Finding("maximum", path, data, most)
+            yield SchemaFinding("maximum", path, data, most)
 
 
-def _visit_list(walk: _Walk, schema: Node, data: list[Json], path: Path) -> None:
+def _visit_list(walk: _SchemaWalk, schema: SchemaNode, data: list[Json], path: Path) -> None:
     items = schema.items
     if items is not None:
         for index, item in enumerate(data):
@@ -227,34 +227,38 @@ def _visit_list(walk: _Walk, schema: Node, data: list[Json], path: Path) -> None
     for word, is_broken in (("minItems", int.__lt__), ("maxItems", int.__gt__)):
         limit = schema.words.get(word)
         if limit is not None and is_broken(size, limit):
-            walk.found.append(Finding(word, path, data, limit))
+            walk.found.append(SchemaFinding(word, path, data, limit))
 
 
-def _visit_mapping(walk: _Walk, schema: Node, data: dict[str, Json], path: Path) -> None:
+def _visit_mapping(
+    walk: _SchemaWalk, schema: SchemaNode, data: dict[str, Json], path: Path
+) -> None:
     words = schema.words
     if len(data) < words.get("minProperties", 0):
-        walk.found.append(Finding("minProperties", path, data, words["minProperties"]))
+        walk.found.append(SchemaFinding("minProperties", path, data, words["minProperties"]))
     described = data if walk.as_written or not schema.describes_none else ()
     for name in _in_order(schema, described) if walk.in_order else described:
         child = schema.child(name)
         if child is not None:
             if schema.keys is not None and _tried(schema.keys, name, path):
-                walk.found.append(Finding("propertyNames", (*path, name), data))
+                walk.found.append(SchemaFinding("propertyNames", (*path, name), data))
             if data[name].__class__ not in child.settled:
                 _visit(walk, child, data[name], (*path, name))
         elif walk.as_written and not schema.keeps(name):
-            walk.found.append(Finding("unknown", (*path, name), data, tuple(schema.properties)))
+            walk.found.append(
+                SchemaFinding("unknown", (*path, name), data, tuple(schema.properties))
+            )
     for name in words.get("required") or ():
         if name not in data:
-            walk.found.append(Finding("required", path, data, name))
+            walk.found.append(SchemaFinding("required", path, data, name))
 
 
-def _in_order(schema: Node, data: Iterable[str]) -> list[str]:
+def _in_order(schema: SchemaNode, data: Iterable[str]) -> list[str]:
     """Return the names of fields in the order of an API server, further ones before properties."""
     return sorted(data, key=lambda name: (name in schema.properties, name))
 
 
-def _duplicates(schema: Node, data: Json, path: Path) -> Iterator[Finding]:
+def _duplicates(schema: SchemaNode, data: Json, path: Path) -> Iterator[SchemaFinding]:
     if not schema.reaches(*_DISTINCT):
         return
     if data.__class__ is dict:
@@ -267,12 +271,12 @@ def _duplicates(schema: Node, data: Json, path: Path) -> Iterator[Finding]:
         repeated = _repeated(schema, data, sort) if sort in _DISTINCT else {}
         for index, item in enumerate(data):
             if index in repeated:
-                yield Finding("duplicate", (*path, index), repeated[index])
+                yield SchemaFinding("duplicate", (*path, index), repeated[index])
             if schema.items is not None and item.__class__ in _HOLDERS:
                 yield from _duplicates(schema.items, item, (*path, index))
 
 
-def _repeated(schema: Node, data: list[Json], sort: str) -> dict[int, Json]:
+def _repeated(schema: SchemaNode, data: list[Json], sort: str) -> dict[int, Json]:
     """Return what tells the items apart that repeat an earlier one, by their place."""
     seen: list[Json] = []
     found = {}
@@ -284,7 +288,7 @@ def _repeated(schema: Node, data: list[Json], sort: str) -> dict[int, Json]:
     return found
 
 
-def _identity(schema: Node, item: Json) -> Json:
+def _identity(schema: SchemaNode, item: Json) -> Json:
     """Return what tells an item of a keyed list from others."""
     names = schema.words.get("x-kubernetes-list-map-keys") or ()
     return {name: item[name] for name in names if name in item} if item.__class__ is dict else item

@@ -15,7 +15,7 @@ from kyvsim.kubernetes.discovery import (
 )
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.package_data import read_table
-from kyvsim.schema.node import NamedSchemas, Node, SchemaRef, schemas_of
+from kyvsim.schema.node import NamedSchemas, SchemaNode, SchemaRef, schemas_of
 
 # The schema of an object's metadata as users write it.
 #
@@ -190,7 +190,7 @@ def has_status_apart(api_version: str, kind: str) -> bool:
 
 
 @lru_cache(maxsize=64)
-def kyverno_schema(api_version: str, kind: str) -> Node | None:
+def kyverno_schema(api_version: str, kind: str) -> SchemaNode | None:
     """Return the schema by which an API server reads a kind of Kyverno's, None for other kinds."""
     group, version = split_api_version(api_version)
     facts = _versions(group, kind).get(version)
@@ -198,7 +198,7 @@ def kyverno_schema(api_version: str, kind: str) -> Node | None:
 
 
 @lru_cache(maxsize=64)
-def written_schema(name: str) -> Node:
+def written_schema(name: str) -> SchemaNode:
     """Return the schema of an apiVersion/kind as users write it: with metadata, and with a name.
 
     Definitions leave metadata to the API server, which checks it in the same way for all kinds.
@@ -298,7 +298,7 @@ def served_names(keys: Iterable[tuple[str, str]]) -> frozenset[str]:
     )
 
 
-def given_schema(api_version: str, kind: str, kinds: KindTable) -> Node | None:
+def given_schema(api_version: str, kind: str, kinds: KindTable) -> SchemaNode | None:
     """Return the schema that the definition of a kind has for a version, None without one."""
     group, version = split_api_version(api_version)
     facts = kinds.get((group, kind))
@@ -309,7 +309,7 @@ def given_schema(api_version: str, kind: str, kinds: KindTable) -> Node | None:
 
 
 @lru_cache(maxsize=256)
-def _given_node(given: GivenSchema) -> Node:
+def _given_node(given: GivenSchema) -> SchemaNode:
     return NamedSchemas().node(given.words)
 
 
@@ -323,7 +323,7 @@ NATIVE_GROUP = "admissionregistration.k8s.io"
 
 
 @cache
-def native_schemas() -> Mapping[str, Node]:
+def native_schemas() -> Mapping[str, SchemaNode]:
     """Return their schemas by apiVersion/kind; seldom needed."""
     return schemas_of(read_table(__file__, "native.json"))
 

@@ -32,16 +32,16 @@ class NamedSchemas:
 
     def __init__(self, table: Mapping[str, Mapping[str, Json]] = NO_DEFINITIONS) -> None:
         self.table = table
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, SchemaNode] = {}
         self._mentioning: dict[tuple[str, ...], frozenset[str]] = {}
 
-    def node(self, ref: SchemaRef) -> "Node":
+    def node(self, ref: SchemaRef) -> "SchemaNode":
         """Return the schema that a reference means; a name that is none of them is a type."""
         if not isinstance(ref, str):
-            return Node(ref, self)
+            return SchemaNode(ref, self)
         found = self._nodes.get(ref)
         if found is None:
-            found = self._nodes[ref] = Node(self.table.get(ref) or {"type": ref}, self)
+            found = self._nodes[ref] = SchemaNode(self.table.get(ref) or {"type": ref}, self)
         return found
 
     def mention(self, some: tuple[str, ...], words: Mapping[str, Json]) -> bool:
@@ -69,13 +69,13 @@ class NamedSchemas:
         return {name: frozenset(texts_in(words)) for name, words in self.table.items()}
 
 
-def schemas_of(table: Mapping[str, Json]) -> "Mapping[str, Node]":
+def schemas_of(table: Mapping[str, Json]) -> "Mapping[str, SchemaNode]":
     """Return the schemas of a table, by the kinds that it says they are for."""
     named = NamedSchemas(table["schemas"])
     return {name: named.node(root) for name, root in table["kinds"].items()}
 
 
-class Node:
+class SchemaNode:
     """A structural schema, and the way to those inside it. Nobody changes it.
 
     Those of fields are made when they are asked for: of most schemas few are.
@@ -107,10 +107,10 @@ class Node:
         """
         self.describes_none = not self.properties and self.further is None
         """Whether it says nothing of any field."""
-        self._children: dict[str, Node] = {}
+        self._children: dict[str, SchemaNode] = {}
         self._reach: dict[tuple[str, ...], bool] = {}
 
-    def child(self, name: str) -> "Node | None":
+    def child(self, name: str) -> "SchemaNode | None":
         """Return the schema of a field, None for one that this schema does not describe."""
         found = self._children.get(name)
         if found is not None:
@@ -138,7 +138,7 @@ class Node:
         embedded = words.get("x-kubernetes-embedded-resource")
         return bool(embedded) and name in _OF_EMBEDDED_OBJECTS
 
-    def meant_for(self, data: Json) -> "Node":
+    def meant_for(self, data: Json) -> "SchemaNode":
         """Return the schema that counts for a value: of several, that of the fitting type."""
         if not self.choices:
             return self
@@ -150,7 +150,7 @@ class Node:
             return True
         return data.__class__ is float and "integer" in self.types and data.is_integer()
 
-    def _inner(self, word: str) -> "Node | None":
+    def _inner(self, word: str) -> "SchemaNode | None":
         ref = self.words.get(word)
         return None if ref is None or ref.__class__ is bool else self.named.node(ref)
 
@@ -163,7 +163,7 @@ class Node:
         return (own,) if own else ()
 
     @cached_property
-    def combined(self) -> "Mapping[str, tuple[Node, ...]]":
+    def combined(self) -> "Mapping[str, tuple[SchemaNode, ...]]":
         """The schemas of `anyOf`, `oneOf`, `allOf` and `not`, by these words."""
         refs = {word: self.words[word] for word in _LISTS if self.words.get(word)}
         if self.words.get("not") is not None:
@@ -209,14 +209,14 @@ def _classes(types: tuple[str, ...]) -> frozenset[type]:
 _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
-def stored(obj: Json, schema: Node) -> Json:
+def stored(obj: Json, schema: SchemaNode) -> Json:
     """Return an object without fields that its schema does not know, and with its defaults."""
     kept = {name: value for name, value in obj.items() if name in _OBJECT_FIELDS}
     rest = {name: value for name, value in obj.items() if name not in _OBJECT_FIELDS}
     return {**kept, **_mapping(schema, rest, prune=True)}
 
 
-def completed(data: Json, schema: Node) -> Json:
+def completed(data: Json, schema: SchemaNode) -> Json:
     """Return data with its defaults (sharing what has none), and without nulls for no value.
 
     A null where none is allowed counts as a missing field. Fields that the schema does not know
@@ -225,19 +225,19 @@ def completed(data: Json, schema: Node) -> Json:
     return _shaped(schema, data, prune=False)
 
 
-def _shaped(schema: Node, data: Json, *, prune: bool) -> Json:
+def _shaped(schema: SchemaNode, data: Json, *, prune: bool) -> Json:
     if data.__class__ is dict:
         return _mapping(schema.meant_for(data), data, prune=prune)
     items = schema.meant_for(data).items if data.__class__ is list else None
     return data if items is None else _list(items, data, prune=prune)
 
 
-def _list(items: Node, data: list[Json], *, prune: bool) -> Json:
+def _list(items: SchemaNode, data: list[Json], *, prune: bool) -> Json:
     shaped = [_shaped(items, _given(items, item), prune=prune) for item in data]
     return data if all(map(is_, shaped, data)) else shaped
 
 
-def _mapping(schema: Node, data: dict[str, Json], *, prune: bool) -> Json:
+def _mapping(schema: SchemaNode, data: dict[str, Json], *, prune: bool) -> Json:
     if not prune and schema.describes_none:
         return data
     kept = {}
@@ -264,6 +264,6 @@ def _mapping(schema: Node, data: dict[str, Json], *, prune: bool) -> Json:
     return kept if changed else data
 
 
-def _given(schema: Node, value: Json) -> Json:
+def _given(schema: SchemaNode, value: Json) -> Json:
     """Return a value, or the default in place of a null that is not allowed."""
     return schema.default if value is None and not schema.nullable else value

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression, environment
+from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression, environment
 from kyvsim.cel.libraries import KUBERNETES
 from kyvsim.cel.types import DYN
 from kyvsim.kubernetes.objects import Json, text_field
 from kyvsim.model.source import Path
-from kyvsim.schema.node import Node
+from kyvsim.schema.node import SchemaNode
 
 if TYPE_CHECKING:
     from kyvsim.cel import Program
@@ -30,12 +30,12 @@ class BrokenRule(NamedTuple):
     message: str
 
 
-def broken_rules(obj: Json, old: Json, schema: Node) -> Iterator[BrokenRule]:
+def broken_rules(obj: Json, old: Json, schema: SchemaNode) -> Iterator[BrokenRule]:
     """Yield what the rules of a schema object to; `old` is None for a new object."""
     yield from _broken(schema, obj, old, ())
 
 
-def _broken(schema: Node, data: Json, old: Json, path: Path) -> Iterator[BrokenRule]:
+def _broken(schema: SchemaNode, data: Json, old: Json, path: Path) -> Iterator[BrokenRule]:
     if data is None or not schema.reaches(_RULES):
         return
     for rule in schema.words.get(_RULES) or ():
@@ -64,7 +64,7 @@ def _objection(rule: Mapping[str, Json], data: Json, old: Json) -> str:
         return ""
     try:
         holds = _program(text).evaluate((data, old))
-    except (CelError, BudgetError, CompileError) as fault:
+    except (CelError, CelBudgetError, CompileError) as fault:
         return f"rule evaluation error: {fault}: evaluating rule: {message}"
     return "" if holds is True else message.strip() or f"failed rule: {text.strip()}"
 

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 from typing import NamedTuple, TypeAlias
 
 from kyvsim.kubernetes.discovery import split_api_version
-from kyvsim.kubernetes.objects import ObjectKey, lasting, metadata, text_field
+from kyvsim.kubernetes.objects import ObjectKey, metadata, text_field, without_server_fields
 from kyvsim.model.simulation import Hazard, HazardLevel, Interleavings, ScenarioEnding, Simulation
 from kyvsim.simulator.api_server import ObjectStore, StoreChange
 from kyvsim.simulator.api_server.metadata import Identities
@@ -312,7 +312,7 @@ _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 def text_of(simulation: Simulation) -> str:
     """Return what a user would compare: objects, hazards, what was expected."""
     told = [
-        *(lasting(obj) for obj in simulation.objects if obj["kind"] not in FOLLOWING),
+        *(without_server_fields(obj) for obj in simulation.objects if obj["kind"] not in FOLLOWING),
         *sorted({hazard.code for hazard in simulation.hazards}),
         *((one.text, one.met) for one in simulation.expectations),
     ]

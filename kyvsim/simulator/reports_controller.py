@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kyvsim.engine.compile import Turn
+from kyvsim.engine.compile import PolicyRules
 from kyvsim.engine.context.cluster_api import allows
 from kyvsim.engine.evaluate import STAGES, passing, shown_passes
 from kyvsim.engine.match import match_facts
@@ -244,7 +244,7 @@ def _evaluated(
     given = open_request(asked.request, world, policy.name)
     if given is not None:
         phase = compiled.rules[0].stage.phase
-        yield run_turn(Turn(compiled, compiled.rules), phase, given, world)
+        yield run_turn(PolicyRules(compiled, compiled.rules), phase, given, world)
 
 
 def _no_params(stored: Json) -> tuple[Json, ...]:
@@ -373,7 +373,7 @@ class _Scanner:
         asked = any(True for stage in _STAGES for _ in self._turns(stage, key.kind, ""))
         return asked or is_of_interest(key, self._sim)
 
-    def _turns(self, stage: Stage, kind: str, namespace: str) -> Iterator[Turn]:
+    def _turns(self, stage: Stage, kind: str, namespace: str) -> Iterator[PolicyRules]:
         """Yield what a stage runs on a kind in the background; "" is any namespace."""
         for turn in self._kyverno.cache.index.turns(stage, kind):
             policy = turn.policy.policy

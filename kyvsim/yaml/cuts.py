@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from kyvsim.yaml.lines import Unusual
+from kyvsim.yaml.lines import NeedsFullParser
 from kyvsim.yaml.list_items import Frame, Framed, frame_list
 from kyvsim.yaml.text import is_separator
 
@@ -128,7 +128,7 @@ def _framed(read: Reader, start: int, end: int, size: int) -> Framed | None:
     def tail(sign: bytes) -> tuple[int, bytes]:
         found = _find_back(read, start, end, sign)
         if found < 0:
-            raise Unusual  # there is one item, if it is a list
+            raise NeedsFullParser  # there is one item, if it is a list
         place = found + _break_in(sign)
         return place, read(place, end - place)
 

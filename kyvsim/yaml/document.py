@@ -131,7 +131,7 @@ _RATIO_FALLS_FROM = 400_000
 _RATIO_FALLS_TO = 4_000_000
 
 
-class Anchor(NamedTuple):
+class AnchoredNode(NamedTuple):
     """A finished node that aliases may name."""
 
     value: Json
@@ -142,7 +142,7 @@ class Anchor(NamedTuple):
     is_scalar: bool = False
 
 
-class _Open(NamedTuple):
+class _OpenNode(NamedTuple):
     name: str
     depth: int
     start: int
@@ -177,17 +177,17 @@ class Anchors:
     __slots__ = ("_aliased", "_known", "_open")
 
     def __init__(self) -> None:
-        self._known: dict[str, Anchor | _Open] = {}
-        self._open: list[_Open] = []
+        self._known: dict[str, AnchoredNode | _OpenNode] = {}
+        self._open: list[_OpenNode] = []
         self._aliased = 0
 
     def add_scalar(self, name: str, value: Json, resolved: Json) -> None:
         """Record an anchored scalar."""
-        self._known[name] = Anchor(value, 1, resolved, is_scalar=True)
+        self._known[name] = AnchoredNode(value, 1, resolved, is_scalar=True)
 
     def open(self, name: str, depth: int, decoded: int) -> None:
         """Record that an anchored list or map begins."""
-        entry = _Open(name, depth, decoded)
+        entry = _OpenNode(name, depth, decoded)
         self._known[name] = entry
         self._open.append(entry)
 
@@ -198,13 +198,13 @@ class Anchors:
         entry = self._open.pop()
         # The name may have been given to another node meanwhile.
         if self._known[entry.name] is entry:
-            self._known[entry.name] = Anchor(value, decoded - entry.start + 1)
+            self._known[entry.name] = AnchoredNode(value, decoded - entry.start + 1)
 
-    def _find(self, name: str) -> Anchor:
+    def _find(self, name: str) -> AnchoredNode:
         found = self._known.get(name)
         if found is None:
             raise ScalarError(f"unknown anchor '{name}' referenced")
-        if isinstance(found, _Open):
+        if isinstance(found, _OpenNode):
             raise ScalarError(f"anchor '{name}' value contains itself")
         return found
 
@@ -300,7 +300,7 @@ def _is_plain(event: Event, source: str) -> bool:
     return index >= len(source) or source[index] not in _PROPERTY_STARTS
 
 
-def _resolve_odd(event: Event, source: str) -> Json:
+def _resolve_fallback(event: Event, source: str) -> Json:
     """Return the Go value of a scalar that has a tag or an anchor."""
     if event.tag is not None:
         return tagged_value(event.tag, event.value)
@@ -310,7 +310,7 @@ def _resolve_odd(event: Event, source: str) -> Json:
     return resolve(event.value)
 
 
-def _odd_key(event: Event, resolved: Json) -> Json:
+def _key_fallback(event: Event, resolved: Json) -> Json:
     if event.tag is not None:
         return tagged_key(event.tag, event.value)
     if event.implicit[0] and resolved == "<<":
@@ -361,17 +361,17 @@ def _is_merged(merged: _Merged, depth: int, key: Json) -> bool:
 def _key_of(event: Event, source: str, anchors: Anchors) -> Json:
     if _is_plain(event, source):
         return plain_key(event.value) if event.implicit[0] else event.value
-    resolved = _resolve_odd(event, source)
+    resolved = _resolve_fallback(event, source)
     if event.anchor:
         # An infinity makes a key but no value: such an anchor stays unknown.
         with contextlib.suppress(ScalarError):
             anchors.add_scalar(event.anchor, json_value(resolved), resolved)
-    return _odd_key(event, resolved)
+    return _key_fallback(event, resolved)
 
 
-def _odd_value(event: Event, source: str, anchors: Anchors, *, floats: bool) -> Json:
+def _value_fallback(event: Event, source: str, anchors: Anchors, *, floats: bool) -> Json:
     """Return the value of a scalar that may have a tag or an anchor, and record the anchor."""
-    resolved = _resolve_odd(event, source)
+    resolved = _resolve_fallback(event, source)
     value = json_value(resolved)
     if floats and value.__class__ is int:
         value = float(value)
@@ -419,7 +419,7 @@ def _build(  # noqa: C901, PLR0912, PLR0915 — one pass over events; calls woul
         if kind is ScalarEvent:
             decoded += 1
             if has_odd and not _is_plain(event, source):
-                value = _odd_value(event, source, anchors, floats=floats)
+                value = _value_fallback(event, source, anchors, floats=floats)
             else:
                 value = value_of(event.value) if event.implicit[0] else event.value
         elif kind is MappingStartEvent or kind is SequenceStartEvent:

@@ -28,7 +28,7 @@ from kyvsim.yaml.scalars import (
 # What one line of plain block YAML says, and texts of several lines.
 
 
-class Unusual(Exception):  # noqa: N818 — no fault: another reader knows what it means
+class NeedsFullParser(Exception):  # noqa: N818 — no fault: another reader knows what it means
     """A text has something that is not read by lines."""
 
 
@@ -79,7 +79,7 @@ ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff
 _ODD_IN_BLOCK = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
-def _is_odd(text: str) -> bool:
+def _needs_full_parser(text: str) -> bool:
     return not (text.isascii() and text.isprintable()) and ODD.search(text) is not None
 
 
@@ -104,35 +104,35 @@ def line_reader(*, floats: bool) -> Callable[[str], Line]:
                 try:
                     return NOTHING, level, key, value_of(word), inner
                 except ScalarError as error:
-                    raise Unusual from error
+                    raise NeedsFullParser from error
         return _line(text, floats=floats)
 
     return read
 
 
 def _line(text: str, *, floats: bool) -> Line:
-    if _is_odd(text):
-        raise Unusual
+    if _needs_full_parser(text):
+        raise NeedsFullParser
     bare = text.lstrip(" ")
     if not bare or bare[0] == "#":
         return SKIPPED
     found = _LINE.match(text)
     if found is None or len(found[3] or "") > _LONGEST_KEY:
-        raise Unusual
+        raise NeedsFullParser
     column, dash = len(found[1]), found[2] or ""
     if not (dash or found[3]):
         if not _TEXT.match(text):
-            raise Unusual
+            raise NeedsFullParser
         return TEXT, 2 * column, None, None, 0
     inner = 2 * (column + len(dash)) if dash else 0
     key = None if found[3] is None else _key(found[3])
     follows, value = _value(found[4], floats=floats)
     if key in MAP_FIELDS and value is None:
         if follows != PARTS:
-            raise Unusual
+            raise NeedsFullParser
         follows = MAP_PARTS
     if key is None and follows == PARTS:
-        raise Unusual
+        raise NeedsFullParser
     return follows, 2 * column + (1 if dash else 0), key, value, inner
 
 
@@ -142,7 +142,7 @@ def _key(text: str) -> str:
     try:
         return str(plain_key(text))
     except ScalarError as error:
-        raise Unusual from error
+        raise NeedsFullParser from error
 
 
 def _value(text: str, *, floats: bool) -> tuple[int, Json]:
@@ -155,7 +155,7 @@ def _value(text: str, *, floats: bool) -> tuple[int, Json]:
     if first in "|>":
         found = _HEADER.match(text)
         if found is None:
-            raise Unusual
+            raise NeedsFullParser
         return BLOCK, found[1]
     if first in "[{":
         return NOTHING, _flow(text, floats=floats)
@@ -166,18 +166,18 @@ def _quoted(text: str) -> str:
     if text[0] == "'":
         single = _SINGLE_QUOTED.match(text)
         if single is None:
-            raise Unusual
+            raise NeedsFullParser
         return single[1].replace("''", "'")
     found = _DOUBLE_QUOTED.match(text)
     if found is None or _SURROGATE.search(found[1]):
-        raise Unusual
+        raise NeedsFullParser
     return str(json.loads(f'"{found[1]}"')) if "\\" in found[1] else found[1]
 
 
 def _flow(text: str, *, floats: bool) -> Json:
     """Return a list or map that is written in one line, as libyaml reads it."""
     if "&" in text or "<<" in text or len(text) > _LONGEST_KEY:
-        raise Unusual  # what it names may be used elsewhere; merges are read in several ways
+        raise NeedsFullParser  # anchors may be used elsewhere; merges are read in several ways
     empty = _EMPTY.match(text)
     if empty:
         return {} if empty[1] else []
@@ -187,9 +187,9 @@ def _flow(text: str, *, floats: bool) -> Json:
     try:
         data, ignored_line = read_first(text, floats=floats, keys=Keys.ONCE)
     except YamlError as error:
-        raise Unusual from error
+        raise NeedsFullParser from error
     if ignored_line or _has_null_map(data):
-        raise Unusual
+        raise NeedsFullParser
     return data
 
 
@@ -211,13 +211,13 @@ def _plain(text: str, *, floats: bool) -> Json:
     comment = text.find(" #")
     word = (text if comment < 0 else text[:comment]).rstrip(" ")
     if word[0] in _NO_PLAIN_START or word[0:2] in _INDICATORS or word in {"-", "?"}:
-        raise Unusual
+        raise NeedsFullParser
     if ": " in word or word[-1] == ":":
-        raise Unusual
+        raise NeedsFullParser
     try:
         return plain_float_value(word) if floats else plain_value(word)
     except ScalarError as error:
-        raise Unusual from error
+        raise NeedsFullParser from error
 
 
 def has_deeper(lines: Sequence[str], start: int, depth: int) -> bool:
@@ -248,19 +248,19 @@ def text_going_on(lines: Sequence[str], start: int, text: str, level: int) -> tu
     head = _LINE.match(lines[start - 1])
     # What was quoted, has a comment behind it or was a block has ended.
     if head is None or not (head[2] or head[3]) or head[4].rstrip(" ") != text:
-        raise Unusual
+        raise NeedsFullParser
     found = [text]
     for at in range(start, len(lines)):
         line = lines[at]
         bare = line.lstrip(" ")
         if 2 * (len(line) - len(bare)) <= level or not bare:
             break
-        if not _TEXT.match(line) or _is_odd(line):
-            raise Unusual
+        if not _TEXT.match(line) or _needs_full_parser(line):
+            raise NeedsFullParser
         found.append(bare.rstrip(" "))
     whole = " ".join(found)
     if plain_value(whole) != whole:
-        raise Unusual
+        raise NeedsFullParser
     return whole, len(found) - 1
 
 
@@ -270,15 +270,15 @@ def _quoted_below(lines: Sequence[str], start: int, column: int, begun: str) -> 
     for end in range(start, len(lines)):
         line = lines[end]
         bare = line.strip(" ")
-        if not bare or not line.startswith(" " * (column + 1)) or _is_odd(line):
-            raise Unusual
+        if not bare or not line.startswith(" " * (column + 1)) or _needs_full_parser(line):
+            raise NeedsFullParser
         found.append(bare)
         if _ends(bare, mark):
             text = " ".join(found)
             if mark == '"' and "\\" in text:
-                raise Unusual  # what a line end means there depends on what is before it
+                raise NeedsFullParser  # what a line end means there depends on what is before it
             return _quoted(text), len(found) - 1
-    raise Unusual
+    raise NeedsFullParser
 
 
 def _ends(text: str, mark: str) -> bool:
@@ -290,7 +290,7 @@ def _block_text(lines: Sequence[str], start: int, column: int, header: str) -> t
     """Return the text of a block scalar; `column` is that of what it belongs to."""
     indent, before = _indent(lines, start)
     if indent <= column or before > indent:
-        raise Unusual
+        raise NeedsFullParser
     margin, found = " " * indent, []
     end = start
     for end in range(start, len(lines)):
@@ -303,11 +303,11 @@ def _block_text(lines: Sequence[str], start: int, column: int, header: str) -> t
             break
     else:
         if header[1:] == "+":
-            raise Unusual
+            raise NeedsFullParser
         end = len(lines)
     text = "\n".join(found)
     if re.search(_ODD_IN_BLOCK, text):
-        raise Unusual
+        raise NeedsFullParser
     return _chomped(text, header), end - start
 
 
@@ -326,7 +326,7 @@ def _chomped(text: str, header: str) -> str:
     body = text.rstrip("\n")
     if header[0] == ">":
         if header[1:] == "+" or not body:
-            raise Unusual
+            raise NeedsFullParser
         body = _folded(body) if _UNEVEN.search(body) else body.replace("\n", " ")
     if header[1:] == "-":
         return body
@@ -439,7 +439,7 @@ class _Readers(NamedTuple):
     folding: _Folding
 
 
-def read_plain(text: str, *, floats: bool = False, column: int = 0) -> dict[str, Json] | None:
+def read_fast(text: str, *, floats: bool = False, column: int = 0) -> dict[str, Json] | None:
     """Return the map that a text is, as `load_one` does; None where that is not plain to see.
 
     If it is, nothing follows after it, no key is there twice, and none of MAP_FIELDS is null. The
@@ -451,16 +451,16 @@ def read_plain(text: str, *, floats: bool = False, column: int = 0) -> dict[str,
 
 
 def read_block(text: str, *, floats: bool = False, column: int = 0) -> Json:
-    """Return the map or list that a text is, as `read_plain` does."""
+    """Return the map or list that a text is, as `read_fast` does."""
     if _FOLD in text or _DEEP in text:
         return None
     single, folded, deep, folding = _readers(column, floats=floats)
     if folding.pays():
         together = text.replace(deep, _FOLD)
         folding.spared += (len(text) - len(together)) // (len(deep) - 1)
-        with suppress(Unusual):
+        with suppress(NeedsFullParser):
             return _read(together.split("\n"), folded)
-    with suppress(Unusual):
+    with suppress(NeedsFullParser):
         return _read(text.split("\n"), single)
     return None
 
@@ -487,7 +487,7 @@ def _readers(column: int, *, floats: bool) -> _Readers:
         else:
             line = read(text)
         if line[0] >= BLOCK:
-            raise Unusual  # lines that are indented less may belong to it
+            raise NeedsFullParser  # lines that are indented less may belong to it
         return line
 
     return _Readers(single, _Lines(with_deeper), deep, folding)
@@ -497,7 +497,7 @@ def _with_deeper(lines: list[str], single: _Lines, shallow: int) -> Line:
     """Return what a line says together with the deeper ones below it."""
     _, level, key, _, inner = single[lines[0]]
     if key is None or level > 2 * shallow + 1:
-        raise Unusual
+        raise NeedsFullParser
     found = _read([*lines, ""], single)
     if inner > 2 * shallow:
         return NOTHING, level, None, found[0], inner  # the whole item: nothing adds to it
@@ -533,7 +533,7 @@ def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve its
             while depth > level:
                 container, depth = stack.pop()
             if depth != level:
-                raise Unusual
+                raise NeedsFullParser
         if follows >= BLOCK:
             line = follows, level, key, value, inner
             value, size = text_below(lines, len(lines) - length_hint(rest), line)
@@ -547,16 +547,16 @@ def _read(  # noqa: C901, PLR0912 — one pass over lines; calls would halve its
             container.append({})
             container, depth = container[-1], inner
         elif key in container:
-            raise Unusual
+            raise NeedsFullParser
         container[key] = value
         if not follows or follows >= BLOCK:
             pending = None
             continue
         if follows == TEXT:
-            raise Unusual
+            raise NeedsFullParser
         pending = key
         if follows == MAP_PARTS and not has_deeper(lines, len(lines) - length_hint(rest), depth):
-            raise Unusual
+            raise NeedsFullParser
     return root.get("")
 
 
@@ -565,5 +565,5 @@ def _last_text(follows: int, container: Json) -> tuple[str | int, str]:
     last = next(reversed(container)) if container.__class__ is dict else -1
     text = container[last]
     if follows != TEXT or text.__class__ is not str:
-        raise Unusual
+        raise NeedsFullParser
     return last, text

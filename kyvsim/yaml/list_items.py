@@ -12,9 +12,9 @@ from typing import NamedTuple, NoReturn, TypeAlias
 
 from kyvsim.kubernetes.objects import MAP_FIELDS, Json, is_too_deep, may_be_too_deep
 from kyvsim.yaml.document import Keys
-from kyvsim.yaml.lines import ODD, Unusual, read_plain
+from kyvsim.yaml.lines import ODD, NeedsFullParser, read_fast
 from kyvsim.yaml.scalars import plain_float_value, plain_value
-from kyvsim.yaml.text import Excerpt, load_first
+from kyvsim.yaml.text import TextRange, load_first
 
 # One item of a list of objects, and a list cut into such.
 
@@ -23,14 +23,14 @@ _DEEPER = ("\n", "- ", "[", "{")
 _DEEPEST = 9_000
 
 
-class Item(NamedTuple):
+class ListItem(NamedTuple):
     """One item of a list."""
 
     data: Json
-    place: Excerpt
+    place: TextRange
     """What it is written as, in the columns in which it stands."""
     is_plain: bool
-    """Whether it is as `read_plain` says."""
+    """Whether it is as `read_fast` says."""
 
 
 class CutList(NamedTuple):
@@ -38,20 +38,20 @@ class CutList(NamedTuple):
 
     envelope: dict[str, Json]
     """The list, its `items` empty."""
-    items: list[Item]
+    items: list[ListItem]
 
 
-def odd_item(text: str, *, floats: bool) -> Json:
+def item_fallback(text: str, *, floats: bool) -> Json:
     """Return an item as libyaml reads it for itself; raises ValueError.
 
     Whatever is open at its end, or known from elsewhere, is an error then. What counts in the whole
     document is left to who reads it as one: depth, and how much aliases bring.
     """
     if "&" in text or "*" in text or sum(map(text.count, _DEEPER)) > _DEEPEST:
-        raise Unusual
+        raise NeedsFullParser
     found = load_first(text, floats=floats, keys=Keys.ONCE)
     if found.ignored_line or found.data.__class__ is not dict:
-        raise Unusual
+        raise NeedsFullParser
     return found.data
 
 
@@ -90,16 +90,16 @@ def json_decoder(*, floats: bool) -> "JSONDecoder":
 
 
 def _refuse(_constant: str) -> NoReturn:
-    raise Unusual
+    raise NeedsFullParser
 
 
 def _map(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise Unusual
+        raise NeedsFullParser
     for field in _map_fields(tuple(found)):
         if found[field] is None:
-            raise Unusual
+            raise NeedsFullParser
     return found
 
 
@@ -107,20 +107,20 @@ def _map(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 def _map_fields(keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return those of the keys of a map that may not be null; raises Unusual for long ones."""
     if len("".join(keys)) > _MOST_KEYS:
-        raise Unusual
+        raise NeedsFullParser
     return tuple(MAP_FIELDS.intersection(keys))
 
 
 def read_json(text: str, *, floats: bool = False) -> dict[str, Json] | None:
     """Return the map that a JSON text is, as `load_one` does; None where that is not plain to see.
 
-    If it is, then it is as `read_plain` says.
+    If it is, then it is as `read_fast` says.
     """
     if not is_like_yaml(text):
         return None
     try:
         found = json_decoder(floats=floats).decode(text)
-    except (ValueError, RecursionError, Unusual):
+    except (ValueError, RecursionError, NeedsFullParser):
         return None
     if may_be_too_deep(text.count("{") + text.count("[")) and is_too_deep(found):
         return None
@@ -174,7 +174,11 @@ def frame_list(head: bytes, tail: Tail, *, floats: bool = False) -> Framed | Non
     find = _in_json if head.lstrip(b" \n").startswith(b"{") else _in_yaml
     try:
         return find(head, tail, floats=floats)
-    except (ValueError, RecursionError, Unusual):  # bytes that are no text are a ValueError, too
+    except (
+        ValueError,
+        RecursionError,
+        NeedsFullParser,
+    ):  # bytes that are no text are a ValueError, too
         return None
 
 
@@ -188,7 +192,7 @@ def _in_yaml(head: bytes, tail: Tail, *, floats: bool) -> Framed | None:
     after = _AFTER_YAML.search(rest, 1)
     end = after.start() if after else len(rest)
     text = b"".join((head[: field.start()], b"items: []\n", rest[end:]))
-    envelope = read_plain(_with_end(text.decode()), floats=floats)
+    envelope = read_fast(_with_end(text.decode()), floats=floats)
     if envelope is None or envelope.get("items") != []:
         return None
     return Framed(field.end(), place + end, Frame(envelope, sign, len(margin), False))
@@ -264,21 +268,21 @@ def _line_start(text: str, at: int, before: _LineStart) -> _LineStart:
     return _LineStart(before.number + breaks, start, at)
 
 
-def _json_item(text: str, start: int, line: _LineStart, *, floats: bool) -> tuple[Item, int]:
+def _json_item(text: str, start: int, line: _LineStart, *, floats: bool) -> tuple[ListItem, int]:
     """Return the item that begins at `start`, and where it ends; raises ValueError and Unusual."""
     try:
         data, end = json_decoder(floats=floats).raw_decode(text, start)
-    except Unusual:
+    except NeedsFullParser:
         data, end = None, _ANY.raw_decode(text, start)[1]
-    place = Excerpt(text, start, end, line.number, shift=start - line.at)
+    place = TextRange(text, start, end, line.number, shift=start - line.at)
     own = place.text
     if may_be_too_deep(own.count("{") + own.count("[")) and is_too_deep(data):
-        raise Unusual
+        raise NeedsFullParser
     is_plain = data.__class__ is dict and is_like_yaml(own)
-    return Item(data if is_plain else odd_item(own, floats=floats), place, is_plain), end
+    return ListItem(data if is_plain else item_fallback(own, floats=floats), place, is_plain), end
 
 
-def json_items(text: str, *, floats: bool) -> Iterator[Item]:
+def json_items(text: str, *, floats: bool) -> Iterator[ListItem]:
     """Yield the items that a block of a list has; raises ValueError, RecursionError or Unusual."""
     at, start = text.index("{"), _LineStart(1, 0, 0)
     while True:
@@ -287,7 +291,7 @@ def json_items(text: str, *, floats: bool) -> Iterator[Item]:
         yield item
         between = _AFTER_ITEM.match(text, at)
         if between is None:
-            raise Unusual
+            raise NeedsFullParser
         at = between.end()
         if at == len(text):
             return
@@ -309,14 +313,14 @@ def cut_list(text: str, *, floats: bool = False) -> CutList | None:
         if not text.lstrip(" \n").startswith("{"):
             return _cut_yaml(text, floats=floats)
         return cut_json(text, floats=floats)
-    except (ValueError, RecursionError, Unusual):  # YamlError is a ValueError
+    except (ValueError, RecursionError, NeedsFullParser):  # YamlError is a ValueError
         return None
 
 
 def read_text(text: str, *, floats: bool = False) -> dict[str, Json] | None:
     """Return the map that a text of one document is, by the reader that fits; None for neither."""
     if not text.lstrip(" \n").startswith("{"):
-        return read_plain(text, floats=floats)
+        return read_fast(text, floats=floats)
     return read_json(text, floats=floats)
 
 
@@ -330,7 +334,7 @@ def _cut_yaml(text: str, *, floats: bool) -> CutList | None:
     last = text.rfind(sign) + 1
     after = _AFTER_ITEMS.search(text, last + 1)
     end = after.start() if after else len(text)
-    envelope = read_plain(f"{text[: first.start()]}items: []\n{text[end:]}", floats=floats)
+    envelope = read_fast(f"{text[: first.start()]}items: []\n{text[end:]}", floats=floats)
     if envelope is None or envelope.get("items") != []:
         return None
     line = text.count("\n", 0, start) + 1
@@ -338,7 +342,7 @@ def _cut_yaml(text: str, *, floats: bool) -> CutList | None:
     return CutList(envelope, list(_yaml_items(text, pieces, (column, line), floats=floats)))
 
 
-def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[Item]:
+def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[ListItem]:
     """Yield the items of a list that a block of its text has; lines are counted from 1 in it.
 
     Raises ValueError, RecursionError or Unusual where that takes the whole list.
@@ -352,15 +356,15 @@ def read_items(text: str, frame: Frame, *, floats: bool = False) -> Iterator[Ite
 
 def _yaml_items(
     text: str, pieces: Iterator[tuple[int, int]], place: tuple[int, int], *, floats: bool
-) -> Iterator[Item]:
+) -> Iterator[ListItem]:
     """Yield the items that pieces of a text are; `place` is their column, and the first line."""
     column, line = place
     for begin, stop in pieces:
-        excerpt = Excerpt(text, begin, stop, line, column + 2)
+        excerpt = TextRange(text, begin, stop, line, column + 2)
         own = excerpt.text
-        data = read_plain(own, floats=floats, column=column + 2)
+        data = read_fast(own, floats=floats, column=column + 2)
         is_plain = data is not None
-        yield Item(data if is_plain else odd_item(own, floats=floats), excerpt, is_plain)
+        yield ListItem(data if is_plain else item_fallback(own, floats=floats), excerpt, is_plain)
         line += own.count("\n")
 
 

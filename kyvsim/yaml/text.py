@@ -13,8 +13,8 @@ from kyvsim.yaml.lines import (
     TEXT,
     Line,
     read_block,
+    read_fast,
     read_line,
-    read_plain,
     text_below,
 )
 from kyvsim.yaml.scalars import ScalarError, plain_key
@@ -43,7 +43,7 @@ class _Span(NamedTuple):
     """Whether it stands in brackets: then its first column makes no difference to it."""
 
 
-class _Place(NamedTuple):
+class _NodePlace(NamedTuple):
     """Where a node stands: its path, and line and column from 1."""
 
     path: _Path
@@ -52,7 +52,7 @@ class _Place(NamedTuple):
     """Of a list or map whose parts are left out of the index: where to find them."""
 
 
-class _Level:
+class _OpenLevel:
     """One list or map that is being read."""
 
     __slots__ = ("index", "is_flow", "is_map", "key", "mark", "path", "place", "wants_key")
@@ -102,7 +102,7 @@ def _node_events(text: str) -> Iterator[tuple[int, Event]]:
         return
 
 
-def _advance(level: _Level, kind: int, event: Event) -> bool:
+def _advance(level: _OpenLevel, kind: int, event: Event) -> bool:
     """Take notice of the next node inside a list or map; return whether it is a key."""
     is_key = level.wants_key
     level.wants_key = level.is_map and not is_key
@@ -126,7 +126,7 @@ def position_by_events(text: str, path: Sequence[str | int]) -> tuple[int, int]:
     return (line + place.folded.line, column) if inner.path else place.position
 
 
-_Index: TypeAlias = Mapping[_Path, tuple[int, _Place]]
+_Index: TypeAlias = Mapping[_Path, tuple[int, _NodePlace]]
 """Places by path, numbered in the order of the text."""
 
 
@@ -146,7 +146,7 @@ def _details(text: str) -> _Index:
     return _by_path(_places(text, -1))
 
 
-def _by_path(places: Sequence[_Place]) -> _Index:
+def _by_path(places: Sequence[_NodePlace]) -> _Index:
     return {place.path: (number, place) for number, place in enumerate(places)}
 
 
@@ -159,9 +159,9 @@ def _cut(text: str, span: _Span) -> str:
     return " " * (0 if span.is_flow else span.column) + text[span.start : span.end]
 
 
-def _nearest(index: _Index, path: _Path) -> _Place:
+def _nearest(index: _Index, path: _Path) -> _NodePlace:
     """Return the place of a node, or of its nearest ancestor that exists."""
-    best, latest = _Place((), (1, 1)), -1
+    best, latest = _NodePlace((), (1, 1)), -1
     for length in range(len(path) + 1):
         number, place = index.get(path[:length], (-1, None))
         # What stands before its parent was in a duplicate of it that does not count.
@@ -171,13 +171,13 @@ def _nearest(index: _Index, path: _Path) -> _Place:
     return best
 
 
-def _places(text: str, fold: int) -> list[_Place]:
+def _places(text: str, fold: int) -> list[_NodePlace]:
     """Return the place of each node that a path can lead to, in order.
 
     Lists and maps of up to `fold` characters keep their parts to themselves.
     """
-    found: list[_Place] = []
-    levels: list[_Level] = []
+    found: list[_NodePlace] = []
+    levels: list[_OpenLevel] = []
     for kind, event in _node_events(text):
         if kind == _END:
             _close(found, levels.pop(), event, fold)
@@ -191,13 +191,13 @@ def _places(text: str, fold: int) -> list[_Place]:
             leads_here = is_key == level.is_map
         if leads_here:
             mark = event.start_mark
-            found.append(_Place(path, (mark.line + 1, mark.column + 1)))
+            found.append(_NodePlace(path, (mark.line + 1, mark.column + 1)))
         if kind in {_MAP, _LIST}:
-            levels.append(_Level(path, kind, event, len(found) - 1))
+            levels.append(_OpenLevel(path, kind, event, len(found) - 1))
     return found
 
 
-def _close(found: list[_Place], level: _Level, event: Event, fold: int) -> None:
+def _close(found: list[_NodePlace], level: _OpenLevel, event: Event, fold: int) -> None:
     """Take notice that a list or map ends: the places inside of a short one are dropped."""
     mark, end, inside = level.mark, event.end_mark.index, level.place + 1
     if end - mark.index <= fold and len(found) > inside:
@@ -252,7 +252,7 @@ def plain_position(text: str, path: _Path) -> tuple[int, int] | None:
 def _plain_index(text: str) -> _PlainIndex | None:
     """Return the places of a text, or None. Who asks for one place asks for more."""
     text = text if text.endswith("\n") else f"{text}\n"
-    return None if read_plain(text) is None else _plain_places(text.split("\n"))
+    return None if read_fast(text) is None else _plain_places(text.split("\n"))
 
 
 def _plain_places(lines: list[str]) -> _PlainIndex:
@@ -262,7 +262,7 @@ def _plain_places(lines: list[str]) -> _PlainIndex:
     closed: list[_Path] = []
     levels: list[_PlainLevel] = []
     pending: _Path = ()
-    for number, (_, level, key, value, inner) in _said(lines):
+    for number, (_, level, key, value, inner) in _described(lines):
         while levels and levels[-1].level > level:
             levels.pop()
         if not levels or levels[-1].level < level:
@@ -284,7 +284,7 @@ def _plain_places(lines: list[str]) -> _PlainIndex:
     return _PlainIndex(positions, frozenset(closed))
 
 
-def _said(lines: list[str]) -> Iterator[tuple[int, Line]]:
+def _described(lines: list[str]) -> Iterator[tuple[int, Line]]:
     """Yield the lines that say something, numbered from 1; texts below others are left out."""
     text_end = 0
     for number, text in enumerate(lines, 1):
@@ -309,7 +309,7 @@ _ODD_BREAK = r"[\r\x85\u2028\u2029]\s*[^\s#]"
 """Content after a line end that YAML knows and Kubernetes' readers do not."""
 
 
-class Excerpt(NamedTuple):
+class TextRange(NamedTuple):
     """A part of a text that is written out when it is asked for: many of them take little room."""
 
     whole: str
@@ -346,7 +346,7 @@ class Excerpt(NamedTuple):
         return self.whole[start + first : end if end >= 0 else limit] if number >= self.line else ""
 
 
-class Chunk(NamedTuple):
+class DocumentText(NamedTuple):
     """The text of one document inside a stream."""
 
     text: str
@@ -361,9 +361,9 @@ class Chunk(NamedTuple):
     start: int = 0
     """Where in it the text begins."""
 
-    def excerpt(self) -> Excerpt:
+    def excerpt(self) -> TextRange:
         """Return what to keep for finding places in the text."""
-        return Excerpt(self.stream, self.start, self.start + len(self.text), self.line)
+        return TextRange(self.stream, self.start, self.start + len(self.text), self.line)
 
 
 def is_separator(line: str) -> bool:
@@ -372,7 +372,7 @@ def is_separator(line: str) -> bool:
     return not rest or (rest.startswith("#") and not re.search(_ODD_BREAK, rest))
 
 
-def split_chunks(text: str, line: int = 1) -> Iterator[Chunk]:
+def split_chunks(text: str, line: int = 1) -> Iterator[DocumentText]:
     r"""Yield the documents of a stream; those with nothing but comments are left out.
 
     `line` is the line at which it begins.
@@ -388,15 +388,15 @@ def split_chunks(text: str, line: int = 1) -> Iterator[Chunk]:
         end = _next_separator(text, start)
         body = text[start:end]
         if _CONTENT.search(body):
-            yield Chunk(body, line, stream=text, start=start)
+            yield DocumentText(body, line, stream=text, start=start)
         elif body and re.search(_ODD_BREAK, body):
-            yield Chunk("", line, hidden=True)
+            yield DocumentText("", line, hidden=True)
         if end == size:
             return
         line += body.count("\n")
         separator = text[end : _end_of_line(text, end)]
         if not is_separator(separator):
-            yield Chunk("", line, separator)
+            yield DocumentText("", line, separator)
             return
         start, line = end + len(separator) + 1, line + 1
 

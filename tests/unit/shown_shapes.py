@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from kyvsim.engine.compile.policy_set import Recall
+from kyvsim.engine.compile.policy_set import ResultCache
 from kyvsim.engine.prefilter import compile_walk
 
 
@@ -29,7 +29,7 @@ def is_shown(shape, obj):
 def assert_same_where_known(shape, objects, say):
     """Have the results for objects recalled by what a walk finds of a shape, and compare."""
     walk = compile_walk([shape])
-    recall = Recall(walk.marks)
+    recall = ResultCache(walk.marks)
     for obj in objects:
         trace = walk.trace(obj)
         if trace is None:

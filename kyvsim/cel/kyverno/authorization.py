@@ -38,7 +38,7 @@ _UNBOUND = ("image", opaque("imagedata.Context"))
 _NEITHER = "the response neither allows nor denies the request"
 
 
-class Decision(NamedTuple):
+class PolicyDecision(NamedTuple):
     """What a validation decides."""
 
     allows: bool | None
@@ -55,7 +55,7 @@ class AuthorizationMode(NamedTuple):
     response: CelType
     read: Callable[[Json], Message]
     """Makes the value of `object` of a payload's data; raises MessageError."""
-    decide: Callable[[Message], Decision]
+    decide: Callable[[Message], PolicyDecision]
     constants: Mapping[str, int] = MappingProxyType({})
     """Names of numbers."""
 
@@ -70,23 +70,23 @@ class AuthorizationMode(NamedTuple):
         }
 
 
-def _http_decision(response: Message) -> Decision:
+def _http_decision(response: Message) -> PolicyDecision:
     if "ok" in response.present:
-        return Decision(True, "request allowed")
+        return PolicyDecision(True, "request allowed")
     if "denied" in response.present:
-        return Decision(False, f"request denied, reason: {response['denied']['reason']}")
-    return Decision(None, _NEITHER)
+        return PolicyDecision(False, f"request denied, reason: {response['denied']['reason']}")
+    return PolicyDecision(None, _NEITHER)
 
 
-def _envoy_decision(response: Message) -> Decision:
+def _envoy_decision(response: Message) -> PolicyDecision:
     if response.is_literal:
-        return Decision(None, "rule result is expected to be *authv3.CheckResponse")
+        return PolicyDecision(None, "rule result is expected to be *authv3.CheckResponse")
     if "ok_response" in response.present:
-        return Decision(True, "request allowed")
+        return PolicyDecision(True, "request allowed")
     if "denied_response" in response.present:
         code = response["denied_response"]["status"]["code"]
-        return Decision(False, f"request denied with status code {code}")
-    return Decision(None, _NEITHER)
+        return PolicyDecision(False, f"request denied with status code {code}")
+    return PolicyDecision(None, _NEITHER)
 
 
 MODES: Mapping[PayloadMode, AuthorizationMode] = MappingProxyType(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kyvsim.cel.environment import Function, Library, Overload, function, way
+from kyvsim.cel.environment import FunctionDecl, Library, Overload, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.native import struct_value
 from kyvsim.cel.types import CelType, opaque
@@ -103,7 +103,7 @@ def _ways(place: str, run: Any, run_kind: Any, last: tuple[str, ...]) -> tuple[O
     )
 
 
-def _functions(place: str) -> tuple[Function, ...]:
+def _functions(place: str) -> tuple[FunctionDecl, ...]:
     named = (
         ("Get", _ways(place, _resources_get, _get_kind, ("string",))),
         ("List", _ways(place, _list, _list_kind, ("", _LABELS))),

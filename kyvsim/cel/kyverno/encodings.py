@@ -11,7 +11,7 @@ from kyvsim.cel.environment import Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.kyverno.functions import ServiceAccount
 from kyvsim.cel.kyverno.native import native_text
-from kyvsim.cel.libraries.kubernetes_types import Format, Url
+from kyvsim.cel.libraries.kubernetes_types import NamedFormat, Url
 from kyvsim.cel.types import CelType, opaque
 from kyvsim.cel.values import (
     Duration,
@@ -106,7 +106,7 @@ def _converted(value: Any) -> Any:
         return _converted(value.value)
     if kind is CelType:
         raise CelError("type conversion not supported for 'type'")
-    if kind is Format:
+    if kind is NamedFormat:
         raise CelError("type conversion error from 'Format' to 'interface {}'")
     return _bare(value)
 
@@ -126,7 +126,7 @@ def _bare(value: Any) -> Any:
         raise CelError("json: unsupported type: map[ref.Val]ref.Val")
     if kind is CelType:
         return value.name
-    if kind is Format:
+    if kind is NamedFormat:
         raise CelError("json: unsupported type: func(string) []string")
     return _value(value)
 

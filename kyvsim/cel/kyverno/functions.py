@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kyvsim.cel.environment import Function, Library, function, way
+from kyvsim.cel.environment import FunctionDecl, Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.libraries.math import round_half_away
 from kyvsim.cel.types import STRING, CelType, struct
@@ -28,7 +28,7 @@ _DIGESTS: tuple[tuple[str, Callable[..., Any]], ...] = (
 )
 
 
-def _functions() -> Iterator[Function]:
+def _functions() -> Iterator[FunctionDecl]:
     for name, digest in _DIGESTS:
 
         def run(text: str, digest: Callable[..., Any] = digest) -> str:
@@ -122,7 +122,7 @@ def random_library(entropy: Entropy) -> Library:
         except RegexError as error:
             raise CelError(str(error)) from None
 
-    def functions() -> Iterator[Function]:
+    def functions() -> Iterator[FunctionDecl]:
         for name in ("random", "random.random"):
             yield function(name, way("(string) -> string", random), way("() -> string", random))
 

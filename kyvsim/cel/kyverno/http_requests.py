@@ -80,7 +80,7 @@ def http_request(data: Json) -> Message:
     return HTTP_TYPES.make(REQUEST.name, given)
 
 
-class Fields(NamedTuple):
+class RequestFields(NamedTuple):
     """The fields of one map in a request's data."""
 
     path: Path
@@ -92,7 +92,7 @@ class Fields(NamedTuple):
     """What the data has besides."""
 
 
-def fields_of_request(data: Mapping[str, Json]) -> Iterator[Fields]:
+def fields_of_request(data: Mapping[str, Json]) -> Iterator[RequestFields]:
     """Yield the fields of a request and of its attributes."""
     yield _sorted_out((), data, ("attributes", "mcp"))
     for key, inner in data.items():
@@ -100,10 +100,10 @@ def fields_of_request(data: Mapping[str, Json]) -> Iterator[Fields]:
             yield _sorted_out((key,), inner, tuple(_ATTRIBUTE_FIELDS))
 
 
-def _sorted_out(path: Path, data: Mapping[str, Json], names: tuple[str, ...]) -> Fields:
+def _sorted_out(path: Path, data: Mapping[str, Json], names: tuple[str, ...]) -> RequestFields:
     right = {name.lower() for name in names}
     known = tuple(key for key in data if key.lower() in right)
-    return Fields(path, names, known, tuple(key for key in data if key not in known))
+    return RequestFields(path, names, known, tuple(key for key in data if key not in known))
 
 
 def _fields(value: Json, path: Path) -> dict[str, Json]:

@@ -34,7 +34,7 @@ def _nobody(user: str, groups: tuple[str, ...], wanted: Mapping[str, str]) -> No
     del user, groups, wanted
 
 
-class Asked(NamedTuple):
+class AccessQuery(NamedTuple):
     """Who is asked about, and who answers."""
 
     user: str = ""
@@ -45,7 +45,7 @@ class Asked(NamedTuple):
 class Authorizer(NamedTuple):
     """Who is asked."""
 
-    asked: Asked = Asked()
+    asked: AccessQuery = AccessQuery()
 
     @property
     def cel_type(self) -> CelType:
@@ -56,7 +56,7 @@ class Authorizer(NamedTuple):
 class PathCheck(NamedTuple):
     """A question about a path of the API."""
 
-    asked: Asked
+    asked: AccessQuery
     attributes: Mapping[str, str] = _NOTHING
 
     @property
@@ -68,7 +68,7 @@ class PathCheck(NamedTuple):
 class GroupCheck(NamedTuple):
     """A question about a group of the API."""
 
-    asked: Asked
+    asked: AccessQuery
     group: str = ""
 
     @property
@@ -80,7 +80,7 @@ class GroupCheck(NamedTuple):
 class ResourceCheck(NamedTuple):
     """A question about resources."""
 
-    asked: Asked
+    asked: AccessQuery
     attributes: Mapping[str, str] = _NOTHING
 
     @property
@@ -89,7 +89,7 @@ class ResourceCheck(NamedTuple):
         return RESOURCE_CHECK
 
 
-class Decision(NamedTuple):
+class AccessDecision(NamedTuple):
     """The answer."""
 
     error: str = ""
@@ -141,13 +141,13 @@ def _group(asking: Authorizer, group: str) -> GroupCheck:
     return GroupCheck(asking.asked, group)
 
 
-def _decide(check: PathCheck | ResourceCheck, verb: str) -> Decision:
+def _decide(check: PathCheck | ResourceCheck, verb: str) -> AccessDecision:
     asked = check.asked
     answer = asked.ask(asked.user, asked.groups, {**check.attributes, "verb": verb})
     if answer is None:
-        return Decision("" if asked.user else "no service account provided")
+        return AccessDecision("" if asked.user else "no service account provided")
     allowed, reason = answer
-    return Decision(allowed=allowed, reason=reason)
+    return AccessDecision(allowed=allowed, reason=reason)
 
 
 _NAMES = (AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)
@@ -193,7 +193,7 @@ AUTHORIZATION = Library(
         (PathCheck, PATH_CHECK),
         (GroupCheck, GROUP_CHECK),
         (ResourceCheck, RESOURCE_CHECK),
-        (Decision, DECISION),
+        (AccessDecision, DECISION),
     ),
 )
 

@@ -26,7 +26,7 @@ _QUANTITIES_TYPE = struct("kubernetes.Quantity")
 _MAX_INT = (1 << 63) - 1
 
 
-class Quantity(NamedTuple):
+class CelQuantity(NamedTuple):
     """A quantity as a value of expressions."""
 
     amount: kube.Quantity
@@ -35,7 +35,7 @@ class Quantity(NamedTuple):
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same amount."""
-        return isinstance(other, Quantity) and self.amount == other.amount
+        return isinstance(other, CelQuantity) and self.amount == other.amount
 
     def __hash__(self) -> int:
         """Return the same for the same amount."""
@@ -56,18 +56,18 @@ class Quantity(NamedTuple):
         return str(self.amount)
 
 
-def _quantity(text: str) -> Quantity:
+def _quantity(text: str) -> CelQuantity:
     found = parse_quantity(text)
     if found is None:
         raise CelError(quantity_problem(text))
-    return Quantity(found)
+    return CelQuantity(found)
 
 
 def _is_quantity(text: str) -> bool:
     return parse_quantity(text) is not None
 
 
-def _whole(value: Quantity) -> int | None:
+def _whole(value: CelQuantity) -> int | None:
     """Return the value as an int64, or None where upstream finds none.
 
     As upstream, a number with decimals is none, whatever they are (`1.0`, `1000m`), and neither is
@@ -83,19 +83,19 @@ def _whole(value: Quantity) -> int | None:
     return found if -_MAX_INT - 1 <= found <= _MAX_INT else None
 
 
-def _as_integer(value: Quantity) -> int:
+def _as_integer(value: CelQuantity) -> int:
     found = _whole(value)
     if found is None:
         raise CelError("cannot convert value to integer")
     return found
 
 
-def _quantities_compare(left: Quantity, right: Quantity) -> int:
+def _quantities_compare(left: CelQuantity, right: CelQuantity) -> int:
     order = left.amount.compare(right.amount)
     return (order > 0) - (order < 0)
 
 
-def _sign(value: Quantity) -> int:
+def _sign(value: CelQuantity) -> int:
     return (value.amount.mantissa > 0) - (value.amount.mantissa < 0)
 
 
@@ -103,9 +103,11 @@ def _of_int(number: int) -> kube.Quantity:
     return kube.Quantity(number, 0, kube.DECIMAL_EXPONENT)
 
 
-def _computed(compute: Callable[[kube.Quantity], kube.Quantity], other: kube.Quantity) -> Quantity:
+def _computed(
+    compute: Callable[[kube.Quantity], kube.Quantity], other: kube.Quantity
+) -> CelQuantity:
     try:
-        return Quantity(compute(other), computed=True)
+        return CelQuantity(compute(other), computed=True)
     except OverflowError as error:
         raise CelError(str(error)) from None
 
@@ -144,7 +146,7 @@ QUANTITIES = Library(
             way(_q("Q.(int) -> Q"), lambda a, number: _computed(a.amount.minus, _of_int(number))),
         ),
     ),
-    types=((Quantity, _QUANTITIES_TYPE),),
+    types=((CelQuantity, _QUANTITIES_TYPE),),
 )
 
 # Semantic versions.
@@ -320,7 +322,7 @@ URLS = Library(
 _FORMATS_TYPE = struct("kubernetes.NamedFormat")
 
 
-class Format(NamedTuple):
+class NamedFormat(NamedTuple):
     """A format as a value of expressions."""
 
     name: str
@@ -408,16 +410,16 @@ _PATTERN_SIZES: MappingProxyType[str, int] = MappingProxyType(
 
 
 def _named(name: str) -> Optional:
-    return Optional(present=True, value=Format(name)) if name in _CHECKS else NONE
+    return Optional(present=True, value=NamedFormat(name)) if name in _CHECKS else NONE
 
 
-def _validate(named: Format, text: str) -> Optional:
+def _validate(named: NamedFormat, text: str) -> Optional:
     found = _CHECKS[named.name](text)
     return Optional(present=True, value=found) if found else NONE
 
 
-def _constant(name: str) -> Callable[[], Format]:
-    return lambda: Format(name)
+def _constant(name: str) -> Callable[[], NamedFormat]:
+    return lambda: NamedFormat(name)
 
 
 FORMATS = Library(
@@ -432,5 +434,5 @@ FORMATS = Library(
             "validate", way(f"{_FORMATS_TYPE.name}.(string) -> optional<list<string>>", _validate)
         ),
     ),
-    types=((Format, _FORMATS_TYPE),),
+    types=((NamedFormat, _FORMATS_TYPE),),
 )

@@ -5,7 +5,7 @@ from functools import cmp_to_key
 from typing import Any
 
 from kyvsim.cel.costs import MAX_RANGE, check_size
-from kyvsim.cel.environment import Function, Library, function, way
+from kyvsim.cel.environment import FunctionDecl, Library, function, way
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.operators import COMPARABLE, add, compare, contains, equals
 from kyvsim.cel.values import Duration, MadeList, MadeMap, Timestamp, UInt, go_type, type_name
@@ -160,7 +160,7 @@ def _last_index_of(values: list[Any], item: Any) -> int:
     return next((place for place in places if equals(values[place], item)), -1)
 
 
-def _for_ordered(name: str, result: str, run: Callable[[list[Any]], Any]) -> Function:
+def _for_ordered(name: str, result: str, run: Callable[[list[Any]], Any]) -> FunctionDecl:
     return function(
         name, *(way(f"list<{kind}>.() -> {result.format(kind)}", run) for kind in _ORDERED)
     )
@@ -170,7 +170,7 @@ LISTS = Library(
     "lists",
     (
         function("slice", way("list<T>.(int, int) -> list<T>", _slice)),
-        Function(
+        FunctionDecl(
             "flatten",
             (
                 way("list<list<T>>.() -> list<T>", _flatten),
@@ -179,14 +179,14 @@ LISTS = Library(
             guarded=False,
         ),
         _for_ordered("sort", "list<{}>", _sort)._replace(guarded=False),
-        Function(
+        FunctionDecl(
             "@sortByAssociatedKeys",
             tuple(way(f"list<T>.(list<{kind}>) -> list<T>", _sort_by) for kind in _ORDERED),
             guarded=False,
         ),
         function("lists.range", way("(int) -> list<int>", _range)),
         function("reverse", way("list<T>.() -> list<T>", lambda values: MadeList(values[::-1]))),
-        Function("distinct", (way("list<T>.() -> list<T>", _distinct),), guarded=False),
+        FunctionDecl("distinct", (way("list<T>.() -> list<T>", _distinct),), guarded=False),
     ),
     macros="sort_by",
 )

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from kyvsim.cel.environment import Function, Library, function, way
+from kyvsim.cel.environment import FunctionDecl, Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.operators import NUMBERS, checked_int, compare
 from kyvsim.cel.values import UInt
@@ -22,7 +22,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _extreme(name: str, sign: int) -> Function:
+def _extreme(name: str, sign: int) -> FunctionDecl:
     """Return the function for one number, two, or a list; a draw is won by the first."""
 
     def of_pair(left: Any, right: Any) -> Any:
@@ -55,7 +55,7 @@ def _extreme(name: str, sign: int) -> Function:
     )
 
 
-def _of_double(name: str, result: str, run: Callable[[float], Any]) -> Function:
+def _of_double(name: str, result: str, run: Callable[[float], Any]) -> FunctionDecl:
     return function(f"math.{name}", way(f"(double) -> {result}", run))
 
 
@@ -98,7 +98,7 @@ def _unsigned(number: int) -> UInt:
     return UInt(number % _WORD)
 
 
-def _bits_of_pair(name: str, run: Callable[[int, int], int]) -> Function:
+def _bits_of_pair(name: str, run: Callable[[int, int], int]) -> FunctionDecl:
     return function(
         f"math.{name}",
         way("(int, int) -> int", lambda left, right: _signed(run(left, right))),
@@ -106,7 +106,7 @@ def _bits_of_pair(name: str, run: Callable[[int, int], int]) -> Function:
     )
 
 
-def _shift(name: str, run: Callable[[int, int], int]) -> Function:
+def _shift(name: str, run: Callable[[int, int], int]) -> FunctionDecl:
     def shifted(make: Callable[[int], Any]) -> Callable[[int, int], Any]:
         def shift(number: int, places: int) -> Any:
             if places < 0:

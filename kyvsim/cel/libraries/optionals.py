@@ -5,7 +5,7 @@ Source of the rules: upstream cel-go cel/library.go, common/types/optional.go.
 
 from typing import Any
 
-from kyvsim.cel.environment import Function, Library, function, way
+from kyvsim.cel.environment import FunctionDecl, Library, function, way
 from kyvsim.cel.errors import CelError
 from kyvsim.cel.macros import OR_VALUE
 from kyvsim.cel.operators import index_if_present
@@ -65,7 +65,7 @@ OPTIONALS = Library(
         function("hasValue", way("optional<V>.() -> bool", lambda found: found.present)),
         function("or", way("optional<V>.(optional<V>) -> optional<V>", _never)),
         function("orValue", way("optional<V>.(V) -> V", _never)),
-        Function(
+        FunctionDecl(
             "_[?_]",
             (
                 way("(list<V>, int) -> optional<V>", index_if_present),

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from kyvsim.cel import conversion as to
 from kyvsim.cel import operators
-from kyvsim.cel.environment import Function, Library, function, member_and_global, way
+from kyvsim.cel.environment import FunctionDecl, Library, function, member_and_global, way
 from kyvsim.cel.errors import CelError, no_such_overload
 from kyvsim.cel.loops import Run
 from kyvsim.cel.types import CelType
@@ -35,16 +35,16 @@ PROTOS = Library("protos", (), macros="protos")
 _NUMBERS = ("int", "uint", "double")
 
 
-def _operator(name: str, run: Callable[..., Any], *signatures: str) -> Function:
+def _operator(name: str, run: Callable[..., Any], *signatures: str) -> FunctionDecl:
     ways = tuple(way(signature, run) for signature in signatures)
-    return Function(name, ways, guarded=False)
+    return FunctionDecl(name, ways, guarded=False)
 
 
 def _operators_same(kinds: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"({kind}, {kind}) -> {kind}" for kind in kinds)
 
 
-def _ordered(name: str, run: Callable[..., Any]) -> Function:
+def _ordered(name: str, run: Callable[..., Any]) -> FunctionDecl:
     plain = ("bool", *_NUMBERS, "string", "bytes", "timestamp", "duration")
     pairs = [(kind, kind) for kind in plain]
     pairs += [(one, other) for one in _NUMBERS for other in _NUMBERS if one != other]
@@ -157,9 +157,9 @@ def _matches_constant(text: Run, pattern: Any) -> Run:
     return run
 
 
-def _text_test(name: str, run: Callable[[str, str], bool]) -> Function:
+def _text_test(name: str, run: Callable[[str, str], bool]) -> FunctionDecl:
     ways = (way("string.(string) -> bool", run),)
-    return Function(name, ways, fault="no such overload")
+    return FunctionDecl(name, ways, fault="no such overload")
 
 
 def _type(value: Any) -> CelType:
@@ -181,7 +181,7 @@ _MATCHES = tuple(
 STANDARD = Library(
     "standard",
     (
-        Function(
+        FunctionDecl(
             "size",
             tuple(
                 one
@@ -251,7 +251,7 @@ STANDARD = Library(
         _text_test("contains", _contains),
         _text_test("endsWith", str.endswith),
         _text_test("startsWith", str.startswith),
-        Function("matches", _MATCHES, guarded=False),
+        FunctionDecl("matches", _MATCHES, guarded=False),
     ),
 )
 
@@ -306,14 +306,14 @@ def _day_of_year(time: Time) -> int:
     return (time.nanoseconds - start.nanoseconds) // (86_400 * _SECOND)
 
 
-def _getter(name: str, part: _Part, of_duration: Callable[[Duration], int] | None) -> Function:
+def _getter(name: str, part: _Part, of_duration: Callable[[Duration], int] | None) -> FunctionDecl:
     ways = [
         way("timestamp.() -> int", lambda value: part(Time(value.nanoseconds))),
         way("timestamp.(string) -> int", lambda value, zone: part(_in_zone(value, zone))),
     ]
     if of_duration is not None:
         ways.append(way("duration.() -> int", of_duration))
-    return Function(name, tuple(ways))
+    return FunctionDecl(name, tuple(ways))
 
 
 def _whole_units(nanoseconds: int) -> Callable[[Duration], int]:

@@ -8,26 +8,26 @@ from kyvsim.engine.compile.compiled import (
     Properties,
 )
 from kyvsim.engine.compile.policy_set import (
-    KindTurns,
-    OpenTurn,
+    CachedResult,
+    FastResult,
+    KindPlans,
+    PolicyRules,
     PolicySet,
-    Prospect,
-    Recalled,
-    Turn,
+    UnresolvedRules,
     index_policies,
 )
 
 __all__ = [
+    "CachedResult",
     "CompileOptions",
     "CompiledPolicy",
     "CompiledRule",
-    "KindTurns",
+    "FastResult",
+    "KindPlans",
     "Model",
-    "OpenTurn",
+    "PolicyRules",
     "PolicySet",
     "Properties",
-    "Prospect",
-    "Recalled",
-    "Turn",
+    "UnresolvedRules",
     "index_policies",
 ]

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 from kyvsim.engine.compile.compiled import CompiledPolicy, CompiledRule, Proof, Proofs
 from kyvsim.engine.context import JSONContext
 from kyvsim.engine.match import MatchFacts
-from kyvsim.engine.prefilter import Mark, Trace, compile_walk
+from kyvsim.engine.prefilter import BitMask, Trace, compile_walk
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.policy import Policy
 from kyvsim.model.ports import Meter
@@ -24,12 +24,12 @@ from kyvsim.model.result import Phase, PolicyPasses, RuleResult, RuleStatus, Sta
 _KEPT: Final = 1024
 
 
-class Recall:
+class ResultCache:
     """The results of one turn; without marks of shapes that are all it looks at, none are known."""
 
     __slots__ = ("_asked", "_known", "_of_turn", "_said", "_unsure")
 
-    def __init__(self, marks: Iterable[Mark]) -> None:
+    def __init__(self, marks: Iterable[BitMask]) -> None:
         self._of_turn = self._unsure = 0
         for one in marks:
             self._of_turn |= one.places | one.unsure
@@ -68,31 +68,31 @@ class Recall:
 # A policy's turn in a stage.
 
 
-class Turn(NamedTuple):
+class PolicyRules(NamedTuple):
     """A policy's turn in a stage: its rules that the stage runs on an object of some kind."""
 
     policy: CompiledPolicy
     rules: tuple[CompiledRule, ...]
 
 
-class OpenTurn(NamedTuple):
+class UnresolvedRules(NamedTuple):
     """A turn of which is not known how it ends."""
 
-    turn: Turn
+    turn: PolicyRules
     settled: bool = False
     """Whether all its rules are known to apply, so that nothing but their bodies is to be asked."""
-    recall: Recall | None = None
+    recall: ResultCache | None = None
     """Knows how it ended before; None where more than bodies can make a difference."""
 
 
-class Recalled(NamedTuple):
+class CachedResult(NamedTuple):
     """A turn that ended before as it must end now."""
 
     policy: Policy
     results: tuple[RuleResult, ...]
 
 
-Prospect: TypeAlias = tuple[PolicyPasses, ...] | Recalled | OpenTurn
+FastResult: TypeAlias = tuple[PolicyPasses, ...] | CachedResult | UnresolvedRules
 """Policies one after the other that are shown to pass, or a turn that has to be evaluated."""
 
 
@@ -107,21 +107,21 @@ _REMEMBERED: Final = 1024
 """How many combinations of what is found a plan remembers the prospects of."""
 
 
-class _Chance(NamedTuple):
+class _PossibleOutcome(NamedTuple):
     """One way in which a rule may be shown to end."""
 
-    mark: Mark
+    mark: BitMask
     """What shows it."""
     result: RuleResult
     exact: bool
 
 
-class TurnPlan(NamedTuple):
+class RulePlan(NamedTuple):
     """How the rules of one policy may be shown to end."""
 
-    open: OpenTurn
+    open: UnresolvedRules
     """The rules that can match such objects."""
-    chances: tuple[tuple[_Chance, ...], ...]
+    chances: tuple[tuple[_PossibleOutcome, ...], ...]
     """Those of each rule; none where nothing shows how the turn ends."""
     single: int
     """The bits that say that the only chances of the rules are not shown; 0 where some have more,
@@ -142,7 +142,7 @@ class TurnPlan(NamedTuple):
         return PolicyPasses(self.likely.policy, tuple(shown)) if shown else None
 
 
-def _end(chances: tuple[_Chance, ...], found: int) -> RuleResult | None:
+def _end(chances: tuple[_PossibleOutcome, ...], found: int) -> RuleResult | None:
     for mark, result, exact in chances:
         if mark.is_shown(found):
             return result
@@ -151,26 +151,26 @@ def _end(chances: tuple[_Chance, ...], found: int) -> RuleResult | None:
     return None
 
 
-class Plan:
+class StagePlan:
     """What is known of the turns of one stage for all objects of one kind that are created."""
 
     __slots__ = ("_all", "_told", "_trace", "_where_found", "plans")
 
-    def __init__(self, turns: Sequence[Turn], facts: MatchFacts, scope: JSONContext) -> None:
-        shown = [_shown_turn(turn, facts, scope) for turn in turns]
+    def __init__(self, turns: Sequence[PolicyRules], facts: MatchFacts, scope: JSONContext) -> None:
+        shown = [_proven_rules(turn, facts, scope) for turn in turns]
         shown = [one for one in shown if one.turn.rules]
         walk = compile_walk([proof.shape for one in shown for of in one.proofs for proof in of])
         marks = iter(walk.marks)
-        self.plans = tuple(_turn_plan(one, marks) for one in shown)
+        self.plans = tuple(_rule_plan(one, marks) for one in shown)
         """Of the turns that concern such objects."""
         self._trace = walk.trace
         self._told = 0
         for one in walk.marks:
             self._told |= one.lacking | one.counted
-        self._where_found = lru_cache(_REMEMBERED)(partial(_prospects, self.plans))
+        self._where_found = lru_cache(_REMEMBERED)(partial(_fast_results, self.plans))
         self._all = tuple(plan.open for plan in self.plans)
 
-    def prospects(self, obj: Json) -> Sequence[Prospect]:
+    def fast_results(self, obj: Json) -> Sequence[FastResult]:
         """Return what is known of the turns before any rule is evaluated, in their order."""
         trace = self._trace(obj)
         if trace is None:
@@ -179,22 +179,22 @@ class Plan:
         for bits in trace:
             found |= bits
         return [
-            _recalled(one, obj, trace) if isinstance(one, OpenTurn) else one
+            _recalled(one, obj, trace) if isinstance(one, UnresolvedRules) else one
             for one in self._where_found(found & self._told)
         ]
 
 
-def _recalled(opened: OpenTurn, obj: Json, trace: Trace) -> Recalled | OpenTurn:
+def _recalled(opened: UnresolvedRules, obj: Json, trace: Trace) -> CachedResult | UnresolvedRules:
     turn, _, recall = opened
     results = recall.results(obj, trace) if recall else None
-    return opened if results is None else Recalled(turn.policy.policy, results)
+    return opened if results is None else CachedResult(turn.policy.policy, results)
 
 
-def _prospects(
-    plans: Iterable[TurnPlan], found: int
-) -> tuple[tuple[PolicyPasses, ...] | OpenTurn, ...]:
+def _fast_results(
+    plans: Iterable[RulePlan], found: int
+) -> tuple[tuple[PolicyPasses, ...] | UnresolvedRules, ...]:
     """Return the prospects of turns where such bits were found."""
-    prospects: list[tuple[PolicyPasses, ...] | OpenTurn] = []
+    fast_results: list[tuple[PolicyPasses, ...] | UnresolvedRules] = []
     shown: list[PolicyPasses] = []
     for plan in plans:
         passes = plan.passes(found)
@@ -202,22 +202,22 @@ def _prospects(
             shown.append(passes)
             continue
         if shown:
-            prospects.append(tuple(shown))
+            fast_results.append(tuple(shown))
             shown = []
-        prospects.append(plan.open)
-    return (*prospects, tuple(shown)) if shown else tuple(prospects)
+        fast_results.append(plan.open)
+    return (*fast_results, tuple(shown)) if shown else tuple(fast_results)
 
 
-class _ShownTurn(NamedTuple):
+class _ProvenRules(NamedTuple):
     """A turn with what may show how it ends."""
 
-    turn: Turn
+    turn: PolicyRules
     settled: bool
     proofs: tuple[tuple[Proof, ...], ...] = ()
     """Those of each rule; none where they would be of no use."""
 
 
-def _shown_turn(turn: Turn, facts: MatchFacts, scope: JSONContext) -> _ShownTurn:
+def _proven_rules(turn: PolicyRules, facts: MatchFacts, scope: JSONContext) -> _ProvenRules:
     rules = tuple(rule for rule in turn.rules if not _is_simple(rule) or rule.matches(facts))
     turn = turn._replace(rules=rules)
     found = [_known_of(rule, scope) if _is_simple(rule) else None for rule in rules]
@@ -225,27 +225,27 @@ def _shown_turn(turn: Turn, facts: MatchFacts, scope: JSONContext) -> _ShownTurn
     every = tuple(one.proofs for one in found if one is not None and one.proofs)
     is_first_last = turn.policy.policy.applies_one_rule and len(rules) > 1
     if len(every) < len(rules) or is_first_last:
-        return _ShownTurn(turn, settled)
-    return _ShownTurn(turn, settled, every)
+        return _ProvenRules(turn, settled)
+    return _ProvenRules(turn, settled, every)
 
 
-def _turn_plan(shown: _ShownTurn, marks: Iterator[Mark]) -> TurnPlan:
+def _rule_plan(shown: _ProvenRules, marks: Iterator[BitMask]) -> RulePlan:
     """Return the plan of a turn, whose proofs have the next of the marks."""
     turn, settled, proofs = shown
     chances = tuple(
-        tuple(_chance(rule, proof, next(marks)) for proof in of_rule)
+        tuple(_possible_outcome(rule, proof, next(marks)) for proof in of_rule)
         for rule, of_rule in zip(turn.rules, proofs, strict=False)
     )
     is_whole = all(one.is_all for of_rule in proofs for one in of_rule)
     marks_of = [one.mark for of_rule in chances for one in of_rule] if is_whole else ()
-    recall = Recall(marks_of) if settled else None
+    recall = ResultCache(marks_of) if settled else None
     likely = tuple(of_rule[0].result for of_rule in chances)
-    opened = OpenTurn(turn, settled, recall)
+    opened = UnresolvedRules(turn, settled, recall)
     passes = PolicyPasses(turn.policy.policy, likely)
-    return TurnPlan(opened, chances, _single(chances), passes)
+    return RulePlan(opened, chances, _single(chances), passes)
 
 
-def _single(chances: Iterable[tuple[_Chance, ...]]) -> int:
+def _single(chances: Iterable[tuple[_PossibleOutcome, ...]]) -> int:
     bits = 0
     for of_rule in chances:
         if len(of_rule) > 1 or of_rule[0].mark.counted:
@@ -254,10 +254,10 @@ def _single(chances: Iterable[tuple[_Chance, ...]]) -> int:
     return bits
 
 
-def _chance(rule: CompiledRule, proof: Proof, mark: Mark) -> _Chance:
+def _possible_outcome(rule: CompiledRule, proof: Proof, mark: BitMask) -> _PossibleOutcome:
     outcome = proof.outcome
     result = RuleResult(rule.rule, rule.phase, outcome.status, outcome.message)
-    return _Chance(mark, result, proof.exact)
+    return _PossibleOutcome(mark, result, proof.exact)
 
 
 class _Known(NamedTuple):
@@ -295,20 +295,20 @@ _MOST_KINDS: Final = 256
 _PlanKey: TypeAlias = tuple[Stage, tuple[str, str]]
 
 
-class KindTurns:
+class KindPlans:
     """The turns for one kind of object, and the plans that are made for them."""
 
     __slots__ = ("_met", "_plans", "stages")
 
-    def __init__(self, stages: Mapping[Stage, tuple[Turn, ...]]) -> None:
+    def __init__(self, stages: Mapping[Stage, tuple[PolicyRules, ...]]) -> None:
         self.stages = stages
         """The turns of each stage; those that run nothing are not there."""
         self._met: dict[_PlanKey, int] = {}
-        self._plans: dict[_PlanKey, Plan] = {}
+        self._plans: dict[_PlanKey, StagePlan] = {}
 
     def plan(
-        self, stage: Stage, kind: tuple[str, str], make: Callable[[], Plan | None]
-    ) -> Plan | None:
+        self, stage: Stage, kind: tuple[str, str], make: Callable[[], StagePlan | None]
+    ) -> StagePlan | None:
         """Return the plan of a stage for objects of an API version and kind, or None.
 
         It is made once there are enough of them.
@@ -332,8 +332,8 @@ class PolicySet:
         self.policies = policies
         self._meter = meter
         self._named = frozenset(kind for policy in policies for kind in _kinds_of(policy))
-        self._by_kind: dict[str, KindTurns] = {}
-        self._otherwise = KindTurns(_turns(policies, ""))
+        self._by_kind: dict[str, KindPlans] = {}
+        self._otherwise = KindPlans(_turns(policies, ""))
 
     @property
     def mutates(self) -> bool:
@@ -349,17 +349,17 @@ class PolicySet:
         if self._meter is not None:
             self._meter.begin_resource()
 
-    def turns(self, stage: Stage, kind: str) -> tuple[Turn, ...]:
+    def turns(self, stage: Stage, kind: str) -> tuple[PolicyRules, ...]:
         """Return what a stage runs on an object of a kind; rules still decide if they match."""
         return self.of_kind(kind).stages.get(stage, ())
 
-    def of_kind(self, kind: str) -> KindTurns:
+    def of_kind(self, kind: str) -> KindPlans:
         """Return the same for all stages."""
         found = self._by_kind.get(kind)
         if found is None:
             if kind not in self._named:
                 return self._otherwise
-            found = self._by_kind[kind] = KindTurns(_turns(self.policies, kind))
+            found = self._by_kind[kind] = KindPlans(_turns(self.policies, kind))
         return found
 
 
@@ -373,12 +373,12 @@ def _kinds_of(policy: CompiledPolicy) -> set[str]:
     return named if policy.derivation is None else named | policy.derivation.kinds
 
 
-def _turns(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Stage, tuple[Turn, ...]]:
-    found: dict[Stage, list[Turn]] = {}
+def _turns(policies: tuple[CompiledPolicy, ...], kind: str) -> dict[Stage, tuple[PolicyRules, ...]]:
+    found: dict[Stage, list[PolicyRules]] = {}
     for policy in policies:
         by_stage: dict[Stage, list[CompiledRule]] = {}
         for rule in policy.of_kind(kind):
             by_stage.setdefault(rule.stage, []).append(rule)
         for stage, rules in by_stage.items():
-            found.setdefault(stage, []).append(Turn(policy, tuple(rules)))
+            found.setdefault(stage, []).append(PolicyRules(policy, tuple(rules)))
     return {stage: tuple(turns) for stage, turns in found.items()}

@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from kyvsim.engine.conditions.operators import Operator, operators
 from kyvsim.jmespath import RuleScope, SubstitutionError, System, Template, compile_template
-from kyvsim.jmespath.closures import Missing, Run
-from kyvsim.jmespath.query import Hear
+from kyvsim.jmespath.closures import MissingValue, Run
+from kyvsim.jmespath.query import NodeHook
 from kyvsim.jmespath.variables import Variable
-from kyvsim.jmespath.way import Field, way_of_text
+from kyvsim.jmespath.way import FieldStep, path_of_text
 from kyvsim.kubernetes.objects import Json
 from kyvsim.model.explanation import Step, StepKind, Value
 from kyvsim.model.ports import FEW, Meter
@@ -67,11 +67,11 @@ def traced_side(written: Json, side: str, system: System, trace: TraceContext) -
 
 
 def _is_bare(written: Json) -> bool:
-    way = way_of_text(written)
+    way = path_of_text(written)
     return way is not None and not way.default and way.besides is None
 
 
-def _heard_in(place: TraceContext, text: str, variable: Variable) -> Hear:
+def _heard_in(place: TraceContext, text: str, variable: Variable) -> NodeHook:
     """Return who hears of the parts of a variable in the text at a place."""
     expression = variable.expression
     start = variable.start + variable.text.index(expression)
@@ -88,7 +88,7 @@ def _heard_in(place: TraceContext, text: str, variable: Variable) -> Hear:
 
 
 def _told(step: Step, found: Any, _: Json) -> Step:
-    if found.__class__ is Missing:
+    if found.__class__ is MissingValue:
         return step._replace(note=f"no `{found.key}`")
     return step._replace(found=Value(found))
 
@@ -98,17 +98,19 @@ def _path_of(written: Json) -> tuple[Path | None, bool]:
 
     Else the way starts at the element of a loop.
     """
-    way = way_of_text(written)
+    way = path_of_text(written)
     for start, is_whole in _STARTS:
         below = way.below(*start) if way else None
         if below is not None:
-            keys = (one.key for one in takewhile(_is_field, below.steps) if isinstance(one, Field))
+            keys = (
+                one.key for one in takewhile(_is_field, below.steps) if isinstance(one, FieldStep)
+            )
             return tuple(keys), is_whole
     return None, False
 
 
 def _is_field(step: object) -> bool:
-    return isinstance(step, Field)
+    return isinstance(step, FieldStep)
 
 
 def traced_condition(
@@ -176,7 +178,7 @@ Evaluate: TypeAlias = Callable[[RuleScope], ConditionsResult]
 Holds: TypeAlias = Callable[[RuleScope], bool]
 
 
-class _Condition(NamedTuple):
+class _CompiledCondition(NamedTuple):
     """One condition; `fixed` is its outcome where that is known at compile time."""
 
     holds: Holds
@@ -241,7 +243,7 @@ def _compile_any_all(data: Mapping[str, Json], system: System, trace: TraceConte
     return _both(conditions, all_of) if data.get("all") else _any_of(conditions)
 
 
-def _both(some: Sequence[_Condition], all_of: Evaluate) -> Evaluate:
+def _both(some: Sequence[_CompiledCondition], all_of: Evaluate) -> Evaluate:
     """Return the evaluation of `any` and `all` together; `all` is evaluated in every case."""
 
     def evaluate(scope: RuleScope) -> ConditionsResult:
@@ -261,7 +263,7 @@ def _both(some: Sequence[_Condition], all_of: Evaluate) -> Evaluate:
     return evaluate
 
 
-def _any_of(conditions: Sequence[_Condition]) -> Evaluate:
+def _any_of(conditions: Sequence[_CompiledCondition]) -> Evaluate:
     useful = tuple(each for each in conditions if each.fixed is not False or each.message)
     unmet = ConditionsResult(False, _joined([each.message for each in conditions], "; "))
     if len(useful) == 1 and not useful[0].message:
@@ -276,7 +278,7 @@ def _any_of(conditions: Sequence[_Condition]) -> Evaluate:
     return evaluate
 
 
-def _all_of(conditions: Sequence[_Condition]) -> Evaluate:
+def _all_of(conditions: Sequence[_CompiledCondition]) -> Evaluate:
     useful = tuple(each for each in conditions if each.fixed is not True)
     met = ConditionsResult(True, _joined([each.message for each in conditions], "; "))
     if not useful:
@@ -293,7 +295,7 @@ def _all_of(conditions: Sequence[_Condition]) -> Evaluate:
     return evaluate
 
 
-def _single(condition: _Condition) -> Evaluate:
+def _single(condition: _CompiledCondition) -> Evaluate:
     if condition.fixed is not None:
         result = MET if condition.fixed else UNMET
         return lambda _: result
@@ -331,14 +333,16 @@ def _joined(texts: Sequence[str], separator: str) -> str:
 # ---------------------------------------------------------------------------- one condition
 
 
-def _compile_list(data: Json, system: System, trace: TraceContext) -> tuple[_Condition, ...]:
+def _compile_list(
+    data: Json, system: System, trace: TraceContext
+) -> tuple[_CompiledCondition, ...]:
     return tuple(
         _with_coverage(_compile_condition(one, system, trace.at(n)), trace.at(n))
         for n, one in enumerate(data or ())
     )
 
 
-def _with_coverage(condition: _Condition, trace: TraceContext) -> _Condition:
+def _with_coverage(condition: _CompiledCondition, trace: TraceContext) -> _CompiledCondition:
     """Return a condition that tells its outcomes, and is asked even where one is known."""
     fixed, holds = condition.fixed, condition.holds
     outcomes = (True, False) if fixed is None else (fixed,)
@@ -355,7 +359,9 @@ def _with_coverage(condition: _Condition, trace: TraceContext) -> _Condition:
     return condition._replace(holds=told, fixed=None)
 
 
-def _compile_condition(data: Mapping[str, Json], system: System, trace: TraceContext) -> _Condition:
+def _compile_condition(
+    data: Mapping[str, Json], system: System, trace: TraceContext
+) -> _CompiledCondition:
     """Return one condition; where it is followed it is asked even if its outcome is known."""
     key, value = (_compile_side(data.get(side), system) for side in ("key", "value"))
     if trace.tracer is None:
@@ -370,20 +376,20 @@ def _compile_condition(data: Mapping[str, Json], system: System, trace: TraceCon
 
 def _compile_sides(
     data: Mapping[str, Json], key: Template, value: Template, meter: Meter
-) -> _Condition:
+) -> _CompiledCondition:
     """Return one condition; a fixed value is prepared, two fixed sides are compared at once."""
     name = data.get("operator") or ""
     message = data.get("message") or ""
     operator = operators.get(name)
     if operator is None:
-        return _Condition(_unknown_operator, message, None)
+        return _CompiledCondition(_unknown_operator, message, None)
     if value.constant:
         test = _counting(operator, value.value, meter)
         if key.constant:
             outcome = test(key.value)
-            return _Condition(lambda _: outcome, message, outcome)
-        return _Condition(_with_fixed_value(key, test), message, None)
-    return _Condition(_with_both(key, value, operator, meter), message, None)
+            return _CompiledCondition(lambda _: outcome, message, outcome)
+        return _CompiledCondition(_with_fixed_value(key, test), message, None)
+    return _CompiledCondition(_with_both(key, value, operator, meter), message, None)
 
 
 def _compared(data: Json) -> Json:

@@ -256,7 +256,7 @@ Test: TypeAlias = Callable[[Json], bool]
 _TextTest: TypeAlias = Callable[[str], bool]
 
 
-class Choice(NamedTuple):
+class Membership(NamedTuple):
     """A value, read as what keys may be in."""
 
     holds_scalar: Callable[[str], bool | None]
@@ -294,7 +294,7 @@ def all_not_in(key: Json, value: Json) -> bool:
 # ---------------------------------------------------------------------------- keys
 
 
-def _any_in(key: Json, choice: Choice) -> bool:
+def _any_in(key: Json, choice: Membership) -> bool:
     if key.__class__ is not list:
         return _scalar_is(key, choice, wanted=True)
     texts = _texts(key)
@@ -303,7 +303,7 @@ def _any_in(key: Json, choice: Choice) -> bool:
     return choice.holds is not None and any(map(choice.holds, texts))
 
 
-def _all_in(key: Json, choice: Choice) -> bool:
+def _all_in(key: Json, choice: Membership) -> bool:
     if key.__class__ is not list:
         return _scalar_is(key, choice, wanted=True)
     texts = _texts(key)
@@ -312,7 +312,7 @@ def _all_in(key: Json, choice: Choice) -> bool:
     return choice.holds is not None and not choice.is_single and all(map(choice.holds, texts))
 
 
-def _any_not_in(key: Json, choice: Choice) -> bool:
+def _any_not_in(key: Json, choice: Membership) -> bool:
     if key.__class__ is not list:
         return _scalar_is(key, choice, wanted=False)
     texts = _texts(key)
@@ -323,7 +323,7 @@ def _any_not_in(key: Json, choice: Choice) -> bool:
     return not all(map(choice.holds, texts))
 
 
-def _all_not_in(key: Json, choice: Choice) -> bool:
+def _all_not_in(key: Json, choice: Membership) -> bool:
     if key.__class__ is not list:
         return _scalar_is(key, choice, wanted=False)
     texts = _texts(key)
@@ -332,7 +332,7 @@ def _all_not_in(key: Json, choice: Choice) -> bool:
     return not any(map(choice.holds, texts))
 
 
-def _with_one_value(decide: Callable[[Json, Choice], bool]) -> Callable[[Json], Test]:
+def _with_one_value(decide: Callable[[Json, Membership], bool]) -> Callable[[Json], Test]:
     """Return what makes tests of keys: a value is read once and its patterns are compiled."""
 
     def test_for(value: Json) -> Test:
@@ -348,14 +348,14 @@ any_not_in_constant: Final = _with_one_value(_any_not_in)
 all_not_in_constant: Final = _with_one_value(_all_not_in)
 
 
-def _scalar_is(key: Json, choice: Choice, *, wanted: bool) -> bool:
+def _scalar_is(key: Json, choice: Membership, *, wanted: bool) -> bool:
     kind = key.__class__
     if key is None or kind is dict:
         return False
     return choice.holds_scalar(key if kind is str else sprint(key)) is wanted
 
 
-def _is_just(texts: Sequence[str], choice: Choice) -> bool:
+def _is_just(texts: Sequence[str], choice: Membership) -> bool:
     return choice.text is not None and len(texts) == 1 and texts[0] == choice.text
 
 
@@ -366,32 +366,34 @@ def _texts(values: Sequence[Json]) -> list[str]:
 # ---------------------------------------------------------------------------- values
 
 
-def _read(value: Json) -> Choice:
+def _read(value: Json) -> Membership:
     """Return a value as a choice."""
     kind = value.__class__
     if kind is list:
         holds = _among(_texts(value))
-        return Choice(holds, holds)
+        return Membership(holds, holds)
     if kind is str:
         return _read_text(value)
     if value is None or kind is dict:
-        return Choice(_no_choice)
-    return Choice(_no_choice, _among([sprint(value)]), is_single=True)
+        return Membership(_no_choice)
+    return Membership(_no_choice, _among([sprint(value)]), is_single=True)
 
 
 def _no_choice(_: str) -> None:
     return None
 
 
-def _read_text(value: str) -> Choice:
+def _read_text(value: str) -> Membership:
     if is_range(value):
         holds = compile_text_pattern(value)
         lacks = compile_text_pattern(value.replace("-", "!-", 1))
-        return Choice(holds, holds, lacks, text=value)
+        return Membership(holds, holds, lacks, text=value)
     elements = _listed(value)
     if elements is None:
-        return Choice(lambda key: True if matches(value, key) else None, text=value)
-    return Choice(lambda key: matches(value, key) or key in elements, _among(elements), text=value)
+        return Membership(lambda key: True if matches(value, key) else None, text=value)
+    return Membership(
+        lambda key: matches(value, key) or key in elements, _among(elements), text=value
+    )
 
 
 def _listed(value: str) -> list[str] | None:

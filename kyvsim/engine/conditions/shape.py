@@ -7,9 +7,18 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from kyvsim.engine.conditions.operators import Test, operators
-from kyvsim.engine.prefilter import Each, Entry, Fields, Keys, Shape, Value, is_scalar, together
+from kyvsim.engine.prefilter import (
+    FieldShape,
+    ItemShape,
+    KeysShape,
+    MapShape,
+    Shape,
+    ValueShape,
+    is_scalar,
+    together,
+)
 from kyvsim.jmespath.variables import is_plain
-from kyvsim.jmespath.way import Field, Lists, Spread, Way, way_of, way_of_text
+from kyvsim.jmespath.way import AccessPath, FieldStep, Lists, Spread, path_of, path_of_text
 from kyvsim.kubernetes.objects import Json
 from kyvsim.kubernetes.wildcard import has_wildcard
 from kyvsim.model.ports import FEW
@@ -49,7 +58,7 @@ def confirming_shape(data: Json, start: tuple[str, ...]) -> Shape | None:
 
 def elements_shape(expression: str, element: Shape, *start: str) -> Shape | None:
     """Return the shape of what has elements, all of them of a shape, where an expression leads."""
-    found = way_of(expression)
+    found = path_of(expression)
     way = found.below(*start) if found else None
     if way is None or way.steps[-1:] != (Spread.ELEMENTS,) or Spread.KEYS in way.steps:
         return None
@@ -111,8 +120,8 @@ def _condition_shape(
     return None
 
 
-def _way(text: Json, start: tuple[str, ...]) -> Way | None:
-    way = way_of_text(text)
+def _way(text: Json, start: tuple[str, ...]) -> AccessPath | None:
+    way = path_of_text(text)
     return way.below(*start) if way and is_plain(list(way.default)) else None
 
 
@@ -132,7 +141,7 @@ def _as_compared(value: Json) -> Json:
 # ---------------------------------------------------------------------------- ways
 
 
-def _single(way: Way, test: Test, *, wanted: bool) -> Shape | None:
+def _single(way: AccessPath, test: Test, *, wanted: bool) -> Shape | None:
     """Return the shape of an object in which one scalar passes the test, or not, as wanted."""
     default = test(way.default[0]) is wanted if way.default else None
 
@@ -143,7 +152,7 @@ def _single(way: Way, test: Test, *, wanted: bool) -> Shape | None:
             return default
         return test(value) is wanted or _unless_it_asks(value)
 
-    return _led(way, Value(fits), absent=default is True)
+    return _led(way, ValueShape(fits), absent=default is True)
 
 
 def _unless_it_asks(value: Json) -> bool | None:
@@ -151,7 +160,7 @@ def _unless_it_asks(value: Json) -> bool | None:
     return None if value.__class__ is str and "{{" in value else False
 
 
-def _spread(way: Way, test: Test) -> Shape | None:
+def _spread(way: AccessPath, test: Test) -> Shape | None:
     """Return the shape of an object all of whose values of a kind fail the test."""
     empty = way.default or (None,)
     if test(empty[0]) or test([]):
@@ -162,10 +171,10 @@ def _spread(way: Way, test: Test) -> Shape | None:
             return None
         return value == way.besides or not test([value])
 
-    return _led(way, Value(fits), absent=True)
+    return _led(way, ValueShape(fits), absent=True)
 
 
-def _having(way: Way, text: str) -> Shape | None:
+def _having(way: AccessPath, text: str) -> Shape | None:
     """Return the shape of an object in which a list of texts has this one.
 
     Without it a wildcard in the list may still stand for it.
@@ -173,7 +182,7 @@ def _having(way: Way, text: str) -> Shape | None:
     *before, last = way.steps or (None,)
     if last is not Spread.ELEMENTS or Spread.KEYS in before or way.besides is not None:
         return None
-    if not all(isinstance(step, Field) for step in before):
+    if not all(isinstance(step, FieldStep) for step in before):
         return None
 
     def fits(value: Json) -> bool | None:
@@ -183,14 +192,14 @@ def _having(way: Way, text: str) -> Shape | None:
             return True
         return None if len(value) > FEW or any(map(has_wildcard, [text, *value])) else False
 
-    return _led(Way(tuple(before)), Value(fits), absent=False)
+    return _led(AccessPath(tuple(before)), ValueShape(fits), absent=False)
 
 
 def _is_plain_text(value: Json) -> bool:
     return value.__class__ is str and "{{" not in value
 
 
-def _led(way: Way, shape: Shape, *, absent: bool, counted: bool = False) -> Shape | None:
+def _led(way: AccessPath, shape: Shape, *, absent: bool, counted: bool = False) -> Shape | None:
     """Return the shape of an object in which all that a way leads to has a shape.
 
     `absent` says whether keys may be lacking on the way, `counted` whether there has to be an
@@ -199,18 +208,20 @@ def _led(way: Way, shape: Shape, *, absent: bool, counted: bool = False) -> Shap
     follows: Spread | None = None
     for before, step in reversed(tuple(zip((None, *way.steps), way.steps, strict=False))):
         if step is Spread.KEYS:
-            if not isinstance(shape, Value):
+            if not isinstance(shape, ValueShape):
                 return None
-            shape = Keys(shape.fits)
+            shape = KeysShape(shape.fits)
         elif step is Spread.ELEMENTS:
             # The keys of a map are its elements already.
             if before is not Spread.KEYS:
-                shape, counted = Each(shape, counted=counted), False
+                shape, counted = ItemShape(shape, counted=counted), False
         elif isinstance(step, Lists):
             if follows is not Spread.ELEMENTS:
                 return None
-            shape = Fields(tuple(Entry(key, shape, absent=True) for key in step.keys))
+            shape = MapShape(tuple(FieldShape(key, shape, absent=True) for key in step.keys))
         else:
-            shape = Fields((Entry(step.key, shape, absent and (step.optional or not way.is_many)),))
+            shape = MapShape(
+                (FieldShape(step.key, shape, absent and (step.optional or not way.is_many)),)
+            )
         follows = step if isinstance(step, Spread) else None
     return shape

@@ -134,8 +134,8 @@ class JSONContext:
         "_valued",
         "_variables",
         "deleting",
-        "hints",
         "external",
+        "hints",
         "policy_namespace",
     )
 

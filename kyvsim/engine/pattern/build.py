@@ -138,7 +138,7 @@ _CACHED_EXPANSIONS = 256
 _CACHED_WILDCARDS = 1024
 
 
-class Spot(NamedTuple):
+class PatternPlace(NamedTuple):
     """Where a part of a pattern stands: what paths in messages call it, and where it is written."""
 
     place: Place
@@ -146,16 +146,16 @@ class Spot(NamedTuple):
     meter: Meter | None = None
     """Counts what grows with the pattern times the object; None where nothing is counted."""
 
-    def below(self, text: str, key: str) -> "Spot":
+    def below(self, text: str, key: str) -> "PatternPlace":
         """Return the spot of a member that the pattern writes as `text`."""
-        return Spot(below(self.place, key), self.trace.at(text), self.meter)
+        return PatternPlace(below(self.place, key), self.trace.at(text), self.meter)
 
-    def inside(self, index: int) -> "Spot":
+    def inside(self, index: int) -> "PatternPlace":
         """Return the spot of an element."""
-        return Spot(inside(self.place), self.trace.at(index), self.meter)
+        return PatternPlace(inside(self.place), self.trace.at(index), self.meter)
 
 
-_ValueCompiler: TypeAlias = Callable[[str, Json, Spot], Check]
+_ValueCompiler: TypeAlias = Callable[[str, Json, PatternPlace], Check]
 
 
 def compile_pattern(
@@ -168,7 +168,7 @@ def compile_pattern(
 
     upstream: MatchPattern in pkg/engine/validate.
     """
-    check = _compile(pattern, Spot(paths.ROOT, trace, meter))
+    check = _compile(pattern, PatternPlace(paths.ROOT, trace, meter))
     is_tracking = anchors.is_tracking(pattern)
     is_noting = anchors.has_wildcard_key(pattern)
     lacks_anchor_key: Callable[[Json], bool] = partial(_lacks_anchor_key, check)
@@ -211,7 +211,7 @@ def _lacks_anchor_key(check: Check, value: Json) -> bool:
     return not all(notes.anchors.values())
 
 
-def _compile(pattern: Json, spot: Spot) -> Check:
+def _compile(pattern: Json, spot: PatternPlace) -> Check:
     if pattern.__class__ is dict:
         return _compile_map(pattern, spot, _member_value)
     if pattern.__class__ is list:
@@ -219,7 +219,7 @@ def _compile(pattern: Json, spot: Spot) -> Check:
     return scalar_check(pattern, spot.place)
 
 
-def _compile_list(pattern: list[Json], spot: Spot) -> Check:
+def _compile_list(pattern: list[Json], spot: PatternPlace) -> Check:
     place = spot.place
     if not pattern:
         return checks.failing_list_check(place, "pattern Array empty")
@@ -232,7 +232,7 @@ def _compile_list(pattern: list[Json], spot: Spot) -> Check:
 
 
 def _compile_elements(
-    patterns: list[Json], spot: Spot, make: Callable[[tuple[Check, ...]], Check]
+    patterns: list[Json], spot: PatternPlace, make: Callable[[tuple[Check, ...]], Check]
 ) -> Check:
     """Return the check of a list that is made from the checks of its patterns."""
     checks = tuple(_compile(one, spot.inside(index)) for index, one in enumerate(patterns))
@@ -245,7 +245,9 @@ def _compile_elements(
 # ---------------------------------------------------------------------------- maps
 
 
-def _compile_map(pattern: Mapping[str, Json], spot: Spot, compile_value: _ValueCompiler) -> Check:
+def _compile_map(
+    pattern: Mapping[str, Json], spot: PatternPlace, compile_value: _ValueCompiler
+) -> Check:
     """Return the check of a map; `compile_value` compiles what stands under a bare key."""
     phases = anchors.checking_order(pattern)
     first, second = (
@@ -262,7 +264,9 @@ def _compile_map(pattern: Mapping[str, Json], spot: Spot, compile_value: _ValueC
     return checks.noting(check, tracked) if tracked else check
 
 
-def _traced_member(text: str, pattern: Json, spot: Spot, compile_value: _ValueCompiler) -> Member:
+def _traced_member(
+    text: str, pattern: Json, spot: PatternPlace, compile_value: _ValueCompiler
+) -> Member:
     member = _compile_member(text, pattern, spot, compile_value)
     if spot.trace.tracer is None:
         return member
@@ -270,7 +274,9 @@ def _traced_member(text: str, pattern: Json, spot: Spot, compile_value: _ValueCo
     return traced_member(member, text, pattern, spot.trace)
 
 
-def _compile_member(text: str, pattern: Json, spot: Spot, compile_value: _ValueCompiler) -> Member:
+def _compile_member(
+    text: str, pattern: Json, spot: PatternPlace, compile_value: _ValueCompiler
+) -> Member:
     anchor = parse_anchor(text)
     if anchor is None or anchor.sign == anchors.ADDITION:
         if pattern == "*":
@@ -291,7 +297,7 @@ def _compile_member(text: str, pattern: Json, spot: Spot, compile_value: _ValueC
     return Member(key, check)
 
 
-def _compile_existence(pattern: Json, spot: Spot) -> Check:
+def _compile_existence(pattern: Json, spot: PatternPlace) -> Check:
     kind, place = type_name(pattern), spot.place
     if pattern.__class__ is not list:
         text = f"invalid pattern type {kind}: Pattern has to be of list to compare against resource"
@@ -308,20 +314,20 @@ def _compile_existence(pattern: Json, spot: Spot) -> Check:
 # ---------------------------------------------------------------------------- metadata
 
 
-def _member_value(key: str, pattern: Json, spot: Spot) -> Check:
+def _member_value(key: str, pattern: Json, spot: PatternPlace) -> Check:
     """Compile the value of a member of any map; `metadata` has rules of its own."""
     if key == "metadata" and pattern.__class__ is dict:
         return _compile_map(pattern, spot, _metadata_value)
     return _compile(pattern, spot)
 
 
-def _metadata_value(key: str, pattern: Json, spot: Spot) -> Check:
+def _metadata_value(key: str, pattern: Json, spot: PatternPlace) -> Check:
     if key in _TAGS and pattern.__class__ is dict:
         return _compile_tags(pattern, spot)
     return _member_value(key, pattern, spot)
 
 
-def _compile_tags(pattern: Mapping[str, Json], spot: Spot) -> Check:
+def _compile_tags(pattern: Mapping[str, Json], spot: PatternPlace) -> Check:
     """Return the check of labels or annotations, whose keys may be wildcards.
 
     Members whose value is no text are not checked at all: upstream loses them. Within one walk,

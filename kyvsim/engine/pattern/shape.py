@@ -12,13 +12,13 @@ from kyvsim.engine.pattern import checks as paths
 from kyvsim.engine.pattern.anchors import parse_anchor
 from kyvsim.engine.pattern.checks import Check, Weight, scalar_check, scalar_list_check
 from kyvsim.engine.prefilter import (
-    DoubtError,
-    Each,
-    Entry,
-    Fields,
-    Keys,
+    FieldShape,
+    ItemShape,
+    KeysShape,
+    MapShape,
     Shape,
-    Value,
+    UndecidableError,
+    ValueShape,
     fits_null,
     is_scalar,
     together,
@@ -61,12 +61,12 @@ def _shape(pattern: Json) -> Shape:
     if pattern.__class__ is dict:
         return _map_shape(pattern, in_metadata=False)
     if pattern.__class__ is not list:
-        return Value(_fits(scalar_check(pattern, paths.ROOT)))
+        return ValueShape(_fits(scalar_check(pattern, paths.ROOT)))
     if not pattern or pattern[0].__class__ is list:
         raise _NoShapeError
     if pattern[0].__class__ is dict:
-        return Each(_shape(pattern[0]))
-    return Value(_fits(scalar_list_check(scalar_check(pattern[0], paths.ROOT), paths.ROOT)))
+        return ItemShape(_shape(pattern[0]))
+    return ValueShape(_fits(scalar_list_check(scalar_check(pattern[0], paths.ROOT), paths.ROOT)))
 
 
 def _fits(check: Check) -> Callable[[Json], bool | None]:
@@ -81,30 +81,30 @@ def _fits(check: Check) -> Callable[[Json], bool | None]:
         if mismatch is None:
             return True
         if mismatch.weight is Weight.SKIP:
-            raise DoubtError
+            raise UndecidableError
         return False if mismatch.weight is Weight.PLAIN and is_scalar(value) else None
 
     return fits
 
 
 def _map_shape(pattern: Mapping[str, Json], *, in_metadata: bool) -> Shape:
-    return Fields(
+    return MapShape(
         tuple(_entry(text, value, in_metadata=in_metadata) for text, value in pattern.items())
     )
 
 
-def _entry(text: str, pattern: Json, *, in_metadata: bool) -> Entry:
+def _entry(text: str, pattern: Json, *, in_metadata: bool) -> FieldShape:
     anchor = parse_anchor(text)
     if anchor is None or anchor.sign == anchors.ADDITION:
         if pattern == "*":
-            return Entry(text, Value(_is_there), absent=False)
+            return FieldShape(text, ValueShape(_is_there), absent=False)
         shape = _member_shape(text, pattern, in_metadata=in_metadata)
-        return Entry(text, shape, fits_null(shape))
+        return FieldShape(text, shape, fits_null(shape))
     if anchor.sign == anchors.NEGATION:
-        return Entry(anchor.key, None, absent=True)
+        return FieldShape(anchor.key, None, absent=True)
     if anchor.sign == anchors.EQUALITY:
         shape = _member_shape(anchor.key, pattern, in_metadata=in_metadata)
-        return Entry(anchor.key, shape, absent=True)
+        return FieldShape(anchor.key, shape, absent=True)
     raise _NoShapeError
 
 
@@ -130,7 +130,7 @@ def _tags_shape(pattern: Mapping[str, Json]) -> Shape:
     plain = _map_shape(
         {key: value for key, value in texts.items() if key not in wild}, in_metadata=False
     )
-    return together([plain, *(Keys(_other_than(key)) for key in wild)])
+    return together([plain, *(KeysShape(_other_than(key)) for key in wild)])
 
 
 def _other_than(text: str) -> Callable[[str], bool]:

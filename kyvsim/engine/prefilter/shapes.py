@@ -12,21 +12,21 @@ from kyvsim.kubernetes.objects import Json
 # whoever asks more slowly, so nothing here has a message or a reason.
 
 
-class DoubtError(Exception):
+class UndecidableError(Exception):
     """A value of which shapes say nothing, so that nothing is shown of the whole object."""
 
 
-class Value(NamedTuple):
+class ValueShape(NamedTuple):
     """A value that fits; the predicate looks at nothing else, and never changes its mind.
 
     It says False where who asks more slowly learns no more of the value than that it does not fit,
-    and None where that may be otherwise. It may raise `DoubtError`.
+    and None where that may be otherwise. It may raise `UndecidableError`.
     """
 
     fits: Callable[[Json], bool | None]
 
 
-class Entry(NamedTuple):
+class FieldShape(NamedTuple):
     """One key of a map."""
 
     key: str
@@ -36,19 +36,19 @@ class Entry(NamedTuple):
     """Whether the map may lack the key."""
 
 
-class Fields(NamedTuple):
+class MapShape(NamedTuple):
     """A map with such entries, and any others."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[FieldShape, ...]
 
 
-class Keys(NamedTuple):
+class KeysShape(NamedTuple):
     """A map all of whose keys fit, as values do."""
 
     fits: Callable[[str], bool | None]
 
 
-class Each(NamedTuple):
+class ItemShape(NamedTuple):
     """A list all of whose elements have a shape."""
 
     shape: "Shape"
@@ -56,13 +56,13 @@ class Each(NamedTuple):
     """Whether one such list of those in the whole shape has to have an element."""
 
 
-class Both(NamedTuple):
+class BothShapes(NamedTuple):
     """A value that has all of some shapes."""
 
     shapes: tuple["Shape", ...]
 
 
-Shape: TypeAlias = Value | Fields | Keys | Each | Both
+Shape: TypeAlias = ValueShape | MapShape | KeysShape | ItemShape | BothShapes
 
 
 _SCALARS: Final = frozenset({str, bool, float, type(None)})
@@ -75,15 +75,15 @@ def is_scalar(value: Json) -> bool:
 
 def fits_null(shape: Shape) -> bool:
     """Return whether null has a shape."""
-    if isinstance(shape, Both):
+    if isinstance(shape, BothShapes):
         return all(map(fits_null, shape.shapes))
-    return isinstance(shape, Value) and bool(shape.fits(None))
+    return isinstance(shape, ValueShape) and bool(shape.fits(None))
 
 
 def together(shapes: Iterable[Shape]) -> Shape:
     """Return the shape of what has all of some shapes."""
     every = tuple(shapes)
-    return every[0] if len(every) == 1 else Both(every)
+    return every[0] if len(every) == 1 else BothShapes(every)
 
 
 # One walk over an object that looks for many shapes at once, and asks for each key but once.
@@ -104,7 +104,7 @@ _REMEMBERED: Final = 2048
 _ABSENT: Final = object()
 
 
-class Mark(NamedTuple):
+class BitMask(NamedTuple):
     """The bits of one shape, by what they say."""
 
     lacking: int
@@ -126,7 +126,7 @@ class Walk(NamedTuple):
 
     trace: Callable[[Json], Trace | None]
     """Returns what is found of an object; None where nothing is, say because of a doubt."""
-    marks: tuple[Mark, ...]
+    marks: tuple[BitMask, ...]
     """How each shape is told, in the order of the shapes."""
 
 
@@ -152,8 +152,8 @@ class _Told:
         """What says that it is not known whether something fits."""
         return self._lacking | self._unsure
 
-    def mark(self) -> Mark:
-        return Mark(self._lacking, self.places, self._unsure, self.counted)
+    def mark(self) -> BitMask:
+        return BitMask(self._lacking, self.places, self._unsure, self.counted)
 
 
 class _Claim(NamedTuple):
@@ -173,7 +173,7 @@ def compile_walk(shapes: Sequence[Shape]) -> Walk:
         found: Trace = []
         try:
             found.append(walk(value, found))
-        except (DoubtError, RecursionError):
+        except (UndecidableError, RecursionError):
             return None
         return found
 
@@ -199,7 +199,7 @@ def _merged(claims: Iterable[_Claim], bits: Iterator[int]) -> _Walk:
 
 
 def _singles(claim: _Claim) -> Iterable[_Claim]:
-    if isinstance(claim.shape, Both):
+    if isinstance(claim.shape, BothShapes):
         for shape in claim.shape.shapes:
             yield from _singles(claim._replace(shape=shape))
     else:
@@ -207,21 +207,21 @@ def _singles(claim: _Claim) -> Iterable[_Claim]:
 
 
 def _parts(claims: list[_Claim], bits: Iterator[int]) -> Iterable[_Walk]:
-    maps = [(one.told, one.shape) for one in claims if isinstance(one.shape, Fields)]
+    maps = [(one.told, one.shape) for one in claims if isinstance(one.shape, MapShape)]
     if maps:
         yield _map_walk(maps, bits)
-    lists = [(one.told, one.shape) for one in claims if isinstance(one.shape, Each)]
+    lists = [(one.told, one.shape) for one in claims if isinstance(one.shape, ItemShape)]
     if lists:
         yield _list_walk(lists, bits)
-    values = [(one.told, one.shape.fits) for one in claims if isinstance(one.shape, Value)]
+    values = [(one.told, one.shape.fits) for one in claims if isinstance(one.shape, ValueShape)]
     if values:
         yield _value_walk(values)
-    keys = [(one.told, one.shape.fits) for one in claims if isinstance(one.shape, Keys)]
+    keys = [(one.told, one.shape.fits) for one in claims if isinstance(one.shape, KeysShape)]
     if keys:
         yield _key_walk(keys)
 
 
-def _map_walk(claims: list[tuple[_Told, Fields]], bits: Iterator[int]) -> _Walk:
+def _map_walk(claims: list[tuple[_Told, MapShape]], bits: Iterator[int]) -> _Walk:
     odd = _joined(told.unsure for told, _ in claims)
     absent: dict[str, int] = {}
     present: dict[str, int] = {}
@@ -256,7 +256,7 @@ def _present_walk(forbidden: int, claims: Sequence[_Claim], bits: Iterator[int])
     return (lambda value, found: walk(value, found) | forbidden) if forbidden else walk
 
 
-def _list_walk(claims: list[tuple[_Told, Each]], bits: Iterator[int]) -> _Walk:
+def _list_walk(claims: list[tuple[_Told, ItemShape]], bits: Iterator[int]) -> _Walk:
     odd, is_there = _joined(told.unsure for told, _ in claims), next(bits)
     for told, shape in claims:
         told.places |= is_there

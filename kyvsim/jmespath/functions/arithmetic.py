@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.record import ANY, ARRAY, NUMBER, Example, Function
+from kyvsim.jmespath.functions.record import ANY, ARRAY, NUMBER, Function, FunctionExample
 from kyvsim.kubernetes.go_text import sprint
 from kyvsim.kubernetes.numbers import to_int64, wrap_int64
 from kyvsim.kubernetes.objects import Json
@@ -225,7 +225,10 @@ FUNCTIONS = (
         ANY,
         "the sum of two numbers, two quantities or two durations",
         add,
-        examples=(Example("add(`1`, `2`)", 3.0), Example("add('1Gi', '1Mi')", "1025Mi")),
+        examples=(
+            FunctionExample("add(`1`, `2`)", 3.0),
+            FunctionExample("add('1Gi', '1Mi')", "1025Mi"),
+        ),
     ),
     Function(
         "sum",
@@ -233,7 +236,7 @@ FUNCTIONS = (
         ANY,
         "the sum of a list of numbers, quantities or durations; an empty list is an error",
         total,
-        examples=(Example("sum(@)", "1h1m30s", ["1h", "90s"]),),
+        examples=(FunctionExample("sum(@)", "1h1m30s", ["1h", "90s"]),),
     ),
     Function(
         "subtract",
@@ -241,7 +244,7 @@ FUNCTIONS = (
         ANY,
         "the difference of two numbers, two quantities or two durations",
         subtract,
-        examples=(Example("subtract('1Gi', '512Mi')", "512Mi"),),
+        examples=(FunctionExample("subtract('1Gi', '512Mi')", "512Mi"),),
     ),
     Function(
         "multiply",
@@ -249,7 +252,10 @@ FUNCTIONS = (
         ANY,
         "a number, quantity or duration times a number",
         multiply,
-        examples=(Example("multiply('1Gi', `2`)", "2Gi"), Example("multiply(`2`, '1h')", "2h0m0s")),
+        examples=(
+            FunctionExample("multiply('1Gi', `2`)", "2Gi"),
+            FunctionExample("multiply(`2`, '1h')", "2h0m0s"),
+        ),
     ),
     Function(
         "divide",
@@ -258,8 +264,8 @@ FUNCTIONS = (
         "the quotient: a number where both sides are alike, else a quantity or duration",
         divide,
         examples=(
-            Example("divide('1Gi', '512Mi')", 2.0),
-            Example("divide('1Gi', `3`)", "357913941"),
+            FunctionExample("divide('1Gi', '512Mi')", 2.0),
+            FunctionExample("divide('1Gi', `3`)", "357913941"),
         ),
     ),
     Function(
@@ -268,7 +274,10 @@ FUNCTIONS = (
         ANY,
         "the rest of a division of whole numbers, quantities or durations",
         modulo,
-        examples=(Example("modulo(`7`, `3`)", 1.0), Example("modulo('25s', '10s')", "5s")),
+        examples=(
+            FunctionExample("modulo(`7`, `3`)", 1.0),
+            FunctionExample("modulo('25s', '10s')", "5s"),
+        ),
     ),
     Function(
         "round",
@@ -276,6 +285,9 @@ FUNCTIONS = (
         NUMBER,
         "the number with so many decimal places, halves rounded away from zero",
         round_half_away,
-        examples=(Example("round(`2.675`, `2`)", 2.68), Example("round(`-2.5`, `0`)", -3.0)),
+        examples=(
+            FunctionExample("round(`2.675`, `2`)", 2.68),
+            FunctionExample("round(`-2.5`, `0`)", -3.0),
+        ),
     ),
 )

@@ -15,8 +15,8 @@ from kyvsim.jmespath.functions.record import (
     OBJECT,
     STRING,
     STRINGS,
-    Example,
     Function,
+    FunctionExample,
 )
 from kyvsim.kubernetes.go_text import format_float
 from kyvsim.kubernetes.numbers import deep_equal
@@ -87,8 +87,8 @@ CONTAINERS = (
         "the value at a key of a map or an index of a list; null where there is none",
         lookup,
         examples=(
-            Example("lookup(@, 'a')", 1, {"a": 1}),
-            Example("lookup(@, `1`)", "y", ["x", "y"]),
+            FunctionExample("lookup(@, 'a')", 1, {"a": 1}),
+            FunctionExample("lookup(@, `1`)", "y", ["x", "y"]),
         ),
     ),
     Function(
@@ -97,7 +97,7 @@ CONTAINERS = (
         ARRAY,
         "one object for each entry of a map or list, its key and value under the names given",
         items,
-        examples=(Example("items(@, 'k', 'v')", [{"k": "a", "v": 1}], {"a": 1}),),
+        examples=(FunctionExample("items(@, 'k', 'v')", [{"k": "a", "v": 1}], {"a": 1}),),
     ),
     Function(
         "object_from_lists",
@@ -106,7 +106,7 @@ CONTAINERS = (
         "a map made of a list of keys and a list of values",
         object_from_lists,
         examples=(
-            Example(
+            FunctionExample(
                 "object_from_lists(k, v)", {"a": "x", "b": None}, {"k": ["a", "b"], "v": ["x"]}
             ),
         ),
@@ -118,7 +118,9 @@ CONTAINERS = (
         "whether the second map has every entry of the first",
         label_match,
         examples=(
-            Example("label_match(a, b)", True, {"a": {"x": "1"}, "b": {"x": "1", "y": "2"}}),
+            FunctionExample(
+                "label_match(a, b)", True, {"a": {"x": "1"}, "b": {"x": "1", "y": "2"}}
+            ),
         ),
     ),
 )
@@ -191,7 +193,7 @@ ORDERING: Final = (
         NUMBER + STRING,
         "the greatest item",
         _extreme(gt),
-        examples=(Example("max(`[1, 3, 2]`)", 3.0),),
+        examples=(FunctionExample("max(`[1, 3, 2]`)", 3.0),),
     ),
     Function(
         "max_by",
@@ -199,7 +201,7 @@ ORDERING: Final = (
         ANY,
         "the item with the greatest value",
         _extreme_by(gt),
-        examples=(Example("max_by(@, &a)", {"a": 2.0}, [{"a": 1.0}, {"a": 2.0}]),),
+        examples=(FunctionExample("max_by(@, &a)", {"a": 2.0}, [{"a": 1.0}, {"a": 2.0}]),),
     ),
     Function(
         "min",
@@ -207,7 +209,7 @@ ORDERING: Final = (
         NUMBER + STRING,
         "the smallest item",
         _extreme(lt),
-        examples=(Example("min(`[3, 1, 2]`)", 1.0),),
+        examples=(FunctionExample("min(`[3, 1, 2]`)", 1.0),),
     ),
     Function(
         "min_by",
@@ -215,7 +217,7 @@ ORDERING: Final = (
         ANY,
         "the item with the smallest value",
         _extreme_by(lt),
-        examples=(Example("min_by(@, &a)", {"a": 1.0}, [{"a": 1.0}, {"a": 2.0}]),),
+        examples=(FunctionExample("min_by(@, &a)", {"a": 1.0}, [{"a": 1.0}, {"a": 2.0}]),),
     ),
     Function(
         "sort",
@@ -223,7 +225,7 @@ ORDERING: Final = (
         ARRAY,
         "the items in order",
         _sort,
-        examples=(Example("sort(`[2, 1]`)", [1.0, 2.0]),),
+        examples=(FunctionExample("sort(`[2, 1]`)", [1.0, 2.0]),),
     ),
     Function(
         "sort_by",
@@ -231,6 +233,6 @@ ORDERING: Final = (
         ARRAY,
         "the items in the order of a value of theirs",
         _sort_by,
-        examples=(Example("sort_by(@, &a)[0].a", 1.0, [{"a": 2.0}, {"a": 1.0}]),),
+        examples=(FunctionExample("sort_by(@, &a)[0].a", 1.0, [{"a": 2.0}, {"a": 1.0}]),),
     ),
 )

@@ -32,7 +32,7 @@ NUMBERS: Final = ("array[number]",)
 STRINGS: Final = ("array[string]",)
 
 
-class Example(NamedTuple):
+class FunctionExample(NamedTuple):
     """An expression, the data it is run on, and what comes out; shown in the docs and tested."""
 
     expression: str
@@ -52,7 +52,7 @@ class Function(NamedTuple):
     """The last argument may be repeated."""
     needs_system: bool = False
     """The code wants the clock or chance: it gets the `System` before the arguments."""
-    examples: tuple[Example, ...] = ()
+    examples: tuple[FunctionExample, ...] = ()
 
     def refusal(self, count: int) -> str:
         """Return why a call with this number of arguments can only fail, or "" where it can work.

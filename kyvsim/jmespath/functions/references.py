@@ -7,7 +7,7 @@ import ipaddress
 from functools import lru_cache
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.record import BOOLEAN, STRING, Example, Function
+from kyvsim.jmespath.functions.record import BOOLEAN, STRING, Function, FunctionExample
 from kyvsim.kubernetes.go_url import UrlError, parse_url
 from kyvsim.kubernetes.image import parse_image
 from kyvsim.kubernetes.semver import ZERO, Range, parse_range, parse_version
@@ -80,7 +80,7 @@ FUNCTIONS = (
         STRING,
         "the full reference of an image: registry, path, and tag or digest",
         image_normalize,
-        examples=(Example("image_normalize('nginx')", "docker.io/nginx:latest"),),
+        examples=(FunctionExample("image_normalize('nginx')", "docker.io/nginx:latest"),),
     ),
     Function(
         "semver_compare",
@@ -89,8 +89,8 @@ FUNCTIONS = (
         "whether a version lies in a range such as `>=1.2.0 <2.0.0 || 3.x`",
         semver_compare,
         examples=(
-            Example("semver_compare('1.5.0', '>=1.2.0 <2.0.0')", output=True),
-            Example("semver_compare('2.1.0', '1.x')", output=False),
+            FunctionExample("semver_compare('1.5.0', '>=1.2.0 <2.0.0')", output=True),
+            FunctionExample("semver_compare('2.1.0', '1.x')", output=False),
         ),
     ),
     Function(
@@ -102,9 +102,9 @@ FUNCTIONS = (
         "`.svc` or `.internal` are inside, other names are outside",
         is_external_url,
         examples=(
-            Example("is_external_url('http://10.0.0.1/x')", output=False),
-            Example("is_external_url('https://8.8.8.8')", output=True),
-            Example("is_external_url('https://api.default.svc')", output=False),
+            FunctionExample("is_external_url('http://10.0.0.1/x')", output=False),
+            FunctionExample("is_external_url('https://8.8.8.8')", output=True),
+            FunctionExample("is_external_url('https://api.default.svc')", output=False),
         ),
     ),
 )

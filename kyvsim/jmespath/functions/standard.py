@@ -18,8 +18,8 @@ from kyvsim.jmespath.functions.record import (
     OBJECT,
     STRING,
     STRINGS,
-    Example,
     Function,
+    FunctionExample,
 )
 from kyvsim.kubernetes.go_text import to_json
 from kyvsim.kubernetes.numbers import parse_float
@@ -156,7 +156,7 @@ STANDARD: Final = (
         NUMBER,
         "the number without its sign",
         _abs,
-        examples=(Example("abs(`-2`)", 2.0),),
+        examples=(FunctionExample("abs(`-2`)", 2.0),),
     ),
     Function(
         "avg",
@@ -164,7 +164,7 @@ STANDARD: Final = (
         NUMBER,
         "the mean of the numbers",
         _avg,
-        examples=(Example("avg(`[1, 2]`)", 1.5),),
+        examples=(FunctionExample("avg(`[1, 2]`)", 1.5),),
     ),
     Function(
         "ceil",
@@ -172,7 +172,7 @@ STANDARD: Final = (
         NUMBER,
         "the next whole number upwards",
         _ceil,
-        examples=(Example("ceil(`1.2`)", 2.0),),
+        examples=(FunctionExample("ceil(`1.2`)", 2.0),),
     ),
     Function(
         "contains",
@@ -180,7 +180,7 @@ STANDARD: Final = (
         BOOLEAN,
         "tells if the item or text is in there",
         _contains,
-        examples=(Example("contains('kyverno', 'ver')", True),),
+        examples=(FunctionExample("contains('kyverno', 'ver')", True),),
     ),
     Function(
         "ends_with",
@@ -188,7 +188,7 @@ STANDARD: Final = (
         BOOLEAN,
         "tells if the text ends so",
         _ends_with,
-        examples=(Example("ends_with('a.tar', '.tar')", True),),
+        examples=(FunctionExample("ends_with('a.tar', '.tar')", True),),
     ),
     Function(
         "floor",
@@ -196,7 +196,7 @@ STANDARD: Final = (
         NUMBER,
         "the next whole number downwards",
         _floor,
-        examples=(Example("floor(`1.8`)", 1.0),),
+        examples=(FunctionExample("floor(`1.8`)", 1.0),),
     ),
     Function(
         "join",
@@ -205,7 +205,7 @@ STANDARD: Final = (
         "the texts with the separator between them",
         _join,
         needs_system=True,
-        examples=(Example("join('-', ['a', 'b'])", "a-b", {}),),
+        examples=(FunctionExample("join('-', ['a', 'b'])", "a-b", {}),),
     ),
     Function(
         "keys",
@@ -213,7 +213,7 @@ STANDARD: Final = (
         ARRAY,
         "the keys, in order",
         _keys,
-        examples=(Example("keys(@)", ["a", "b"], {"b": 1.0, "a": 2.0}),),
+        examples=(FunctionExample("keys(@)", ["a", "b"], {"b": 1.0, "a": 2.0}),),
     ),
     Function(
         "length",
@@ -221,7 +221,7 @@ STANDARD: Final = (
         NUMBER,
         "how many characters, items or keys",
         _length,
-        examples=(Example("length('abc')", 3.0),),
+        examples=(FunctionExample("length('abc')", 3.0),),
     ),
     Function(
         "map",
@@ -229,7 +229,7 @@ STANDARD: Final = (
         ARRAY,
         "the expression's value for every item",
         _map,
-        examples=(Example("map(&a, @)", [1.0, None], [{"a": 1.0}, {}]),),
+        examples=(FunctionExample("map(&a, @)", [1.0, None], [{"a": 1.0}, {}]),),
     ),
     Function(
         "merge",
@@ -238,7 +238,7 @@ STANDARD: Final = (
         "one map of all; later ones win",
         _merge,
         variadic=True,
-        examples=(Example("merge(`{}`, @)", {"a": 1.0}, {"a": 1.0}),),
+        examples=(FunctionExample("merge(`{}`, @)", {"a": 1.0}, {"a": 1.0}),),
     ),
     Function(
         "not_null",
@@ -247,7 +247,7 @@ STANDARD: Final = (
         "the first value that is not null",
         _not_null,
         variadic=True,
-        examples=(Example("not_null(missing, 'z')", "z", {}),),
+        examples=(FunctionExample("not_null(missing, 'z')", "z", {}),),
     ),
     Function(
         "reverse",
@@ -255,7 +255,7 @@ STANDARD: Final = (
         ARRAY + STRING,
         "the items or characters turned round",
         _reverse,
-        examples=(Example("reverse('abc')", "cba"),),
+        examples=(FunctionExample("reverse('abc')", "cba"),),
     ),
     Function(
         "starts_with",
@@ -263,7 +263,7 @@ STANDARD: Final = (
         BOOLEAN,
         "tells if the text starts so",
         _starts_with,
-        examples=(Example("starts_with('kyverno', 'ky')", True),),
+        examples=(FunctionExample("starts_with('kyverno', 'ky')", True),),
     ),
     Function(
         "to_array",
@@ -271,7 +271,7 @@ STANDARD: Final = (
         ARRAY,
         "the value in a list, unless it is one",
         _to_array,
-        examples=(Example("to_array('a')", ["a"]),),
+        examples=(FunctionExample("to_array('a')", ["a"]),),
     ),
     Function(
         "to_number",
@@ -279,7 +279,7 @@ STANDARD: Final = (
         NUMBER,
         "the number that the text shows, or null",
         _to_number,
-        examples=(Example("to_number('1.5')", 1.5),),
+        examples=(FunctionExample("to_number('1.5')", 1.5),),
     ),
     Function(
         "to_string",
@@ -288,7 +288,7 @@ STANDARD: Final = (
         "the text itself, or the JSON text of the value",
         _to_string,
         needs_system=True,
-        examples=(Example("to_string(`[1]`)", "[1]"),),
+        examples=(FunctionExample("to_string(`[1]`)", "[1]"),),
     ),
     Function(
         "type",
@@ -296,7 +296,7 @@ STANDARD: Final = (
         STRING,
         "the name of the value's type",
         _type,
-        examples=(Example("type('a')", "string"),),
+        examples=(FunctionExample("type('a')", "string"),),
     ),
     Function(
         "values",
@@ -304,7 +304,7 @@ STANDARD: Final = (
         ARRAY,
         "the values in the order of their keys",
         _values,
-        examples=(Example("values(@)", [2.0, 1.0], {"b": 1.0, "a": 2.0}),),
+        examples=(FunctionExample("values(@)", [2.0, 1.0], {"b": 1.0, "a": 2.0}),),
     ),
 )
 """The functions, by name."""

@@ -15,8 +15,8 @@ from kyvsim.jmespath.functions.record import (
     OBJECT,
     STRING,
     STRINGS,
-    Example,
     Function,
+    FunctionExample,
 )
 from kyvsim.kubernetes import go_text
 from kyvsim.kubernetes.go_random_text import Chance, make_random
@@ -137,7 +137,10 @@ TEXTS = (
         NUMBER,
         "-1, 0 or 1 by alphabetical order; the result is no float, so `==` with a number is false",
         compare,
-        examples=(Example("compare('a', 'b')", -1), Example("compare('a', 'a')", 0)),
+        examples=(
+            FunctionExample("compare('a', 'b')", -1),
+            FunctionExample("compare('a', 'a')", 0),
+        ),
     ),
     Function(
         "equal_fold",
@@ -145,7 +148,7 @@ TEXTS = (
         BOOLEAN,
         "whether two texts are the same but for upper and lower case",
         equal_fold,
-        examples=(Example("equal_fold('Go', 'GO')", output=True),),
+        examples=(FunctionExample("equal_fold('Go', 'GO')", output=True),),
     ),
     Function(
         "replace",
@@ -154,7 +157,7 @@ TEXTS = (
         "puts the third text in place of the second, so many times (negative: always)",
         replace,
         needs_system=True,
-        examples=(Example("replace('a.b.c', '.', '-', `1`)", "a-b.c"),),
+        examples=(FunctionExample("replace('a.b.c', '.', '-', `1`)", "a-b.c"),),
     ),
     Function(
         "replace_all",
@@ -163,7 +166,7 @@ TEXTS = (
         "puts the third text in every place of the second",
         replace_all,
         needs_system=True,
-        examples=(Example("replace_all('a.b.c', '.', '-')", "a-b-c"),),
+        examples=(FunctionExample("replace_all('a.b.c', '.', '-')", "a-b-c"),),
     ),
     Function(
         "to_upper",
@@ -171,7 +174,7 @@ TEXTS = (
         STRING,
         "the text in upper case",
         upper,
-        examples=(Example("to_upper('abc')", "ABC"),),
+        examples=(FunctionExample("to_upper('abc')", "ABC"),),
     ),
     Function(
         "to_lower",
@@ -179,7 +182,7 @@ TEXTS = (
         STRING,
         "the text in lower case",
         lower,
-        examples=(Example("to_lower('ABC')", "abc"),),
+        examples=(FunctionExample("to_lower('ABC')", "abc"),),
     ),
     Function(
         "trim",
@@ -187,7 +190,7 @@ TEXTS = (
         STRING,
         "the text without any of the second text's characters at both ends",
         trim,
-        examples=(Example("trim('--ab-', '-')", "ab"),),
+        examples=(FunctionExample("trim('--ab-', '-')", "ab"),),
     ),
     Function(
         "trim_prefix",
@@ -195,7 +198,7 @@ TEXTS = (
         STRING,
         "the text without the second text in front",
         trim_prefix,
-        examples=(Example("trim_prefix('v1.2', 'v')", "1.2"),),
+        examples=(FunctionExample("trim_prefix('v1.2', 'v')", "1.2"),),
     ),
     Function(
         "split",
@@ -203,7 +206,7 @@ TEXTS = (
         STRINGS,
         "the parts of a text between separators",
         split,
-        examples=(Example("split('a,b', ',')", ["a", "b"]),),
+        examples=(FunctionExample("split('a,b', ',')", ["a", "b"]),),
     ),
     Function(
         "truncate",
@@ -211,7 +214,7 @@ TEXTS = (
         STRING,
         "the first characters of a text; the length is a number in backticks",
         truncate,
-        examples=(Example("truncate('abcdef', `3`)", "abc"),),
+        examples=(FunctionExample("truncate('abcdef', `3`)", "abc"),),
     ),
     Function(
         "to_boolean",
@@ -219,7 +222,7 @@ TEXTS = (
         BOOLEAN,
         "true or false from its name in any case; other texts are an error",
         to_boolean,
-        examples=(Example("to_boolean('True')", output=True),),
+        examples=(FunctionExample("to_boolean('True')", output=True),),
     ),
     Function(
         "path_canonicalize",
@@ -227,7 +230,7 @@ TEXTS = (
         STRING,
         "the shortest form of a path: no double slashes, no `.`, `..` resolved",
         path_canonicalize,
-        examples=(Example("path_canonicalize('/a//b/../c/')", "/a/c"),),
+        examples=(FunctionExample("path_canonicalize('/a//b/../c/')", "/a/c"),),
     ),
 )
 
@@ -339,7 +342,7 @@ REGEXES = (
         "puts the third text in place of every match; `$1` and `${name}` stand for groups",
         regex_replace_all,
         needs_system=True,
-        examples=(Example("regex_replace_all('a(b+)', 'xabbx', '[$1]')", "x[bb]x"),),
+        examples=(FunctionExample("regex_replace_all('a(b+)', 'xabbx', '[$1]')", "x[bb]x"),),
     ),
     Function(
         "regex_replace_all_literal",
@@ -348,7 +351,7 @@ REGEXES = (
         "puts the third text in place of every match, as it stands",
         regex_replace_all_literal,
         needs_system=True,
-        examples=(Example("regex_replace_all_literal('b+', 'abba', '$1')", "a$1a"),),
+        examples=(FunctionExample("regex_replace_all_literal('b+', 'abba', '$1')", "a$1a"),),
     ),
     Function(
         "regex_match",
@@ -356,7 +359,7 @@ REGEXES = (
         BOOLEAN,
         "whether the RE2 expression fits somewhere in a text or number",
         regex_match,
-        examples=(Example("regex_match('^v[0-9]+$', 'v12')", output=True),),
+        examples=(FunctionExample("regex_match('^v[0-9]+$', 'v12')", output=True),),
     ),
     Function(
         "pattern_match",
@@ -364,7 +367,7 @@ REGEXES = (
         BOOLEAN,
         "whether a whole text or number fits a pattern: `*` any run, `?` one character",
         pattern_match,
-        examples=(Example("pattern_match('nginx:*', 'nginx:1.25')", output=True),),
+        examples=(FunctionExample("pattern_match('nginx:*', 'nginx:1.25')", output=True),),
     ),
 )
 
@@ -415,7 +418,7 @@ ENCODING = (
         STRING,
         "the text that a base64 text holds; the alphabet is the standard one, with padding",
         base64_decode,
-        examples=(Example("base64_decode('aGk=')", "hi"),),
+        examples=(FunctionExample("base64_decode('aGk=')", "hi"),),
     ),
     Function(
         "base64_encode",
@@ -423,7 +426,7 @@ ENCODING = (
         STRING,
         "the base64 form of a text",
         base64_encode,
-        examples=(Example("base64_encode('hi')", "aGk="),),
+        examples=(FunctionExample("base64_encode('hi')", "aGk="),),
     ),
     Function(
         "parse_json",
@@ -431,7 +434,7 @@ ENCODING = (
         ANY,
         "the value that a JSON text holds",
         parse_json,
-        examples=(Example("""parse_json('{"a": [1]}')""", {"a": [1.0]}),),
+        examples=(FunctionExample("""parse_json('{"a": [1]}')""", {"a": [1.0]}),),
     ),
     Function(
         "parse_yaml",
@@ -439,7 +442,7 @@ ENCODING = (
         ANY,
         "the value that the first document of a YAML text holds",
         parse_yaml,
-        examples=(Example("parse_yaml('a: yes')", {"a": True}),),
+        examples=(FunctionExample("parse_yaml('a: yes')", {"a": True}),),
     ),
 )
 
@@ -476,7 +479,7 @@ HASHES = (
         "the SHA-256 hash of a text, e.g. for unique names of bounded length",
         sha256,
         examples=(
-            Example(
+            FunctionExample(
                 "sha256('a')", "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
             ),
         ),
@@ -487,7 +490,7 @@ HASHES = (
         STRING,
         "the SHA-1 hash of a text",
         sha1,
-        examples=(Example("sha1('a')", "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8"),),
+        examples=(FunctionExample("sha1('a')", "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8"),),
     ),
     Function(
         "md5",
@@ -495,7 +498,7 @@ HASHES = (
         STRING,
         "the MD5 hash of a text",
         md5,
-        examples=(Example("md5('a')", "0cc175b9c0f1b6a831c399e269772661"),),
+        examples=(FunctionExample("md5('a')", "0cc175b9c0f1b6a831c399e269772661"),),
     ),
 )
 
@@ -523,7 +526,7 @@ RANDOMNESS = (
         "a random text that fits a regular expression without Perl syntax, such as `[0-9a-z]{8}`",
         random,
         needs_system=True,
-        examples=(Example("random('[a]{5}')", "aaaaa"),),
+        examples=(FunctionExample("random('[a]{5}')", "aaaaa"),),
     ),
 )
 

@@ -6,7 +6,7 @@ upstream: pkg/engine/jmespath/time.go.
 from datetime import datetime
 
 from kyvsim.jmespath.errors import QueryError
-from kyvsim.jmespath.functions.record import BOOLEAN, STRING, Example, Function
+from kyvsim.jmespath.functions.record import BOOLEAN, STRING, Function, FunctionExample
 from kyvsim.kubernetes.go_text import quote
 from kyvsim.kubernetes.go_time import Time, TimeError, from_clock, parse_rfc3339, parse_time
 from kyvsim.kubernetes.numbers import parse_int
@@ -129,7 +129,9 @@ FUNCTIONS = (
         time_since,
         needs_system=True,
         examples=(
-            Example("time_since('', '2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", "24h0m0s"),
+            FunctionExample(
+                "time_since('', '2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", "24h0m0s"
+            ),
         ),
     ),
     Function("time_now", (), STRING, "the current time", time_now, needs_system=True),
@@ -142,7 +144,7 @@ FUNCTIONS = (
         STRING,
         "a cron expression for the minute of a time",
         time_to_cron,
-        examples=(Example("time_to_cron('2024-01-01T15:04:05Z')", "4 15 1 1 1"),),
+        examples=(FunctionExample("time_to_cron('2024-01-01T15:04:05Z')", "4 15 1 1 1"),),
     ),
     Function(
         "time_add",
@@ -150,7 +152,9 @@ FUNCTIONS = (
         STRING,
         "the time later by a duration",
         time_add,
-        examples=(Example("time_add('2024-01-01T00:00:00Z', '1h')", "2024-01-01T01:00:00Z"),),
+        examples=(
+            FunctionExample("time_add('2024-01-01T00:00:00Z', '1h')", "2024-01-01T01:00:00Z"),
+        ),
     ),
     Function(
         "time_parse",
@@ -158,7 +162,9 @@ FUNCTIONS = (
         STRING,
         "a time in a Go layout (or, after a number, in seconds since 1970) as RFC 3339",
         time_parse,
-        examples=(Example("time_parse('02 Jan 2006', '03 Feb 2024')", "2024-02-03T00:00:00Z"),),
+        examples=(
+            FunctionExample("time_parse('02 Jan 2006', '03 Feb 2024')", "2024-02-03T00:00:00Z"),
+        ),
     ),
     Function(
         "time_utc",
@@ -166,7 +172,9 @@ FUNCTIONS = (
         STRING,
         "the time in UTC",
         time_utc,
-        examples=(Example("time_utc('2024-01-01T00:00:00+02:00')", "2023-12-31T22:00:00Z"),),
+        examples=(
+            FunctionExample("time_utc('2024-01-01T00:00:00+02:00')", "2023-12-31T22:00:00Z"),
+        ),
     ),
     Function(
         "time_diff",
@@ -174,7 +182,9 @@ FUNCTIONS = (
         STRING,
         "the duration from the first time to the second",
         time_diff,
-        examples=(Example("time_diff('2024-01-01T00:00:00Z', '2024-01-01T00:01:00Z')", "1m0s"),),
+        examples=(
+            FunctionExample("time_diff('2024-01-01T00:00:00Z', '2024-01-01T00:01:00Z')", "1m0s"),
+        ),
     ),
     Function(
         "time_before",
@@ -183,7 +193,9 @@ FUNCTIONS = (
         "whether the first time is earlier than the second",
         time_before,
         examples=(
-            Example("time_before('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", output=True),
+            FunctionExample(
+                "time_before('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", output=True
+            ),
         ),
     ),
     Function(
@@ -193,7 +205,9 @@ FUNCTIONS = (
         "whether the first time is later than the second",
         time_after,
         examples=(
-            Example("time_after('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", output=False),
+            FunctionExample(
+                "time_after('2024-01-01T00:00:00Z', '2024-01-02T00:00:00Z')", output=False
+            ),
         ),
     ),
     Function(
@@ -203,7 +217,7 @@ FUNCTIONS = (
         "whether the first time lies between the two others, both excluded",
         time_between,
         examples=(
-            Example(
+            FunctionExample(
                 "time_between(@[1], @[0], @[2])",
                 True,
                 ["2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z", "2024-01-03T00:00:00Z"],
@@ -216,6 +230,8 @@ FUNCTIONS = (
         STRING,
         "the time rounded down to a multiple of a duration",
         time_truncate,
-        examples=(Example("time_truncate('2024-01-01T10:47:00Z', '15m')", "2024-01-01T10:45:00Z"),),
+        examples=(
+            FunctionExample("time_truncate('2024-01-01T10:47:00Z', '15m')", "2024-01-01T10:45:00Z"),
+        ),
     ),
 )

@@ -6,7 +6,14 @@ Source of the rules: upstream pkg/cel/compiler (matchconditions.go, variables.go
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kyvsim.cel import BudgetError, CelError, CompileError, Environment, Program, compile_expression
+from kyvsim.cel import (
+    CelBudgetError,
+    CelError,
+    CompileError,
+    Environment,
+    Program,
+    compile_expression,
+)
 from kyvsim.cel.kyverno.environments import VARIABLES
 from kyvsim.cel.kyverno.native import native_text
 from kyvsim.cel.types import BOOL, DYN, STRING, CelType
@@ -125,7 +132,7 @@ def evaluate(program: Program, values: Sequence[Any]) -> Any:
     """Return the value of a program; raises EvaluationError."""
     try:
         return program.evaluate(values)
-    except (CelError, BudgetError) as error:
+    except (CelError, CelBudgetError) as error:
         raise EvaluationError(str(error)) from None
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_expression
+from kyvsim.cel import CelBudgetError, CelError, CompileError, Program, compile_expression
 from kyvsim.cel.kyverno.environments import image_reference_environment
 from kyvsim.cel.kyverno.images import (
     Attestor,
@@ -104,7 +104,7 @@ def _reference_expression(text: str) -> _Test:
     def test(image: str) -> Any:
         try:
             return program.evaluate((image,))
-        except BudgetError as error:
+        except CelBudgetError as error:
             raise CelError(str(error)) from None
 
     return test
@@ -158,7 +158,7 @@ class Attestors(dict[str, Any]):
             start = f"failed to convert {part} in compiled attestor: {name}, error: failed to"
             try:
                 value = program.evaluate(self._values)
-            except (CelError, BudgetError) as error:
+            except (CelError, CelBudgetError) as error:
                 wrong = f"{start} evaluate compiled attestor: {name}, error: {error}"
                 raise CelError(wrong) from None
             try:

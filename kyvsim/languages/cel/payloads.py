@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from kyvsim.cel import Environment, Program
 from kyvsim.cel.kyverno.authorization import MODES, AuthorizationMode, authorization_environment
 from kyvsim.cel.kyverno.environments import VARIABLES_TYPE, ordered
-from kyvsim.cel.kyverno.http_requests import Fields, fields_of_request
+from kyvsim.cel.kyverno.http_requests import RequestFields, fields_of_request
 from kyvsim.cel.kyverno.messages import MessageError
 from kyvsim.cel.program import LazyVariables, plainly
 from kyvsim.cel.types import CelType
@@ -74,7 +74,7 @@ def _problem(payload: Payload) -> Diagnostic | None:
     return None
 
 
-def _case_insensitive_fields(payload: Payload) -> Iterator[Fields]:
+def _case_insensitive_fields(payload: Payload) -> Iterator[RequestFields]:
     """Yield the maps of a payload whose unknown fields Kyverno passes over without a word."""
     if payload.mode is PayloadMode.HTTP:
         yield from fields_of_request(payload.data)

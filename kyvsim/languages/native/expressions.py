@@ -7,7 +7,7 @@ pkg/admission/plugin/cel (compile.go, composition.go, condition.go).
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from kyvsim.cel import BudgetError, CelError, CompileError, Program, compile_expression
+from kyvsim.cel import CelBudgetError, CelError, CompileError, Program, compile_expression
 from kyvsim.cel.kubernetes import VARIABLES, VARIABLES_TYPE, declared_type, kubernetes_environment
 from kyvsim.cel.program import LazyVariables, composited
 from kyvsim.cel.types import BOOL, DYN, CelType
@@ -151,7 +151,7 @@ def evaluate(program: Program, values: Sequence[Any]) -> Any:
     """Return the value of a program; raises EvaluationError."""
     try:
         return program.evaluate(values)
-    except (CelError, BudgetError) as error:
+    except (CelError, CelBudgetError) as error:
         raise EvaluationError(f"expression '{program.text}' resulted in error: {error}") from None
 
 

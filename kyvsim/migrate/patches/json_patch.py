@@ -34,7 +34,7 @@ from kyvsim.migrate.values import (
     values_of,
 )
 from kyvsim.model.migration import ConversionCondition
-from kyvsim.patch.keyed_lists import Field
+from kyvsim.patch.keyed_lists import MergeField
 from kyvsim.yaml.document import YamlError
 from kyvsim.yaml.text import load_one
 
@@ -89,7 +89,7 @@ class PatchContext(NamedTuple):
     scope: Scope
     loops: tuple[PatchLoop, ...] = ()
     """The loops around it, the outermost first."""
-    merges: tuple[Field, ...] = ()
+    merges: tuple[MergeField, ...] = ()
     """How lists of the objects merge, by kind; () where nothing is known of one."""
 
     @property

@@ -52,7 +52,7 @@ from kyvsim.migrate.patterns import PatternContext, pattern_tests
 from kyvsim.migrate.queries.read import text_value
 from kyvsim.migrate.scalars import scalar_test
 from kyvsim.migrate.values import Expr, Types, element_of, is_list, is_map
-from kyvsim.patch.keyed_lists import NOTHING_MERGES, Field
+from kyvsim.patch.keyed_lists import NOTHING_MERGES, MergeField
 from kyvsim.patch.strategic_merge import DIRECTIVE
 
 # Conditions of a merge: `(key)` and `<(key)`.
@@ -206,7 +206,7 @@ class _FieldPatch(NamedTuple):
     """A part of a patch, and where it goes."""
 
     place: PatchTarget
-    merges: tuple[Field, ...]
+    merges: tuple[MergeField, ...]
     around: PatchContext
     guards: list[Test]
     """What conditions ask, gathered on the way."""
@@ -439,7 +439,7 @@ class _MergeTarget(NamedTuple):
     """What conditions ask, gathered on the way."""
     loose: list[str]
     """What is set whatever the elements of a loop are."""
-    merges: tuple[Field, ...] = ()
+    merges: tuple[MergeField, ...] = ()
     """How a ClusterPolicy merges it, by kind."""
 
     def below(self, key: str) -> "_MergeTarget":
@@ -626,7 +626,7 @@ def _object_element(patch: ListElement, place: _MergeTarget) -> tuple[str, Test]
     return text, place.value.is_there()
 
 
-def _of_elements(place: _MergeTarget) -> tuple[Field, ...]:
+def _of_elements(place: _MergeTarget) -> tuple[MergeField, ...]:
     return tuple(one.element or NOTHING_MERGES for one in place.merges)
 
 

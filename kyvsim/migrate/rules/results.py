@@ -13,7 +13,7 @@ from kyvsim.migrate.queries.read import text_value
 from kyvsim.migrate.queries.scope import Scope
 from kyvsim.migrate.values import Expr
 from kyvsim.model.migration import ConversionCondition
-from kyvsim.patch.keyed_lists import Field
+from kyvsim.patch.keyed_lists import MergeField
 
 # Messages of rules, with their variables.
 
@@ -51,7 +51,7 @@ class Root(NamedTuple):
     """An object that is patched."""
 
     value: Expr
-    merges: tuple[Field, ...]
+    merges: tuple[MergeField, ...]
     """How lists of it merge, by kind; () where nothing is known of one."""
 
 

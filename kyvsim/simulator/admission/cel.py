@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kyvsim.engine.compile import CompiledRule, Turn
+from kyvsim.engine.compile import CompiledRule, PolicyRules
 from kyvsim.engine.policy import RuleInput, run_turn
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.objects import Json, object_key
@@ -233,7 +233,7 @@ class CelAdmission:
             if response is not None:
                 yield response
 
-    def _turns(self, stage: Stage, request: AdmissionRequest) -> Iterator[Turn]:
+    def _turns(self, stage: Stage, request: AdmissionRequest) -> Iterator[PolicyRules]:
         kind = request.parent_kind[2] if request.parent_kind else request.subject["kind"]
         for turn in self._cache.index.turns(stage, kind):
             policy = turn.policy.policy
@@ -244,7 +244,7 @@ class CelAdmission:
                 self._admission.skip(policy, turn.rules, request, webhook_failed)
 
     def _response(
-        self, turn: Turn, stage: Stage, request: AdmissionRequest
+        self, turn: PolicyRules, stage: Stage, request: AdmissionRequest
     ) -> PolicyResponse | None:
         """Return what a policy says, None where nobody asks it; raise `MatchConditionError`."""
         policy = turn.policy.policy
@@ -399,7 +399,7 @@ class ImageAdmission:
                 continue
             if mutating:
                 pinning = self._cache.pinning(policy)
-                turn = Turn(pinning, pinning.rules)  # noqa: PLW2901 — the same policy
+                turn = PolicyRules(pinning, pinning.rules)  # noqa: PLW2901 — the same policy
             response = run_turn(turn, _STAGE.phase, given, self._world)
             if response.results:
                 yield response

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from kyvsim.engine.compile import CompiledRule, Turn
+from kyvsim.engine.compile import CompiledRule, PolicyRules
 from kyvsim.engine.evaluate import passing, shown_passes
 from kyvsim.engine.policy import RuleInput, open_request, run_turn
 from kyvsim.engine.world import World
@@ -117,7 +117,7 @@ class AdmissionController:
         again = self.mutate if told else None
         return WebhookResponse(request.object if changed else None, warnings, again=again)
 
-    def _mutations(self, request: AdmissionRequest) -> Iterator[tuple[Phase, Turn]]:
+    def _mutations(self, request: AdmissionRequest) -> Iterator[tuple[Phase, PolicyRules]]:
         """Yield what changes the object, or looks at its images: the latter comes last."""
         for stage in (Stage.MUTATE, Stage.VERIFY_IMAGES):
             for turn in self._turns(stage, request, _mutates_trigger):
@@ -184,7 +184,7 @@ class AdmissionController:
 
     def _turns(
         self, stage: Stage, request: AdmissionRequest, keep: Callable[[CompiledRule], bool]
-    ) -> Iterator[Turn]:
+    ) -> Iterator[PolicyRules]:
         for turn in self._cache.index.turns(stage, _kind_of(request)):
             policy = turn.policy.policy
             rules = tuple(filter(keep, turn.rules))
@@ -229,10 +229,10 @@ class AdmissionController:
 
     def _run(
         self,
-        turn: Turn,
+        turn: PolicyRules,
         phase: Phase,
         request: AdmissionRequest,
-        shown: Callable[[Turn], tuple[RuleResult, ...] | None] | None = None,
+        shown: Callable[[PolicyRules], tuple[RuleResult, ...] | None] | None = None,
     ) -> PolicyResponse | None:
         given = self.opened(request)
         if given is None:

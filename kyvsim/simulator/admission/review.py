@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
-from kyvsim.cel import BudgetError, CelError, Program, compile_expression
+from kyvsim.cel import CelBudgetError, CelError, Program, compile_expression
 from kyvsim.cel.kubernetes import kubernetes_environment
 from kyvsim.cel.types import BOOL
 from kyvsim.kubernetes.discovery import plural, split_api_version
@@ -111,7 +111,7 @@ def all_hold(texts: Iterable[str], request: AdmissionRequest, external: External
         try:
             if _program(text).evaluate(values) is False:
                 return False
-        except (CelError, BudgetError) as error:
+        except (CelError, CelBudgetError) as error:
             faults.append(f"expression '{text}' resulted in error: {error}")
     if faults:
         raise MatchConditionError(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
@@ -139,7 +139,7 @@ def trace_conditions(
     values = _values(request, external)
     for number, text in enumerate(texts):
         program = traced_program(_program(text), trace.at(number, "expression"))
-        with suppress(CelError, BudgetError):
+        with suppress(CelError, CelBudgetError):
             if program.evaluate(values) is False:
                 return
 

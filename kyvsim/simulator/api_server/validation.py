@@ -10,9 +10,9 @@ from kyvsim.kubernetes.validation import problems_of
 from kyvsim.languages.classic.pod_security.go_structs import MisfitError, has_type, read_object
 from kyvsim.model.request import Operation
 from kyvsim.model.source import Path
-from kyvsim.schema.findings import Finding, duplicates, findings
+from kyvsim.schema.findings import SchemaFinding, duplicates, findings
 from kyvsim.schema.kinds import given_schema, kyverno_schema
-from kyvsim.schema.node import TYPE_NAMES, Node, stored
+from kyvsim.schema.node import TYPE_NAMES, SchemaNode, stored
 from kyvsim.schema.rules import broken_rules
 from kyvsim.simulator.api_server import errors
 from kyvsim.simulator.api_server.request import ApiError, Review
@@ -24,7 +24,7 @@ from kyvsim.simulator.api_server.store import ObjectStore
 # k8s.io/apiextensions-apiserver pkg/apiserver/validation, pkg/apiserver/schema/listtype.
 
 
-def schema_errors(obj: Json, old: Json, schema: Node) -> list[str]:
+def schema_errors(obj: Json, old: Json, schema: SchemaNode) -> list[str]:
     """Return what is wrong with an object, each as `field: what: why`.
 
     Rules in CEL are asked where nothing else is wrong; `old` is None for a new object.
@@ -36,13 +36,13 @@ def schema_errors(obj: Json, old: Json, schema: Node) -> list[str]:
     ]
 
 
-def schema_findings(data: Json, schema: Node) -> list[str]:
+def schema_findings(data: Json, schema: SchemaNode) -> list[str]:
     """Return where data does not fit a schema, each as `field: what: why`."""
     found = (*findings(data, schema), *duplicates(data, schema))
     return list(dict.fromkeys(text for one in found for text in _worded(one)))
 
 
-def _worded(finding: Finding) -> Iterator[str]:
+def _worded(finding: SchemaFinding) -> Iterator[str]:
     place = _shown_path(finding.path)
     combined = _COMBINATIONS.get(finding.word)
     if combined is None:
@@ -54,18 +54,18 @@ def _worded(finding: Finding) -> Iterator[str]:
     yield from (*parts, whole) if finding.word == "allOf" else (whole, *parts)
 
 
-def _one_of(finding: Finding) -> str:
+def _one_of(finding: SchemaFinding) -> str:
     fitting = finding.fitting
     why = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
     return f"must validate one and only one schema (oneOf). {why}"
 
 
-def _all_of(finding: Finding) -> str:
+def _all_of(finding: SchemaFinding) -> str:
     none = "" if finding.fitting else ". None validated"
     return f"must validate all the schemas (allOf){none}"
 
 
-_COMBINATIONS: Mapping[str, Callable[[Finding], str]] = MappingProxyType(
+_COMBINATIONS: Mapping[str, Callable[[SchemaFinding], str]] = MappingProxyType(
     {
         "anyOf": lambda _: "must validate at least one schema (anyOf)",
         "oneOf": _one_of,
@@ -76,36 +76,36 @@ _COMBINATIONS: Mapping[str, Callable[[Finding], str]] = MappingProxyType(
 """What is said of a whole, for which the API server names no field."""
 
 
-def _type(finding: Finding, place: str) -> str:
+def _type(finding: SchemaFinding, place: str) -> str:
     found = TYPE_NAMES[finding.value.__class__]
     wanted = ",".join(finding.limit)
     why = f'must be of type {wanted}: "{found}"'
     return f'{place}: Invalid value: "{found}": {place} in body {why}'
 
 
-def _choice(finding: Finding, place: str) -> str:
+def _choice(finding: SchemaFinding, place: str) -> str:
     allowed = ", ".join(quote(_text(one)) for one in finding.limit)
     return f"{place}: Unsupported value: {_shown(finding.value)}: supported values: {allowed}"
 
 
-def _too_many(finding: Finding, place: str) -> str:
+def _too_many(finding: SchemaFinding, place: str) -> str:
     size, limit = len(finding.value), finding.limit
     items = "item" if limit == 1 else "items"
     return f"{place}: Too many: {size}: must have at most {limit} {items}"
 
 
-def _format(finding: Finding, place: str) -> str:
+def _format(finding: SchemaFinding, place: str) -> str:
     return _invalid(
         place, finding.value, f"must be of type {finding.limit}: {quote(finding.value)}"
     )
 
 
-def _bound(words: str) -> Callable[[Finding, str], str]:
+def _bound(words: str) -> Callable[[SchemaFinding, str], str]:
     """Return what is said of a number beyond a bound."""
     return lambda one, place: _invalid(place, one.value, f"should be {words} {sprint(one.limit)}")
 
 
-_WORDS: Mapping[str, Callable[[Finding, str], str]] = MappingProxyType(
+_WORDS: Mapping[str, Callable[[SchemaFinding, str], str]] = MappingProxyType(
     {
         "type": _type,
         "enum": _choice,
@@ -177,7 +177,7 @@ def refuse_schema_errors(review: Review, store: ObjectStore) -> ApiError | None:
     return errors.invalid(object_key(obj), *found) if found else None
 
 
-def schema_of(key: ObjectKey, store: ObjectStore) -> Node | None:
+def schema_of(key: ObjectKey, store: ObjectStore) -> SchemaNode | None:
     """Return the schema of a custom kind, None where it has none."""
     if is_builtin(split_api_version(key.api_version)[0], key.kind):
         return None

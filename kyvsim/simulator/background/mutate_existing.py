@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from kyvsim.engine.background import open_background
-from kyvsim.engine.compile import CompiledPolicy, Turn
+from kyvsim.engine.compile import CompiledPolicy, PolicyRules
 from kyvsim.engine.compile.compiled import Evaluation
 from kyvsim.engine.policy import RuleInput, open_request, result_of, run_turn
 from kyvsim.engine.world import World
@@ -161,7 +161,7 @@ def _mutate(
     rules = tuple(
         one for one in policy.rules if one.phase is Phase.MUTATE and one.rule.mutates_existing
     )
-    response = run_turn(Turn(policy, rules), Phase.MUTATE, given, world)
+    response = run_turn(PolicyRules(policy, rules), Phase.MUTATE, given, world)
     kyverno.reports.add_results(trigger, [response])
     kyverno.reports.add_results(trigger, [response])
     for result in response.results:

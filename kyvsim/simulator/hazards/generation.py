@@ -233,8 +233,8 @@ def missing_source(facts: Facts) -> Iterator[Hazard]:
         yield Hazard(
             "KH005",
             HazardLevel.ERROR,
-            f"nothing was cloned: {failure_reason.message}; a source that comes later changes nothing "
-            "until the trigger changes",
+            f"nothing was cloned: {failure_reason.message}; a source that comes later changes "
+            "nothing until the trigger changes",
             policies=rules,
             events=(event.number,),
             location=facts.place_of(rules[0]),

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from kyvsim.engine.compile import Turn
+from kyvsim.engine.compile import PolicyRules
 from kyvsim.engine.policy import open_request, run_turn
 from kyvsim.engine.world import World
 from kyvsim.kubernetes.objects import Json, ObjectKey, metadata, object_key, text_field
@@ -147,7 +147,7 @@ def _changes(facts: Facts, admission: Admission, response: PolicyResponse, obj: 
         request = request._replace(operation=Operation.CREATE, old_object=None)
     world = World(facts.sim.store, account=ADMISSION)
     given = open_request(request, world, policy.name)
-    again = run_turn(Turn(compiled, rules), response.phase, given, world) if given else None
+    again = run_turn(PolicyRules(compiled, rules), response.phase, given, world) if given else None
     return again is not None and again.changed
 
 
@@ -342,8 +342,8 @@ def repeated_mutation(facts: Facts) -> Iterator[Hazard]:
         yield Hazard(
             "KH029",
             HazardLevel.ERROR,
-            f"the policy changes existing objects more than once: {failure_reason.message}; what is "
-            "derived for controllers runs on every target, whatever its kind; "
+            f"the policy changes existing objects more than once: {failure_reason.message}; what "
+            "is derived for controllers runs on every target, whatever its kind; "
             "`autogen: {podControllers: {controllers: []}}` leaves it away",
             objects=(failure_reason.object,) if failure_reason.object else (),
             policies=policies,

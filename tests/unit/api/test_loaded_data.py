@@ -15,15 +15,15 @@ MENAGERIE = "fixtures/menagerie/resources.yaml"
 def read(monkeypatch):
     """Return what is read by lines, with how it looked then."""
     found = []
-    read_plain = list_items.read_plain
+    read_fast = list_items.read_fast
 
     def remembering(text, **how):
-        data = read_plain(text, **how)
+        data = read_fast(text, **how)
         found.append((data, repr(data)))
         return data
 
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(list_items, "read_plain", remembering)
+    monkeypatch.setattr(list_items, "read_fast", remembering)
     return found
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
+from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.kubernetes import authorizer_values, kubernetes_environment
-from kyvsim.cel.libraries.admission import Asked
+from kyvsim.cel.libraries.admission import AccessQuery
 
 ENVIRONMENT = kubernetes_environment(authorizer=True)
 REQUEST = {"operation": "CREATE", "kind": {"group": "", "version": "v1", "kind": "Pod"}}
@@ -18,7 +18,7 @@ def _value_of(text, obj=None):
         {"metadata": {"name": "ns"}},
         REQUEST,
         {},
-        *authorizer_values(Asked("jane")),
+        *authorizer_values(AccessQuery("jane")),
     ]
     return _value_in(ENVIRONMENT, text, values)
 
@@ -31,7 +31,7 @@ def _value_in(env, text, values):
         return f"refused: {lines[0].removeprefix('compilation failed: ERROR: <input>:')}"
     try:
         return program.evaluate(values)
-    except (CelError, BudgetError) as error:
+    except (CelError, CelBudgetError) as error:
         return f"error: {error}"
 
 

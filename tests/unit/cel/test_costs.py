@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
+from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,7 @@ def test_the_steps_run_out(value_of, text):
     ["lists.range(1000000000)", "lists.range(9223372036854775807)", "'%.999999999f'.format([1.0])"],
 )
 def test_what_nobody_can_make_is_refused(environment, text):
-    with pytest.raises((CelError, BudgetError, CompileError)):
+    with pytest.raises((CelError, CelBudgetError, CompileError)):
         compile_expression(text, environment).evaluate([OBJ, None, None, None, None, None, None])
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression, types
+from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression, types
 from kyvsim.cel.kubernetes import VARIABLES, VARIABLES_TYPE, kubernetes_environment
 from kyvsim.cel.program import LazyVariables
 from kyvsim.cel.types import BOOL, STRING
@@ -69,7 +69,7 @@ def test_loops_within_loops_run_out_of_steps(environment):
     for name in "abcdef":
         text = f"lists.range(10).all({name}, {text})"
     program = compile_expression(text, environment)
-    with pytest.raises(BudgetError, match="actual cost limit exceeded"):
+    with pytest.raises(CelBudgetError, match="actual cost limit exceeded"):
         program.evaluate([None] * 7)
 
 
@@ -77,7 +77,7 @@ def test_nothing_absorbs_the_end_of_the_steps(environment):
     text = "true || " + "lists.range(9).all(x, x >= 0)"
     assert compile_expression(text, environment)._replace(limit=1).evaluate([None] * 7) is True
     text = "lists.range(9).all(x, x >= 0) || true"
-    with pytest.raises(BudgetError):
+    with pytest.raises(CelBudgetError):
         compile_expression(text, environment)._replace(limit=1).evaluate([None] * 7)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kyvsim.engine.compile import CompileOptions, KindTurns, Turn
+from kyvsim.engine.compile import CompileOptions, KindPlans, PolicyRules
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.world import World
@@ -140,7 +140,7 @@ def test_a_policy_that_cannot_be_asked_costs_no_other(compiled, policy, pod, req
     set_ = compiled(policy({**NEEDS_LABEL, "name": "a"}, {**NEEDS_LABEL, "name": "b"}))
     (good,) = set_.turns(Stage.VALIDATE, "Pod")
     bad = good._replace(rules=tuple(one._replace(matches=raising) for one in good.rules))
-    turns = KindTurns({Stage.VALIDATE: (bad, good)})
+    turns = KindPlans({Stage.VALIDATE: (bad, good)})
     policies = SimpleNamespace(begin_resource=lambda: None, of_kind=lambda _: turns)
     found = verdicts(evaluate(policies, request_for(pod()), World(GivenObjects([]))))
     assert [(name, status) for name, status, _ in found] == [
@@ -259,7 +259,7 @@ def test_the_index_by_kind_loses_no_rule(compiled, policy, request_for, bodies, 
     # Every policy's own rules for the kind, without a look at the kinds they name.
     everything = {stage: tuple(every_turn(indexed, stage, obj["kind"])) for stage in Stage}
     unindexed = SimpleNamespace(
-        begin_resource=lambda: None, of_kind=lambda _: KindTurns(everything)
+        begin_resource=lambda: None, of_kind=lambda _: KindPlans(everything)
     )
     world = World(GivenObjects([obj]))
     request = request_for(obj)
@@ -272,4 +272,4 @@ def every_turn(indexed, stage, kind):
         if stage is Stage.VALIDATE:
             validating = one.derivation.forms().validating if one.derivation else {}
             chosen = validating.get(kind, one.plain)
-        yield Turn(one, tuple(rule for rule in chosen if rule.stage is stage))
+        yield PolicyRules(one, tuple(rule for rule in chosen if rule.stage is stage))

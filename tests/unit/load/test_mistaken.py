@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.load.recognise import mistaken, only_policies, without_policies
+from kyvsim.load.recognise import misplaced_inputs, only_policies, without_policies
 from kyvsim.model.diagnostic import Severity
 from kyvsim.model.source import Document, Location
 
@@ -26,16 +26,16 @@ def documents(*data):
     ],
 )
 def test_inputs_in_the_place_of_others_are_told(policies, resources, said):
-    found = mistaken(documents(*policies), documents(*resources))
+    found = misplaced_inputs(documents(*policies), documents(*resources))
     assert [one.code for one in found] == (["KV029"] if said else [])
     assert all(said in one.message for one in found)
 
 
 @pytest.mark.parametrize(("resources", "said"), [([POLICY], 1), ([POD], 0), ([], 0)])
 def test_folders_that_look_exchanged_are_told(resources, said):
-    found = mistaken((), documents(*resources), ["manifests"])
+    found = misplaced_inputs((), documents(*resources), ["manifests"])
     assert [(one.code, one.location.file) for one in found] == [("KV029", "manifests")] * said
-    assert not mistaken(documents(POLICY), documents(*resources), ["manifests"])
+    assert not misplaced_inputs(documents(POLICY), documents(*resources), ["manifests"])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from kyvsim.load.documents import read_documents
 from kyvsim.load.recognise import looks_like_object, looks_like_policy
-from kyvsim.load.resources import EXCEPTIONS, OBJECTS, POLICIES, sorted_out
+from kyvsim.load.resources import EXCEPTIONS, OBJECTS, POLICIES, partition_by_kind
 from kyvsim.model.diagnostic import without_left_out
 
 POLICY = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: a}\n"
@@ -19,7 +19,7 @@ def sort(tmp_path):
         for name, text in texts.items():
             (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
         paths = [f"{tmp_path}/{name}.yaml" for name in texts] if named else [str(tmp_path)]
-        kept, said = sorted_out(read_documents(paths)[0], wanted)
+        kept, said = partition_by_kind(read_documents(paths)[0], wanted)
         return len(kept), [(one.code, one.message) for one in said]
 
     return run
@@ -90,7 +90,9 @@ def test_kustomizations_are_reported_once_with_their_number(tmp_path):
     for name in ("a", "b", "c"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "kustomization.yaml").write_text("resources: []\n", encoding="utf-8")
-    (said,) = without_left_out(sorted_out(read_documents([str(tmp_path)])[0], OBJECTS)[1])[0][:-1]
+    (said,) = without_left_out(partition_by_kind(read_documents([str(tmp_path)])[0], OBJECTS)[1])[
+        0
+    ][:-1]
     assert (said.code, said.location.file) == ("KV025", f"{tmp_path}/a/kustomization.yaml")
     assert said.message.endswith("(and 2 more kustomizations)")
 

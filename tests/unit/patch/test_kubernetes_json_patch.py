@@ -2,7 +2,7 @@
 
 import pytest
 
-from kyvsim.patch.json_patch import Operation, apply_operations
+from kyvsim.patch.json_patch import PatchOperation, apply_operations
 from kyvsim.patch.json_pointer import KUBERNETES, parse_pointer
 from kyvsim.patch.nodes import FailedTestError, PatchError
 
@@ -11,7 +11,7 @@ DOCUMENT = {"spec": {"words": ["one", "two"], "nil": None, "": {"x": 1}}}
 
 def patched(name, path, value=None, source=None, *, has_value=True):
     start = None if source is None else parse_pointer(source)
-    operation = Operation(name, parse_pointer(path), start, value, has_value)
+    operation = PatchOperation(name, parse_pointer(path), start, value, has_value)
     return apply_operations(DOCUMENT, [operation], KUBERNETES)
 
 

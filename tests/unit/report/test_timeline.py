@@ -112,7 +112,7 @@ def attempt(number, outcome="failed", note="no trigger", **fields):
         "object": WORK,
         "outcome": outcome,
         "message": f"attempt {number} of 5 for Pod web",
-        "obstacles": failure_reasons,
+        "failure_reasons": failure_reasons,
         "cause": 0,
         **fields,
     }

@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.schema.node import NamedSchemas, Node
+from kyvsim.schema.node import NamedSchemas, SchemaNode
 from kyvsim.schema.rules import broken_rules
 
 
@@ -41,8 +41,10 @@ def test_rules_behind_names_are_found_and_parts_without_any_are_passed_by(monkey
     root = NamedSchemas(table).node({"properties": {"spec": "one", "other": "bare"}})
     obj = {"spec": {"two": {"one": {"two": {"ruled": {}}}}}, "other": {"deep": {}}}
     asked = []
-    real = Node.child
-    monkeypatch.setattr(Node, "child", lambda self, name: asked.append(name) or real(self, name))
+    real = SchemaNode.child
+    monkeypatch.setattr(
+        SchemaNode, "child", lambda self, name: asked.append(name) or real(self, name)
+    )
     assert [one.path for one in broken_rules(obj, None, root)] == [
         ("spec", "two", "one", "two", "ruled")
     ]

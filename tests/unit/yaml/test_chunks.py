@@ -1,6 +1,6 @@
 import pytest
 
-from kyvsim.yaml.text import Chunk, split_chunks
+from kyvsim.yaml.text import DocumentText, split_chunks
 
 
 def cut(text):
@@ -28,13 +28,13 @@ def cut(text):
     ],
 )
 def test_streams_are_cut_at_separators(text, chunks):
-    assert cut(text) == [Chunk(*chunk) for chunk in chunks]
+    assert cut(text) == [DocumentText(*chunk) for chunk in chunks]
 
 
 @pytest.mark.parametrize("line", ["---foo", "--- junk", "--- {a: 1}", "----", "--- |"])
 def test_a_bad_separator_ends_the_stream(line):
     text = f"a: 1\n{line}\nb: 2\n---\nc: 3\n"
-    assert cut(text) == [Chunk("a: 1\n", 1), Chunk("", 2, line)]
+    assert cut(text) == [DocumentText("a: 1\n", 1), DocumentText("", 2, line)]
 
 
 def test_the_last_line_has_an_end_whatever_is_written():

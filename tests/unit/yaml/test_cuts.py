@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kyvsim.yaml.cuts import cut_bytes
-from kyvsim.yaml.lines import Unusual
+from kyvsim.yaml.lines import NeedsFullParser
 from kyvsim.yaml.list_items import read_items
 from kyvsim.yaml.text import find_position, load_first, split_chunks
 
@@ -155,12 +155,12 @@ def test_who_says_that_it_is_no_list_gets_a_block():
 )
 def test_items_that_are_not_plain_take_the_whole_list(change):
     found = blocks(change(LISTS["yaml"]), 300)
-    with pytest.raises((ValueError, Unusual)):
+    with pytest.raises((ValueError, NeedsFullParser)):
         [list(read_items(part, span.frame, floats=True)) for span, part in found]
 
 
 def test_items_of_json_need_their_commas():
     text = LISTS["json"].replace("        },\n        {", "        }\n        {", 1)
     found = blocks(text, 300)
-    with pytest.raises((ValueError, Unusual)):
+    with pytest.raises((ValueError, NeedsFullParser)):
         [list(read_items(part, span.frame, floats=True)) for span, part in found]

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kyvsim.yaml.lines import read_plain
+from kyvsim.yaml.lines import read_fast
 from kyvsim.yaml.text import plain_position, position_by_events, split_chunks
 
 ROOT = Path(__file__).parents[3]
@@ -75,7 +75,7 @@ def paths_of(data, path=()):
 
 def count_of_places(text):
     """Return how many places of a text lines tell, none of them wrong."""
-    data = read_plain(text)
+    data = read_fast(text)
     if data is None:
         return 0
     found = {path: plain_position(text, path) for path in paths_of(data)}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kyvsim.kubernetes.objects import MAP_FIELDS
 from kyvsim.yaml.document import Keys, YamlError, read_one
-from kyvsim.yaml.lines import read_plain
+from kyvsim.yaml.lines import read_fast
 from kyvsim.yaml.text import load_first, load_one, split_chunks
 
 ROOT = Path(__file__).parents[3]
@@ -103,7 +103,7 @@ def has_null_map(data):
 
 def check(text, *, floats):
     """Compare the two readings of a text; return whether it was read by lines."""
-    found = read_plain(text, floats=floats)
+    found = read_fast(text, floats=floats)
     if found is None:
         return False
     whole = load_first(text, floats=floats, keys=Keys.STRICT)
@@ -246,9 +246,9 @@ def test_lines_that_are_blank_or_indented_are_folded(lines):
 def test_what_is_written_alike_is_one_object():
     text = "name: x\nspec:\n  parts:\n  - limits:\n      cpu: 1\n    tags: [a]\n"
     for _ in range(1_200):  # much came again: parts are read as such
-        read_plain(text)
+        read_fast(text)
     (first,), (second,) = (
-        read_plain(one)["spec"]["parts"] for one in (text, text.replace("name: x", "name: y"))
+        read_fast(one)["spec"]["parts"] for one in (text, text.replace("name: x", "name: y"))
     )
     assert first == {"limits": {"cpu": 1}, "tags": ["a"]}
     assert first["limits"] is second["limits"]
@@ -306,8 +306,8 @@ def test_what_is_written_alike_is_one_object():
     ],
 )
 def test_what_is_not_plain_is_left_to_others(text):
-    assert read_plain(text) is None
-    assert read_plain(text, floats=True) is None
+    assert read_fast(text) is None
+    assert read_fast(text, floats=True) is None
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ def test_what_hardly_comes_again_is_read_line_by_line_as_it_was():
         for number in range(200)
     ]
     for text in texts * 2:
-        assert read_plain(text) == load_first(text).data
+        assert read_fast(text) == load_first(text).data
 
 
 @given(
@@ -423,7 +423,7 @@ def test_a_long_scalar_takes_memory_in_proportion(scalar):
     text = f"a: {scalar}\n"
     tracemalloc.start()
     try:
-        assert read_plain(text) is not None
+        assert read_fast(text) is not None
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -60,7 +60,7 @@ class _Call(NamedTuple):
         )
 
 
-class _Entry(NamedTuple):
+class _ApiCallEntry(NamedTuple):
     """What a loader knows of its entry."""
 
     name: str
@@ -71,7 +71,9 @@ class _Entry(NamedTuple):
 
 def _compile(name: str, spec: Json, system: System) -> EntryLoader:
     template = compile_template(with_floats(spec), system)
-    entry = _Entry(name, with_floats(spec.get("default")), _compile_query(name, spec, system))
+    entry = _ApiCallEntry(
+        name, with_floats(spec.get("default")), _compile_query(name, spec, system)
+    )
     shown = spec.get("urlPath") or ""
 
     def load(scope: JSONContext) -> Json:
@@ -92,7 +94,7 @@ def _compile(name: str, spec: Json, system: System) -> EntryLoader:
         if mock is not None:
             return _mocked(mock, entry, filled)
         if scope.external.answers_calls:
-            return _asked(call, entry, filled, scope)
+            return _from_cluster(call, entry, filled, scope)
         if not scope.holds(name):
             scope.hints.append(
                 f"there is no cluster to ask for context entry `{name}`: {call.mock()}"
@@ -131,7 +133,7 @@ def _call_of(filled: Mapping[str, Json]) -> _Call:
     return _Call(path, service or path, filled.get("method") or "GET", data)
 
 
-def _mocked(mock: CallAnswer, entry: _Entry, filled: Mapping[str, Json]) -> Json:
+def _mocked(mock: CallAnswer, entry: _ApiCallEntry, filled: Mapping[str, Json]) -> Json:
     if not mock.good:
         raise QueryError(
             f'HTTP {mock.status} from apiCall mock for context entry "{entry.name}" '
@@ -149,7 +151,9 @@ def _mocked(mock: CallAnswer, entry: _Entry, filled: Mapping[str, Json]) -> Json
         ) from error
 
 
-def _asked(call: _Call, entry: _Entry, filled: Mapping[str, Json], scope: JSONContext) -> Json:
+def _from_cluster(
+    call: _Call, entry: _ApiCallEntry, filled: Mapping[str, Json], scope: JSONContext
+) -> Json:
     """Return what the objects given answer, where the user gave no value."""
     _check_namespace(call.path, scope.policy_namespace)
     if scope.holds(entry.name):
@@ -172,7 +176,7 @@ def _asked(call: _Call, entry: _Entry, filled: Mapping[str, Json], scope: JSONCo
     return _queried(seen, entry, filled)
 
 
-def _queried(body: Json, entry: _Entry, filled: Mapping[str, Json]) -> Json:
+def _queried(body: Json, entry: _ApiCallEntry, filled: Mapping[str, Json]) -> Json:
     query = entry.query_of(filled)
     if query is None:
         return body

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from kyvsim.cel import BudgetError, CelError, CompileError, compile_expression
+from kyvsim.cel import CelBudgetError, CelError, CompileError, compile_expression
 from kyvsim.cel.kyverno.cluster import GlobalContextAccess, ResourceAccess
 from kyvsim.cel.kyverno.encodings import JsonCodec, YamlCodec
 from kyvsim.cel.kyverno.environments import kyverno_environment, ordered
@@ -277,7 +277,7 @@ def evaluated(text):
         return f"refused: {str(error).splitlines()[0].split(': ', 2)[2].split(' ', 1)[1]}"
     try:
         return program.evaluate(ordered(ENVIRONMENT, VALUES))
-    except (CelError, BudgetError) as error:
+    except (CelError, CelBudgetError) as error:
         return f"error: {error}"
 
 

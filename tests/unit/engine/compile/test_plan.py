@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kyvsim.engine.compile import CompileOptions, OpenTurn, Recalled, index_policies
-from kyvsim.engine.compile.policy_set import _PLANNED_AFTER, Plan
+from kyvsim.engine.compile import CachedResult, CompileOptions, UnresolvedRules, index_policies
+from kyvsim.engine.compile.policy_set import _PLANNED_AFTER, StagePlan
 from kyvsim.engine.evaluate import evaluate
 from kyvsim.engine.given_objects import GivenObjects
 from kyvsim.engine.policy import open_request, run_turn
@@ -90,17 +90,17 @@ def also(name, *rules):
 def plan_of(compiled, request):
     turns = compiled.turns(Stage.VALIDATE, request.object["kind"])
     given = open_request(request, WORLD, "")
-    return turns, given, Plan(turns, given.facts, given.scope)
+    return turns, given, StagePlan(turns, given.facts, given.scope)
 
 
 def ends(plan, obj):
     """Yield each turn as it is left open, and its results; None where they are not shown."""
-    prospects = iter(plan.prospects(obj))
+    fast_results = iter(plan.fast_results(obj))
     shown = []
     for one in plan.plans:
-        shown = shown or next(prospects)
-        if isinstance(shown, OpenTurn | Recalled):
-            known = shown.results if isinstance(shown, Recalled) else None
+        shown = shown or next(fast_results)
+        if isinstance(shown, UnresolvedRules | CachedResult):
+            known = shown.results if isinstance(shown, CachedResult) else None
             assert shown is one.open or shown.policy is one.open.turn.policy.policy
             shown = []
             yield one.open, known

@@ -4,26 +4,34 @@ from types import SimpleNamespace
 
 import pytest
 
-from kyvsim.engine.compile.policy_set import _KEPT, Recall
-from kyvsim.engine.prefilter import Both, Each, Entry, Fields, Keys, Value, compile_walk
+from kyvsim.engine.compile.policy_set import _KEPT, ResultCache
+from kyvsim.engine.prefilter import (
+    BothShapes,
+    FieldShape,
+    ItemShape,
+    KeysShape,
+    MapShape,
+    ValueShape,
+    compile_walk,
+)
 
 RESULTS = (SimpleNamespace(message="what a rule said"),)
 
 
 def _field(key, shape, *, absent=True):
-    return Fields((Entry(key, shape, absent),))
+    return MapShape((FieldShape(key, shape, absent),))
 
 
-TEXT = Value(lambda value: value == "a" if value.__class__ is str else None)
+TEXT = ValueShape(lambda value: value == "a" if value.__class__ is str else None)
 FLAG = _field("a", TEXT, absent=False)
-LIST = _field("l", Each(FLAG))
-NESTED = _field("l", Each(_field("m", Each(TEXT))))
+LIST = _field("l", ItemShape(FLAG))
+NESTED = _field("l", ItemShape(_field("m", ItemShape(TEXT))))
 
 
 def recalled(shape, first, second):
     """Return whether the results for one object are those for another one, too."""
-    walk = compile_walk([shape, Fields((Entry("other", None, absent=True),))])
-    recall = Recall(walk.marks[:1])
+    walk = compile_walk([shape, MapShape((FieldShape("other", None, absent=True),))])
+    recall = ResultCache(walk.marks[:1])
     assert recall.results(first, walk.trace(first)) is None
     recall.keep(first, RESULTS)
     return recall.results(second, walk.trace(second)) is RESULTS
@@ -36,7 +44,7 @@ def recalled(shape, first, second):
         (FLAG, [{}, {"b": "a"}]),
         (LIST, [{"l": [{"a": "a"}, {"a": "b"}]}, {"l": [{"a": "a", "b": 1}, {"a": "c"}]}]),
         (NESTED, [{"l": [{"m": ["a"]}, {"m": ["b"]}]}, {"l": [{"m": ["a"]}, {"m": ["c"]}]}]),
-        (Keys("a".__ne__), [{"a": 1}, {"b": 1, "a": 2}]),
+        (KeysShape("a".__ne__), [{"a": 1}, {"b": 1, "a": 2}]),
     ],
 )
 def test_objects_of_which_the_same_is_found_have_the_same_results(shape, objects):
@@ -67,8 +75,14 @@ def test_objects_of_which_the_same_is_found_have_the_same_results(shape, objects
                 {"l": [{"m": []}, {"m": ["a", "b"]}]},
             ],
         ),
-        (Both((FLAG, _field("b", TEXT))), [{"a": "b"}, {"a": "a", "b": "b"}, {"a": "b", "b": "b"}]),
-        (Fields((Entry("a", None, absent=True), *FLAG.entries)), [{}, {"a": "a"}, {"a": "b"}]),
+        (
+            BothShapes((FLAG, _field("b", TEXT))),
+            [{"a": "b"}, {"a": "a", "b": "b"}, {"a": "b", "b": "b"}],
+        ),
+        (
+            MapShape((FieldShape("a", None, absent=True), *FLAG.entries)),
+            [{}, {"a": "a"}, {"a": "b"}],
+        ),
     ],
 )
 def test_others_have_not(shape, objects):
@@ -84,8 +98,8 @@ def test_others_have_not(shape, objects):
         (FLAG, []),
         (LIST, {"l": "b"}),
         (LIST, {"l": [{"a": "b"}, None]}),
-        (Keys({}.get), {"a": 1}),
-        (Keys("a".__ne__), [1]),
+        (KeysShape({}.get), {"a": 1}),
+        (KeysShape("a".__ne__), [1]),
     ],
 )
 def test_what_is_not_wholly_known_is_neither_kept_nor_known(shape, obj):
@@ -94,7 +108,7 @@ def test_what_is_not_wholly_known_is_neither_kept_nor_known(shape, obj):
 
 def test_results_are_kept_for_the_object_that_was_asked_for():
     walk = compile_walk([FLAG])
-    recall, obj = Recall(walk.marks), {"a": "b"}
+    recall, obj = ResultCache(walk.marks), {"a": "b"}
     recall.keep(obj, RESULTS)
     assert recall.results(obj, walk.trace(obj)) is None
     recall.keep({"a": "b"}, RESULTS)
@@ -102,7 +116,7 @@ def test_results_are_kept_for_the_object_that_was_asked_for():
 
 
 def test_equal_results_are_the_same_ones_and_others_are_not():
-    recall = Recall(())
+    recall = ResultCache(())
     said = [(SimpleNamespace(message="no", path=path),) for path in "aab"]
     first, second, other = (recall.keep({}, results) for results in said)
     assert first is second is said[0]
@@ -111,7 +125,7 @@ def test_equal_results_are_the_same_ones_and_others_are_not():
 
 def test_it_begins_anew_where_too_much_is_known():
     walk = compile_walk([LIST])
-    recall = Recall(walk.marks)
+    recall = ResultCache(walk.marks)
     objects = [{"l": [{"a": "a"}] * size} for size in range(_KEPT + 1)]
     for obj in objects:
         assert recall.results(obj, walk.trace(obj)) is None

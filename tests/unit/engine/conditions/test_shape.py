@@ -14,7 +14,7 @@ from kyvsim.engine.conditions.shape import (
     is_seen_whole,
     refuting_shape,
 )
-from kyvsim.engine.prefilter import Value
+from kyvsim.engine.prefilter import ValueShape
 from kyvsim.kubernetes.numbers import with_floats
 
 START = ("request", "object")
@@ -150,12 +150,12 @@ def test_blocks_that_are_left_to_evaluation(block):
 
 def test_lists_with_elements():
     walk = compile_unseen(
-        [elements_shape("request.object.[k, l][]", Value(lambda value: value == "a"), *START)]
+        [elements_shape("request.object.[k, l][]", ValueShape(lambda value: value == "a"), *START)]
     )
     assert [walk(obj) for obj in ({"k": ["a"]}, {"k": [], "l": ["a"]})] == [0, 0]
     assert [walk(obj) for obj in ({}, {"k": []}, {"k": ["b"]}, {"k": "a"})] == [1, 1, 1, 1]
-    assert elements_shape("request.object.k", Value(bool), *START) is None
-    assert elements_shape("request.object.k.keys(@)[]", Value(bool), *START) is None
+    assert elements_shape("request.object.k", ValueShape(bool), *START) is None
+    assert elements_shape("request.object.k.keys(@)[]", ValueShape(bool), *START) is None
 
 
 OPERATION = {"key": "{{ request.operation || 'X' }}", "operator": "Equals", "value": "CREATE"}
