@@ -1,6 +1,6 @@
 """`apply`: load → compile → one engine run for each resource."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
@@ -45,27 +45,25 @@ from kyvsim.model.source import Document, Path
 from kyvsim.model.tracing import Tracer
 from kyvsim.report.baseline import (
     BaselineMatches,
-    marked_responses,
+    FailureMarker,
     stale_remarks,
 )
 from kyvsim.report.failure_reasons import Explain, FailureCause
 from kyvsim.report.results import Row
-from kyvsim.report.run import ResultCounts, Run
+from kyvsim.report.run import BeginDocument, RenderedRun, ResultCounts, Run, StreamingDocument
+from kyvsim.report.style import RenderOptions
 
 # Runs that are judged by a baseline, or become one.
 
 
-def judged(
-    responses: Iterable[EngineResponse],
-    result_counts: ResultCounts,
-    inputs: ApplyInputs,
-    read: ReadInputs,
-) -> Iterator[EngineResponse]:
-    """Yield responses with their failures told apart; what is met is noted in the course."""
-    result_counts.met = BaselineMatches()
-    return marked_responses(
-        responses, read.baseline, result_counts.met, audit_warn=inputs.audit_warn
-    )
+def failure_marker(
+    inputs: ApplyInputs, read: ReadInputs, counts: ResultCounts
+) -> FailureMarker | None:
+    """Return what marks failures as known or new and notes them in the counts, if a run has it."""
+    if not has_baseline(inputs):
+        return None
+    counts.met = BaselineMatches()
+    return FailureMarker(read.baseline, counts.met, audit_warn=inputs.audit_warn)
 
 
 def with_baseline(run: Run, inputs: ApplyInputs, read: ReadInputs) -> Run:
@@ -141,16 +139,69 @@ def open_application(
     """
     read = read_inputs(inputs, stdin, load)
     compiled = compiled_for(inputs, read)
-    result_counts = ResultCounts(audit_warn=inputs.audit_warn)
+    counts = ResultCounts(audit_warn=inputs.audit_warn)
     found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
     run = run_of(compiled, inputs, read, whole_sample(read, compiled))
-    if has_baseline(inputs):
-        found = judged(found, result_counts, inputs, read)
-        run = with_baseline(run._replace(result_counts=result_counts), inputs, read)
-    explain = explaining(inputs, read)
-    return run._replace(
-        responses=result_counts.watching(found), result_counts=result_counts, explain=explain
-    )
+    run = run._replace(result_counts=counts, explain=explaining(inputs, read))
+    marker = failure_marker(inputs, read, counts)
+    if marker:
+        run = with_baseline(run, inputs, read)
+    return run._replace(responses=counted_responses(found, counts, marker))
+
+
+def counted_responses(
+    responses: Iterable[EngineResponse],
+    counts: ResultCounts,
+    marker: FailureMarker | None = None,
+) -> Iterator[EngineResponse]:
+    """Yield the responses of the engine, each marked by the baseline and counted."""
+    for response in responses:
+        marked = marker.mark(response) if marker else response
+        counts.add_response(marked)
+        yield marked
+
+
+def render_run(run: Run, documents: Sequence[StreamingDocument]) -> Iterator[tuple[int, str]]:
+    """Yield the pieces of several documents of a run, each with the index of its document.
+
+    This is where responses meet the formats: each response of the engine is given to each document
+    as it comes, so that none of them keeps the run in memory. Parts of a run that other processes
+    have rendered are joined instead.
+    """
+    for index, one in enumerate(documents):
+        for piece in one.head():
+            yield index, piece
+    begun = [False] * len(documents)
+    for index, text in _joined(run.rendered, documents) if run.rendered else _rows(run, documents):
+        if begun[index]:
+            yield index, text
+        elif text:
+            begun[index] = True
+            yield index, documents[index].lead + text[documents[index].skipped :]
+    for index, one in enumerate(documents):
+        for piece in one.tail(run.rendered.lists[index] if run.rendered else one.lists):
+            yield index, piece
+
+
+def _rows(run: Run, documents: Sequence[StreamingDocument]) -> Iterator[tuple[int, str]]:
+    rows = [*enumerate(one.row for one in documents)]
+    for response in run.responses:
+        for index, row in rows:
+            yield index, row(response)
+
+
+def _joined(
+    rendered: RenderedRun, documents: Sequence[StreamingDocument]
+) -> Iterator[tuple[int, str]]:
+    for index, (pieces, one) in enumerate(zip(rendered.pieces, documents, strict=True)):
+        for piece in one.joined(pieces):
+            yield index, piece
+
+
+def render_document(begin: BeginDocument, run: Run, options: RenderOptions) -> Iterator[str]:
+    """Yield one document of a run as a whole, a piece at a time."""
+    for _, piece in render_run(run, (begin(run, options),)):
+        yield piece
 
 
 _Explained: TypeAlias = tuple[tuple[str, str, str, Path], tuple[Phase, RuleStatus, str]]

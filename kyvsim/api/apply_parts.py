@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from kyvsim.api.apply import Compiled, explaining, has_baseline, judged, responses_of
+from kyvsim.api.apply import Compiled, counted_responses, explaining, failure_marker, responses_of
 from kyvsim.api.inputs import ApplyInputs, ReadInputs, objects_of
 from kyvsim.api.refused_objects import RefusedObjects
 from kyvsim.engine.cluster_views import UnaskedObjects
@@ -22,7 +22,7 @@ from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.partial import RefusalCount
 from kyvsim.model.result import EngineResponse, Phase
 from kyvsim.model.source import Document
-from kyvsim.report.run import ChunkRenderer, NotStreamable, RenderedChunk, ResultCounts, Run
+from kyvsim.report.run import DocumentSet, NotStreamable, ResultCounts, Run, StreamingDocument
 
 ALONE: Final = frozenset({Phase.VALIDATE, Phase.MUTATE})
 """What tells of an object by itself; what creates or deletes objects can meet others."""
@@ -66,7 +66,7 @@ class PartWork(NamedTuple):
     compiled: Compiled
     run: Run
     """The run as far as it is known: without counts and responses."""
-    teller: ChunkRenderer
+    documents: DocumentSet
 
 
 class ToldPart(NamedTuple):
@@ -160,41 +160,47 @@ def compile_tell_part(work: PartWork) -> TellPart:
     names = frozenset(named)
     cluster = UnaskedObjects(work.kinds, objects_of(work.shared), work.read.definitions)
     explain = explaining(work.inputs, work.read, cluster)
-    tell = work.teller.begin(work.run._replace(is_part=True, explain=explain))
+    documents = work.documents.begin(work.run._replace(is_part=True, explain=explain))
 
     def tell_part(part: Iterable[FileBlock], sink: Sink) -> ToldPart:
         seen = _Seen(names, RefusedObjects(is_final=not work.compiled.policies.mutates))
-        result_counts = ResultCounts(audit_warn=work.inputs.audit_warn)
-        responses = _responses(work, part, seen, cluster)
-        if has_baseline(work.inputs):
-            responses = judged(responses, result_counts, work.inputs, work.read)
-        lists = _written(tell(result_counts.watching(responses)), sink)
+        counts = ResultCounts(audit_warn=work.inputs.audit_warn)
+        marker = failure_marker(work.inputs, work.read, counts)
+        filled: dict[tuple[int, str], None] = {}
+        for response in counted_responses(_responses(work, part, seen, cluster), counts, marker):
+            for number, one in enumerate(documents):
+                _write(number, one.row(response), one, sink, filled)
+        for number, one in enumerate(documents):
+            _write(number, one.counted(), one, sink, filled)
         return ToldPart(
             remarks=tuple(seen.remarks),
             problems=tuple(seen.problems),
             resources=seen.resources,
             examples=tuple(seen.examples),
             files=tuple(seen.files),
-            result_counts=result_counts.closed(),
-            lists=lists,
+            result_counts=counts.closed(),
+            lists=tuple(filled),
             refused=seen.refused.found,
         )
 
     return tell_part
 
 
-def _written(told: RenderedChunk, sink: Sink) -> tuple[tuple[int, str], ...]:
-    """Write what is told; return which lists that follow on it have entries."""
-    filled: dict[tuple[int, str], None] = {}
-    for number, piece in told.pieces:
-        if piece:
-            sink.write(number, piece)
-        for name, entries in told.lists[number].items():
-            if entries:
-                filled[number, name] = None
-                sink.note(number, name, entries)
-                entries.clear()
-    return tuple(filled)
+def _write(
+    number: int,
+    piece: str,
+    document: StreamingDocument,
+    sink: Sink,
+    filled: dict[tuple[int, str], None],
+) -> None:
+    """Write a piece of a document, and what was added to its lists; note which have entries."""
+    if piece:
+        sink.write(number, piece)
+    for name, entries in document.lists.items():
+        if entries:
+            filled[number, name] = None
+            sink.note(number, name, entries)
+            entries.clear()
 
 
 def _responses(

@@ -26,7 +26,7 @@ from kyvsim.engine.cluster_views import ALL_KINDS
 from kyvsim.load.blocks import FileBlock, cut_files, origins
 from kyvsim.model.diagnostic import listed
 from kyvsim.model.result import Phase
-from kyvsim.report.run import ChunkRenderer, NotStreamable, RenderedRun, Run
+from kyvsim.report.run import DocumentSet, NotStreamable, RenderedRun, Run
 
 Watch: TypeAlias = Callable[[Iterator[Any], int], Iterator[Any]]
 """Yields what it is given, of which there are so many, and may show how far that is."""
@@ -47,7 +47,7 @@ class How(NamedTuple):
 
     jobs: int
     """How many processes share it."""
-    teller: ChunkRenderer
+    documents: DocumentSet
     watch: Watch
     note: Callable[[str], None]
     """Takes why all has to be read as a whole, where that follows from what is given."""
@@ -137,7 +137,7 @@ def _open(inputs: ApplyInputs, stdin: bytes | None, how: How, looked_up: _Looked
         shared=shared,
         compiled=compiled,
         run=run_of(compiled, inputs, read, Sample((), 0)),
-        teller=how.teller,
+        documents=how.documents,
     )
     return _told(work, blocks, how)
 
@@ -200,7 +200,7 @@ def _told(work: PartWork, blocks: tuple[FileBlock, ...], how: How) -> Run | None
         return None  # there is a file without documents, which is told
     if found.result_counts.met and not found.result_counts.met.is_certain(work.read.baseline):
         raise NotStreamable("failures of the baseline can only be told apart together")
-    return _run(work, found)._replace(rendered=_put_together(texts, found, how.teller.formats))
+    return _run(work, found)._replace(rendered=_put_together(texts, found, how.documents.formats))
 
 
 def _put_together(texts: tuple[PartText, ...], found: Sum, formats: int) -> RenderedRun:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from kyvsim.api.apply import (
     Compiled,
     compiled_for,
+    counted_responses,
     explaining,
     responses_of,
     run_of,
@@ -86,7 +87,7 @@ def open_explanation(inputs: ApplyInputs, asked: Wanted, stdin: bytes | None = N
         raise NotFoundError(missing, run.diagnostics)
     result_counts = ResultCounts(audit_warn=inputs.audit_warn)
     found = iter(()) if read.unusable else responses_of(compiled.policies, read, inputs)
-    objects = _explained(result_counts.watching(found), compiled, recorder, asked)
+    objects = _explained(counted_responses(found, result_counts), compiled, recorder, asked)
     return Explaining(
         run._replace(result_counts=result_counts, explain=explaining(inputs, read)), objects
     )

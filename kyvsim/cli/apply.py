@@ -13,10 +13,10 @@ from kyvsim.api.apply import known_by_now
 from kyvsim.cli.apply_formats import (
     chosen_by,
     closing_look,
+    document_set,
     is_for_people,
     shown_pieces,
     streams,
-    teller,
 )
 from kyvsim.cli.apply_jobs import run_in_blocks
 from kyvsim.cli.closing import ClosingLook
@@ -267,7 +267,7 @@ def _apply(
 ) -> int:
     files, reports, baseline = outputs
     begun = time.perf_counter()
-    run = run_in_blocks(*given, options["jobs"], teller(chosen, options))
+    run = run_in_blocks(*given, options["jobs"], document_set(chosen, options))
     if run is None:
         run = _opened(*given)
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from kyvsim.api import ApplyInputs
+from kyvsim.api.apply import render_document
 from kyvsim.api.system import processors
 from kyvsim.cli.closing import ClosingLook
 from kyvsim.cli.report_files import Chosen
@@ -27,7 +28,6 @@ from kyvsim.report.fleet import document, grouped, json_of, table, text_of
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.log_commands import JSON
 from kyvsim.report.progress import with_growing_progress
-from kyvsim.report.run import render
 from kyvsim.report.style import RenderOptions, Show, painter
 
 
@@ -167,7 +167,7 @@ def whole_of(reports: Reports, shown: str, options: Mapping[str, Any]) -> int:
     return show_run(
         run,
         options,
-        lambda one: render(format_.write, one, look),
+        lambda one: render_document(format_.write, one, look),
         View(format_.for_people, ClosingLook(look) if is_view else None, format_.media),
     )
 

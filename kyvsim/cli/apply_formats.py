@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from kyvsim.api.apply import render_run
 from kyvsim.cli.overwriting import BASELINE, refuse_overwriting
 from kyvsim.cli.report_files import Chosen, ReportFiles, named_formats
 from kyvsim.cli.streams import say, shown_width, shows_colours
 from kyvsim.report.ending import ending_line, run_ending
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.run import ChunkRenderer, Run, StreamingDocument, compile_chunk_renderer, written
+from kyvsim.report.run import DocumentSet, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions, Show, safe_text
 
 _VIEWS = (
@@ -95,10 +96,10 @@ def shown_pieces(
 
     Standard output has `view` in place of the format that is chosen for it, where that is given.
     """
-    writings = _writings(run, chosen, options)
+    documents = _documents(run, chosen, options)
     if view:
-        writings[0] = view
-    for index, piece in written(run, writings):
+        documents[0] = view
+    for index, piece in render_run(run, documents):
         if index:
             files.write(index - 1, piece)
         else:
@@ -109,20 +110,18 @@ def shown_pieces(
             files.write(index, closing)
 
 
-def teller(chosen: Chosen, options: Mapping[str, Any]) -> ChunkRenderer | None:
-    """Return what writes parts of a run in the formats that are chosen.
+def document_set(chosen: Chosen, options: Mapping[str, Any]) -> DocumentSet | None:
+    """Return the documents of the formats that are chosen, for a run in parts.
 
-    None where one of them can't be told in parts, or responses are asked for besides.
+    None where one of them can't be rendered in parts, or responses are needed besides.
     """
     names = (chosen.shown, *(name for name, _ in chosen.files))
     if options["output"] or not all(FORMATS[name].parted for name in names):
         return None
-    return ChunkRenderer(
-        len(names), lambda run: compile_chunk_renderer(_writings(run, chosen, options))
-    )
+    return DocumentSet(len(names), lambda run: _documents(run, chosen, options))
 
 
-def _writings(run: Run, chosen: Chosen, options: Mapping[str, Any]) -> list[StreamingDocument]:
+def _documents(run: Run, chosen: Chosen, options: Mapping[str, Any]) -> list[StreamingDocument]:
     begun = [FORMATS[chosen.shown].write(run, look_of(chosen, options))]
     plain = _plain_look(options)._replace(in_file=True)
     return begun + [FORMATS[name].write(run, plain) for name, _ in chosen.files]

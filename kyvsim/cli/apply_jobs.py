@@ -11,7 +11,7 @@ from kyvsim.api import ApplyInputs, Source
 from kyvsim.api.system import processors
 from kyvsim.cli.streams import is_terminal, say
 from kyvsim.report.progress import with_progress
-from kyvsim.report.run import ChunkRenderer, Run
+from kyvsim.report.run import DocumentSet, Run
 from kyvsim.report.style import safe_line
 
 _LARGE: Final = 2_000_000
@@ -19,18 +19,19 @@ _LARGE: Final = 2_000_000
 
 
 def run_in_blocks(
-    inputs: ApplyInputs, stdin: bytes | None, jobs: int, teller: ChunkRenderer | None
+    inputs: ApplyInputs, stdin: bytes | None, jobs: int, documents: DocumentSet | None
 ) -> Run | None:
     """Return a run that was made block by block, or None where all is to be read first.
 
-    `jobs` is the number of processes, 0 for what is worth it; without `teller` no part can be told.
+    `jobs` is the number of processes, 0 for what is worth it. Without `documents` no part can be
+    rendered.
     """
     size = _size(inputs, stdin)
     wanted = jobs or (processors() if size >= _LARGE else 1)
     if not (wanted > 1 or size >= _LARGE):
         return None
     note = partial(_note, jobs)
-    if teller is None:
+    if documents is None:
         note("-o or the output format needs all results at once")
         return None
     possible = _possible(wanted)
@@ -38,7 +39,7 @@ def run_in_blocks(
         note("processes cannot be copied on this system")
     from kyvsim.api.apply_streamed import How, open_streamed  # noqa: PLC0415 — for much only
 
-    return open_streamed(inputs, stdin, How(possible, teller, _watched, note))
+    return open_streamed(inputs, stdin, How(possible, documents, _watched, note))
 
 
 def _note(jobs: int, reason: str) -> None:

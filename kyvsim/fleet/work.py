@@ -31,7 +31,7 @@ from kyvsim.fleet.partials import lines_of
 from kyvsim.fleet.plan import ClusterGrouping, WorkItem
 from kyvsim.load.resources import LoadedText
 from kyvsim.model.diagnostic import Diagnostic, Severity
-from kyvsim.model.partial import Head, Partial
+from kyvsim.model.partial import Head, Partial, ReportRow
 from kyvsim.model.source import Location
 from kyvsim.report.fleet import NamespaceCounts, compile_report_rows
 from kyvsim.report.run import NotStreamable, ResultCounts
@@ -170,7 +170,14 @@ def _report(
     rows_of = compile_report_rows(
         head.cluster, evaluation.explain, audit_warn=audit_warn, everything=assignment.everything
     )
-    rows = lines_of(rows_of(tally.watching(result_counts.watching(evaluation.responses))))
+
+    def rows() -> Iterator[ReportRow]:
+        for number, response in enumerate(evaluation.responses):
+            result_counts.add_response(response)
+            tally.add_response(response)
+            yield from rows_of(number, response)
+
+    lines = lines_of(rows())
     return Partial(
         head._replace(
             resources=tally.resources,
@@ -180,5 +187,5 @@ def _report(
             objects=kinds_shown(found.resources),
             refusals=refusals_among(ready, found.resources),
         ),
-        rows,
+        lines,
     )

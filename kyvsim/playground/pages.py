@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from kyvsim.api.apply import render_run
 from kyvsim.model.diagnostic import Diagnostic
 from kyvsim.model.explanation import ObjectExplanation
 from kyvsim.model.simulation import Simulation
 from kyvsim.report.explain import object_part
 from kyvsim.report.page import ending_of, fragment, page
-from kyvsim.report.run import Lists, Run, written
+from kyvsim.report.run import Lists, Run
 from kyvsim.report.run_html import streaming_page, values_of
 from kyvsim.report.style import RenderOptions
 from kyvsim.report.timeline_html import columns
@@ -52,7 +53,7 @@ def playground(editors: Sequence[tuple[str, str]], examples: Iterable[Playground
 def verdicts(run: Run) -> PageUpdate:
     """Return what policies found, changed and generated, and why."""
     parts = streaming_page(run, _LOOK, lambda lists: _verdicts(run, lists))
-    return PageUpdate("".join(piece for _, piece in written(run, (parts,))))
+    return PageUpdate("".join(piece for _, piece in render_run(run, (parts,))))
 
 
 def _verdicts(run: Run, lists: Lists) -> Iterator[str]:

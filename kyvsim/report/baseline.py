@@ -58,35 +58,11 @@ class BaselineMatches:
         return all(self.failures[one] <= baseline.entries[one].number for one in self.spread)
 
 
-def marked_responses(
-    responses: Iterable[EngineResponse],
-    baseline: Baseline | None,
-    met: BaselineMatches,
-    *,
-    audit_warn: bool,
-) -> Iterator[EngineResponse]:
-    """Yield the responses with failures marked as new or unchanged, and note what is met.
+class FailureMarker:
+    """Marks the failures of responses as new or unchanged, and notes which are met.
 
     Without a baseline all failures are to become one: they are known, and all are noted.
     """
-    marks = _FailureMarker(baseline, met, audit_warn=audit_warn)
-    objects = frozenset(one.object for one in baseline.entries) if baseline else frozenset()
-    for response in responses:
-        key = object_key(response.trigger)
-        if key in objects:
-            met.objects.add(key)
-        marked = tuple(
-            marks.marked(one, response, key) if isinstance(one, PolicyResponse) else one
-            for one in response.answers
-        )
-        if all(new is old for new, old in zip(marked, response.answers, strict=True)):
-            yield response
-        else:
-            yield response._replace(answers=marked)
-
-
-class _FailureMarker:
-    """Marks failures of responses, one after the other."""
 
     def __init__(
         self, baseline: Baseline | None, met: BaselineMatches, *, audit_warn: bool
@@ -94,8 +70,22 @@ class _FailureMarker:
         self._baseline = baseline
         self._met = met
         self._audit_warn = audit_warn
+        self._objects = frozenset(one.object for one in baseline.entries) if baseline else ()
 
-    def marked(
+    def mark(self, response: EngineResponse) -> EngineResponse:
+        """Return a response with its failures marked; itself where there are none."""
+        key = object_key(response.trigger)
+        if key in self._objects:
+            self._met.objects.add(key)
+        marked = tuple(
+            self._marked(one, response, key) if isinstance(one, PolicyResponse) else one
+            for one in response.answers
+        )
+        if all(new is old for new, old in zip(marked, response.answers, strict=True)):
+            return response
+        return response._replace(answers=marked)
+
+    def _marked(
         self, answer: PolicyResponse, response: EngineResponse, key: ObjectKey
     ) -> PolicyResponse:
         """Return what a policy said with its failures marked; itself where there are none."""

@@ -77,18 +77,16 @@ class NamespaceCounts:
         self._passes: dict[tuple[str, tuple[PolicyPasses, ...]], int] = {}
         self.resources = 0
 
-    def watching(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
-        """Yield the responses, counting."""
-        for response in responses:
-            self.resources += 1
-            namespace = object_key(response.trigger).namespace
-            for answer in response.answers:
-                if isinstance(answer, PassingPolicies):
-                    key = namespace, answer.passes
-                    self._passes[key] = self._passes.get(key, 0) + 1
-                elif answer.results:
-                    self._count(namespace, answer, response)
-            yield response
+    def add_response(self, response: EngineResponse) -> None:
+        """Count the results of a response."""
+        self.resources += 1
+        namespace = object_key(response.trigger).namespace
+        for answer in response.answers:
+            if isinstance(answer, PassingPolicies):
+                key = namespace, answer.passes
+                self._passes[key] = self._passes.get(key, 0) + 1
+            elif answer.results:
+                self._count(namespace, answer, response)
 
     def _count(self, namespace: str, answer: PolicyResponse, response: EngineResponse) -> None:
         labels = response.namespace_labels or {}
@@ -130,8 +128,8 @@ class NamespaceCounts:
 
 def compile_report_rows(
     cluster: str, explain: Explain, *, audit_warn: bool, everything: bool
-) -> Callable[[Iterable[EngineResponse]], Iterator[ReportRow]]:
-    """Return a function that yields the rows of responses, in order.
+) -> Callable[[int, EngineResponse], Iterator[ReportRow]]:
+    """Return a function that yields the rows of a response, which has a number in its file.
 
     Without `everything` those that people do not want to see are left out: passed and skipped
     ones, unless there is more to say of them. Of failures that are alike the first has its
@@ -141,21 +139,20 @@ def compile_report_rows(
     place_of = cached_by_rule(rule_place)
     seen = SeenResults()
 
-    def rows(responses: Iterable[EngineResponse]) -> Iterator[ReportRow]:
-        for number, response in enumerate(responses):
-            wanted = [*rows_of(response), *silent_rows(response)]
-            if not wanted:
-                continue
-            about = _about(cluster, number, response)
-            for row in wanted:
-                shown = _report_row(about, row, place_of(row))
-                first = shown.result not in QUIET and seen.is_new(alike(shown))
-                if first or everything:
-                    finding = finding_of(row, response, explain, with_reasons=first)
-                    at = finding.location or about.place
-                    shown = shown._replace(at=(at.line, at.column))
-                    shown = shown._replace(reasons=finding.reasons) if first else shown
-                yield shown
+    def rows(number: int, response: EngineResponse) -> Iterator[ReportRow]:
+        found = [*rows_of(response), *silent_rows(response)]
+        if not found:
+            return
+        about = _about(cluster, number, response)
+        for row in found:
+            shown = _report_row(about, row, place_of(row))
+            first = shown.result not in QUIET and seen.is_new(alike(shown))
+            if first or everything:
+                finding = finding_of(row, response, explain, with_reasons=first)
+                at = finding.location or about.place
+                shown = shown._replace(at=(at.line, at.column))
+                shown = shown._replace(reasons=finding.reasons) if first else shown
+            yield shown
 
     return rows
 

@@ -82,23 +82,21 @@ class ResultCounts:
         self.met: BaselineMatches | None = None
         """What of the baseline was met; None where the run has none."""
 
-    def watching(self, responses: Iterable[EngineResponse]) -> Iterator[EngineResponse]:
-        """Yield the responses, counting."""
+    def add_response(self, response: EngineResponse) -> None:
+        """Count the results of a response."""
         passes = self._passes
-        for response in responses:
-            matched = False
-            for answer in response.answers:
-                if isinstance(answer, PassingPolicies):
-                    matched = True
-                    passes[answer.passes] = passes.get(answer.passes, 0) + 1
-                elif answer.results or answer.silent:
-                    matched = True
-                    self._count(answer, response.namespace_labels or {})
-            if len(passes) + len(self._results) >= _MOST_GROUPS:
-                self._settle()
-            self.unmatched += not matched
-            self.unstable += len(response.repeated)
-            yield response
+        matched = False
+        for answer in response.answers:
+            if isinstance(answer, PassingPolicies):
+                matched = True
+                passes[answer.passes] = passes.get(answer.passes, 0) + 1
+            elif answer.results or answer.silent:
+                matched = True
+                self._count(answer, response.namespace_labels or {})
+        if len(passes) + len(self._results) >= _MOST_GROUPS:
+            self._settle()
+        self.unmatched += not matched
+        self.unstable += len(response.repeated)
 
     def _count(self, answer: PolicyResponse, labels: Mapping[str, Json]) -> None:
         policy, _, _, results, _, silent = answer
@@ -198,16 +196,6 @@ class ExitTerms(NamedTuple):
     """The least severity of a policy whose failures count; "" where all count."""
 
 
-class RenderedChunk(NamedTuple):
-    """A part of the responses as the chosen formats write them, as it is asked for."""
-
-    pieces: Iterator[tuple[int, str]]
-    """Their text, each piece with the number of its format; reading may raise NotStreamable."""
-    lists: Sequence[Mapping[str, list[str]]]
-    """For each format what follows on them in lists by name, filled while the pieces are read:
-    texts of one line. Who reads may take out what is there."""
-
-
 class RenderedRun(NamedTuple):
     """All responses of a run as the chosen formats write them."""
 
@@ -294,20 +282,6 @@ class Run(NamedTuple):
         return self.afterthoughts(self.resource_count - self.result_counts.unmatched)
 
 
-RenderChunk: TypeAlias = Callable[[Iterable[EngineResponse]], RenderedChunk]
-"""Writes the responses of a part."""
-
-
-class ChunkRenderer(NamedTuple):
-    """Writes parts of a run in the formats that are chosen."""
-
-    formats: int
-    """How many there are."""
-    begin: Callable[[Run], RenderChunk]
-    """Begins their documents, for parts of the run that are told in their order: what is told of
-    one may leave out what was told of those before it."""
-
-
 # A document while it is written: what a format of `apply` makes of a run, response by response.
 #
 # Several formats look at the same responses, which can be read once, so a format does not ask for
@@ -357,59 +331,10 @@ BeginDocument: TypeAlias = Callable[[Run, RenderOptions], StreamingDocument]
 """Begins a document. Nothing is read of the responses yet."""
 
 
-def written(run: Run, writings: Sequence[StreamingDocument]) -> Iterator[tuple[int, str]]:
-    """Yield the pieces of several documents as they come, each with the index of its document."""
-    for index, one in enumerate(writings):
-        for piece in one.head():
-            yield index, piece
-    begun = [False] * len(writings)
-    if run.rendered:
-        texts = _joined_texts(run.rendered, writings)
-    else:
-        texts = _texts(run.responses, writings)
-    for index, text in texts:
-        if begun[index]:
-            yield index, text
-        elif text:
-            begun[index] = True
-            yield index, writings[index].lead + text[writings[index].skipped :]
-    for index, one in enumerate(writings):
-        for piece in one.tail(run.rendered.lists[index] if run.rendered else one.lists):
-            yield index, piece
+class DocumentSet(NamedTuple):
+    """The documents that are written of one run, in the formats that are chosen."""
 
-
-def _texts(
-    responses: Iterable[EngineResponse], writings: Sequence[StreamingDocument]
-) -> Iterator[tuple[int, str]]:
-    """Yield what documents say of each response."""
-    rows = [*enumerate(one.row for one in writings)]
-    for response in responses:
-        for index, row in rows:
-            yield index, row(response)
-
-
-def _joined_texts(
-    rendered: RenderedRun, writings: Sequence[StreamingDocument]
-) -> Iterator[tuple[int, str]]:
-    """Yield the same of responses that are told already."""
-    for index, (pieces, one) in enumerate(zip(rendered.pieces, writings, strict=True)):
-        for piece in one.joined(pieces):
-            yield index, piece
-
-
-def compile_chunk_renderer(writings: Sequence[StreamingDocument]) -> RenderChunk:
-    """Return a function that gives what several documents say of the responses of a part."""
-    lists = [one.lists for one in writings]
-
-    def pieces(responses: Iterable[EngineResponse]) -> Iterator[tuple[int, str]]:
-        yield from _texts(responses, writings)
-        for index, one in enumerate(writings):
-            yield index, one.counted()
-
-    return lambda responses: RenderedChunk(pieces(responses), lists)
-
-
-def render(begin: BeginDocument, run: Run, options: RenderOptions) -> Iterator[str]:
-    """Yield one document as a whole, a piece at a time."""
-    for _, piece in written(run, (begin(run, options),)):
-        yield piece
+    formats: int
+    """How many there are."""
+    begin: Callable[[Run], Sequence[StreamingDocument]]
+    """Begins them, for a run or for a part of it."""

@@ -206,11 +206,14 @@ def _measure_evaluation(policy_file: str, file: str) -> Mapping[str, float]:
 
 
 def _measure_report(policy_file: str, file: str) -> Mapping[str, float]:
-    api, text, look = map(_loaded, ("kyvsim.api", "kyvsim.report.text", "kyvsim.report.style"))
-    writing = _loaded("kyvsim.report.run")
-    run = api.open_application(api.ApplyInputs((policy_file,), (file,)))
+    api, text, style = map(
+        _loaded, ("kyvsim.api.apply", "kyvsim.report.text", "kyvsim.report.style")
+    )
+    inputs = _loaded("kyvsim.api.inputs")
+    run = api.open_application(inputs.ApplyInputs((policy_file,), (file,)))
     clock = _Clock()
-    pieces = [*writing.render(text.begin_whole, run, look.Look())]
+    options = style.RenderOptions(show=style.Show.OBJECTS)
+    pieces = [*api.render_document(text.begin_text, run, options)]
     clock.note("evaluation and report")
     with open("/dev/null", "wb") as out:
         out.writelines(piece.encode() for piece in pieces)

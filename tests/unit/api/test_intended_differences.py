@@ -8,8 +8,8 @@ import json
 import pytest
 
 from kyvsim.api import ApplyInputs, open_application
+from kyvsim.api.apply import render_document
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.run import render
 from kyvsim.report.style import RenderOptions
 
 KINDS = {"any": [{"resources": {"kinds": ["Service"]}}]}
@@ -41,7 +41,7 @@ def run(tmp_path):
             )
         )
         return application, json.loads(
-            "".join(render(FORMATS["json"].write, application, RenderOptions()))
+            "".join(render_document(FORMATS["json"].write, application, RenderOptions()))
         )
 
     return apply

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kyvsim.api.apply import counted_responses
 from kyvsim.cli import apply, main
 from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
@@ -43,7 +44,7 @@ def engine(monkeypatch, calls):
         def opened(inputs, stdin):
             calls.append((inputs, stdin))
             result_counts = ResultCounts(audit_warn=inputs.audit_warn)
-            watched = result_counts.watching(responses)
+            watched = counted_responses(responses, result_counts)
             return Run(
                 policies=(),
                 resource_count=len(responses),

@@ -4,6 +4,7 @@ from itertools import zip_longest
 
 import pytest
 
+from kyvsim.api.apply import counted_responses
 from kyvsim.languages.classic.facts import policy_facts, rule_facts
 from kyvsim.model.diagnostic import Diagnostic, Severity
 from kyvsim.model.policy import Policy, Rule
@@ -66,7 +67,7 @@ def make():
                 **basics,
                 **fields,
             }
-            return Run(responses=known["result_counts"].watching(responses), **known)
+            return Run(responses=counted_responses(responses, known["result_counts"]), **known)
 
         @staticmethod
         def result(policy, phase, status, message="", **fields):

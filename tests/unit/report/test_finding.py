@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from kyvsim.api import ApplyInputs, apply, explain_rows, open_application
+from kyvsim.api.apply import render_document, render_run
 from kyvsim.load.files import Source
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.run import render, written
 from kyvsim.report.style import RenderOptions, Show
 
 POLICIES = """
@@ -216,7 +216,7 @@ def opened(**resources):
 
 
 def shown(name, **look):
-    return "".join(render(FORMATS[name].write, opened(), RenderOptions(**look)))
+    return "".join(render_document(FORMATS[name].write, opened(), RenderOptions(**look)))
 
 
 @pytest.fixture(scope="module")
@@ -404,7 +404,7 @@ def test_several_formats_of_one_run_explain_a_failure_once(monkeypatch):
     once = sorted(explained)
     explained.clear()
     run = opened()
-    pieces = written(run, [FORMATS[name].write(run, RenderOptions()) for name in names])
+    pieces = render_run(run, [FORMATS[name].write(run, RenderOptions()) for name in names])
     assert "".join(piece for index, piece in pieces if names[index] == "sarif") == alone
     assert sorted(explained) == once
 

@@ -6,17 +6,17 @@ from datetime import UTC, datetime
 import pytest
 import yaml
 
+from kyvsim.api.apply import render_document
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleStatus
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
 from kyvsim.report.results import Summary
-from kyvsim.report.run import render
 from kyvsim.report.style import RenderOptions, Show
 
 ALL = Summary(2, 1, 1, 1, 1)
 
 
 def shown(name, run, **look):
-    return "".join(render(FORMATS[name].write, run, RenderOptions(**look)))
+    return "".join(render_document(FORMATS[name].write, run, RenderOptions(**look)))
 
 
 def document(run):

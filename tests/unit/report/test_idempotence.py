@@ -1,5 +1,6 @@
 """What changes again: counted, told as a block, and as entries of the JSON document."""
 
+from kyvsim.api.apply import counted_responses
 from kyvsim.model.policy import Policy, PolicyFacts, Rule, RuleFacts
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.run import ResultCounts
@@ -43,7 +44,7 @@ def test_each_policy_is_told_with_its_own_change():
 
 def test_changes_are_counted_while_responses_pass_by():
     result_counts = ResultCounts()
-    assert list(result_counts.watching([STABLE, GROWS])) == [STABLE, GROWS]
+    assert list(counted_responses([STABLE, GROWS], result_counts)) == [STABLE, GROWS]
     assert result_counts.unstable == 2
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from kyvsim.api.apply import render_document
 from kyvsim.languages.cel.facts import policy_facts
 from kyvsim.model.result import (
     EngineResponse,
@@ -16,7 +17,6 @@ from kyvsim.model.result import (
     report_source,
 )
 from kyvsim.report.policy_report import begin_json
-from kyvsim.report.run import render
 from kyvsim.report.style import RenderOptions
 
 
@@ -67,7 +67,7 @@ def test_properties_tell_annotations_exceptions_and_process(make):
     response = EngineResponse(
         make.pod("a"), make.pod("a"), (PolicyResponse(policy, Phase.VALIDATE, {}, (result,)),)
     )
-    text = "".join(render(begin_json, make.run([response]), RenderOptions()))
+    text = "".join(render_document(begin_json, make.run([response]), RenderOptions()))
     (entry,) = json.loads(text)["results"]
     assert list(entry["properties"].items()) == list(expected.items())
 
@@ -78,8 +78,8 @@ def test_reports_leave_out_what_is_empty(make):
     response = EngineResponse(
         make.pod("a"), make.pod("a"), (PolicyResponse(policy, Phase.VALIDATE, {}, (result,)),)
     )
-    (entry,) = json.loads("".join(render(begin_json, make.run([response]), RenderOptions())))[
-        "results"
-    ]
+    (entry,) = json.loads(
+        "".join(render_document(begin_json, make.run([response]), RenderOptions()))
+    )["results"]
     assert {"message", "rule"}.isdisjoint(entry)
     assert {"policy", "properties", "resources", "result", "scored", "source"} <= entry.keys()

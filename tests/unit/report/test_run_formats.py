@@ -13,9 +13,10 @@ import pytest
 import xmlschema
 import yaml
 
+from kyvsim.api.apply import render_document, render_run
 from kyvsim.model.source import Document, Location
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.run import RenderedRun, compile_chunk_renderer, render, written
+from kyvsim.report.run import RenderedRun
 from kyvsim.report.style import RenderOptions
 
 ROOT = Path(__file__).parents[3]
@@ -29,7 +30,7 @@ def golden(name):
 
 
 def shown(name, run, **look):
-    return "".join(render(FORMATS[name].write, run, RenderOptions(**look)))
+    return "".join(render_document(FORMATS[name].write, run, RenderOptions(**look)))
 
 
 def check(document, schema):
@@ -204,12 +205,12 @@ def test_parts_are_put_together(menagerie, make, name):
     again, texts, lists = run(), [], {}
     for some in ((web, calm), (calm, web)):
         part = run(*some)._replace(is_part=True)
-        telling = compile_chunk_renderer([begin(part, look)])(part.responses)
-        texts += [piece for _, piece in telling.pieces]
-        for key, entries in telling.lists[0].items():
+        document = begin(part, look)
+        texts += [*map(document.row, part.responses), document.counted()]
+        for key, entries in document.lists.items():
             lists.setdefault(key, []).extend(entries)
         again.result_counts.add(part.result_counts)
     told = RenderedRun([texts], [{key: entries for key, entries in lists.items() if entries}])
     again = again._replace(rendered=told)
-    pieces = written(again, [begin(again, look)])
-    assert "".join(piece for _, piece in pieces) == "".join(render(begin, whole, look))
+    pieces = render_run(again, [begin(again, look)])
+    assert "".join(piece for _, piece in pieces) == "".join(render_document(begin, whole, look))

@@ -4,15 +4,15 @@ import re
 
 import pytest
 
+from kyvsim.api.apply import render_document
 from kyvsim.model.result import BaselineState, RuleStatus
-from kyvsim.report.run import render
 from kyvsim.report.run_html import begin
 from kyvsim.report.style import RenderOptions
 
 
 @pytest.fixture
 def shown(menagerie):
-    return lambda **look: "".join(render(begin, menagerie(), RenderOptions(**look)))
+    return lambda **look: "".join(render_document(begin, menagerie(), RenderOptions(**look)))
 
 
 def test_the_end_comes_before_counts_and_counts_before_findings(shown):
@@ -72,7 +72,7 @@ def test_what_a_baseline_has_is_told_apart_and_weighs_less(menagerie):
         return response._replace(answers=answers)
 
     run = run._replace(responses=map(known, run.responses))
-    text = "".join(render(begin, run, RenderOptions()))
+    text = "".join(render_document(begin, run, RenderOptions()))
     assert 'data-status="fail"' not in text
     assert '<li class="item " tabindex="-1" data-item data-status="known"' in text
     assert '<span class="tag ">fail, known</span>' in text
@@ -80,6 +80,6 @@ def test_what_a_baseline_has_is_told_apart_and_weighs_less(menagerie):
 
 
 def test_nothing_to_tell_is_told(make):
-    text = "".join(render(begin, make.run([]), RenderOptions()))
+    text = "".join(render_document(begin, make.run([]), RenderOptions()))
     assert "Nothing to tell" in text
     assert "<h2>By rule</h2>" not in text

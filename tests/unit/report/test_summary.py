@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from kyvsim.api.apply import counted_responses
 from kyvsim.model.result import (
     EngineResponse,
     PassingPolicies,
@@ -156,7 +157,7 @@ def test_passes_that_objects_share_count_and_show_as_others_do(make, hidden, sho
     passing = PassingPolicies((PolicyPasses(policy, results),) * 2, Phase.VALIDATE, POD)
     response = EngineResponse(POD, POD, (passing,))
     result_counts = ResultCounts()
-    assert list(result_counts.watching([response])) == [response]
+    assert list(counted_responses([response], result_counts)) == [response]
     assert (result_counts.summary(), result_counts.unmatched) == (Summary(2, 0, 0, 0, 0), 0)
     assert len(list(compile_rows(audit_warn=True, hidden=hidden)(response))) == shown
 
@@ -171,7 +172,8 @@ def test_a_run_counts_what_rows_show(make, audit_warn):
         compile_rows(audit_warn=audit_warn),
         ResultCounts(audit_warn=audit_warn),
     )
-    shown = [row.status for one in result_counts.watching(responses) for row in rows_of(one)]
+    counted = counted_responses(responses, result_counts)
+    shown = [row.status for one in counted for row in rows_of(one)]
     assert result_counts.summary() == summary_of(shown)
     assert result_counts.summary().warned == (2 if audit_warn else 1)
 

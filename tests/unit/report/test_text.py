@@ -1,15 +1,15 @@
 from dataclasses import replace
 
+from kyvsim.api.apply import render_document
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report import related_objects
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.run import render
 from kyvsim.report.style import RenderOptions, Show
 
 
 def shown(run, name="text", **look):
     look.setdefault("show", Show.OBJECTS)
-    return "".join(render(FORMATS[name].write, run, RenderOptions(**look)))
+    return "".join(render_document(FORMATS[name].write, run, RenderOptions(**look)))
 
 
 def test_the_last_line_counts(menagerie):

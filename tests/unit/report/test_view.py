@@ -1,13 +1,13 @@
 """The view of `apply`: what it tells of a run that has every status."""
 
+from kyvsim.api.apply import render_document
 from kyvsim.model.result import EngineResponse, Phase, PolicyResponse, RuleResult, RuleStatus
 from kyvsim.report.formats import RUN_FORMATS as FORMATS
-from kyvsim.report.run import render
 from kyvsim.report.style import RenderOptions, Show
 
 
 def shown(run, **look):
-    return "".join(render(FORMATS["text"].write, run, RenderOptions(**look)))
+    return "".join(render_document(FORMATS["text"].write, run, RenderOptions(**look)))
 
 
 def failing(make, name, message, **fields):
