@@ -70,7 +70,7 @@ def _visible(text: str) -> str:
 
 
 def begin_github(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin a command for each remark and each finding; the last line counts, for the log."""
+    """Begin a command for each diagnostic and each finding; the last line counts, for the log."""
     findings = compile_findings(run, options._replace(detailed=False))
 
     def line(one: Finding) -> str:
@@ -113,9 +113,9 @@ def weight_word(weight: Severity) -> str:
 
 
 def issue(told: tuple[str, str], weight: str, place: Location, fingerprint: str) -> Json:
-    """Return an issue of which the check and a text are told.
+    """Return an issue with a check and a text.
 
-    Without a known line it stands at the first.
+    Without a known line it is at the first.
     """
     check, text = told
     place = place.in_repository()
@@ -132,7 +132,7 @@ def issue(told: tuple[str, str], weight: str, place: Location, fingerprint: str)
 
 
 def diagnostic_issues(diagnostics: Iterable[Diagnostic]) -> Iterator[Json]:
-    """Yield an issue for each remark.
+    """Yield an issue for each diagnostic.
 
     Its fingerprint is made of code, file and message, so that it stays when lines move; those that
     agree in all are counted.
@@ -156,7 +156,7 @@ _RESULT_WEIGHTS: Mapping[str, str] = MappingProxyType(
 
 
 def begin_gitlab(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin a list with an issue for each finding, and for each remark about an input."""
+    """Begin a list with an issue for each finding, and for each diagnostic about an input."""
     findings = compile_findings(run, options._replace(detailed=False))  # an issue is never a pass
     fingerprint = compile_fingerprints()
     is_begun = False

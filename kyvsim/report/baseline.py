@@ -1,4 +1,4 @@
-"""Failures that are known from a baseline, told apart while the responses of a run stream by."""
+"""Failures that are known from a baseline, distinguished while the responses of a run stream by."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
@@ -19,7 +19,7 @@ from kyvsim.model.result import (
 from kyvsim.report.object_text import yaml_lines
 from kyvsim.report.results import identity_of, key_title, only_warns
 
-# Failures that are known from a baseline, told apart while the responses of a run stream by.
+# Failures that are known from a baseline, distinguished while the responses of a run stream by.
 
 
 _FAULTS: Final = frozenset({RuleStatus.FAIL, RuleStatus.ERROR, RuleStatus.WARN})
@@ -48,7 +48,7 @@ class BaselineMatches:
         self.objects |= other.objects
 
     def is_certain(self, baseline: Baseline | None) -> bool:
-        """Return whether parts that each told failures apart told them as the whole does.
+        """Return whether parts marked failures as the whole run would have.
 
         Where there are more than are known, the first of them are known ones; what parts before it
         have met, a part does not know.

@@ -117,8 +117,8 @@ def point_json(point: Point) -> Json:
 
 # What tests reached in policies as an lcov tracefile, for viewers of coverage.
 #
-# Rules are its functions, points its branches, and their lines its lines.
-# Source of the form: geninfo(1), "FILES".
+# Rules are its functions, points its branches, and their lines its lines. Source of the form:
+# geninfo(1), "FILES".
 
 
 def render_lcov(coverage: Coverage) -> Iterator[str]:

@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 from kyvsim.kubernetes.package_data import read_text
 from kyvsim.report.style import TextLayout, wrapped
 
-# What the codes of remarks mean: the one place where it is written, for people and for pages.
+# What the codes of diagnostics mean: the one place where it is written, for people and for pages.
 #
 # Each file in `codes/` is a group. A code is a heading, `## KV202 what it is about`, with text on
-# why it is told, and blocks of YAML: `bad` has the code, `good` says what was meant without it.
-# They are files of a folder in which a command is typed that tells the code: what follows the word
-# `bad`, or `lint example.yaml`. A comment that is nothing but a name (`# values.yaml`) begins a
-# file; what comes before any is `example.yaml`. Files of a block `beside` lie beside both.
+# why it is reported, and blocks of YAML: `bad` has the code, `good` says what was meant without it.
+# They are files of a folder in which a command is typed that reports the code: what follows the
+# word `bad`, or `lint example.yaml`. A comment that is nothing but a name (`# values.yaml`) begins
+# a file; what comes before any is `example.yaml`. Files of a block `beside` lie beside both.
 # `{deprecated}` ends the heading of a code of what has a successor. `kyvsim rule` shows it, as
 # editors do, and docs/diagnostics.md is made of it.
 
@@ -64,11 +64,11 @@ class DiagnosticCode(NamedTuple):
     bad: CodeExample | None = None
     """What has the code, and no other; None where there is no example."""
     good: CodeExample | None = None
-    """The same as it was meant: nothing is told of it."""
+    """The corrected form: nothing is reported about it."""
     beside: str = ""
     """The files that lie beside both."""
     deprecated: bool = False
-    """Whether what it is told of works, and has a successor."""
+    """Whether what it is about still works, and has a successor."""
 
 
 def every_code() -> tuple[DiagnosticCode, ...]:
@@ -111,7 +111,7 @@ def _codes_in(name: str) -> Iterator[DiagnosticCode]:
         )
 
 
-# Codes of remarks for people: all of them in a list, or one with its examples.
+# Codes of diagnostics for people: all of them in a list, or one with its examples.
 
 
 _INDENT = "    "
@@ -130,7 +130,7 @@ def list_lines(codes: Iterable[DiagnosticCode], layout: TextLayout) -> Iterator[
 
 
 def code_lines(one: DiagnosticCode, layout: TextLayout) -> Iterator[str]:
-    """Yield what a code means, why it is told, and its examples."""
+    """Yield what a code means, why it is reported, and its examples."""
     yield from _paragraph(f"{one.code}: {one.title}", layout, "title")
     for text in filter(None, re.split(r"\n{2,}", one.why)):
         yield "\n"
@@ -155,16 +155,16 @@ def _paragraph(text: str, layout: TextLayout, style: str = "") -> Iterator[str]:
         yield (layout.paint(style, line) if style else line) + "\n"
 
 
-# The code of a remark as Markdown: for pages and editors.
+# The code of a diagnostic as Markdown: for pages and editors.
 
 
 def code_markdown(one: DiagnosticCode, heading: str) -> str:
-    """Return a heading, why a code is told, and its examples."""
+    """Return a heading, why a code is reported, and its examples."""
     return "\n".join((f"{heading}\n", *why_lines(one), *example_blocks(one)))
 
 
 def why_lines(one: DiagnosticCode) -> Iterator[str]:
-    """Yield why a code is told, where that is written."""
+    """Yield why a code is reported, where that is written."""
     if one.why:
         yield f"{one.why}\n"
 

@@ -70,7 +70,7 @@ def excerpt_lines(excerpt: Excerpt, number: int, width: int) -> Iterator[tuple[s
 def _meant(source: str, start: int) -> str:
     """Return the entry or value that begins at a place."""
     if source[start] in _CLOSING:
-        # A map or list in braces as far as it stands on the line.
+        # A map or list in braces as far as it is on the line.
         depth = 0
         for place, one in enumerate(source[start:], start):
             depth += (one in _CLOSING) - (one in _CLOSING.values())
@@ -212,11 +212,11 @@ def _member(node: Json, step: str | int) -> Json:
 
 # Diagnostics of a run as JSON, and as text with the line of the source.
 
-# A remark about an input file as JSON data.
+# A diagnostic about an input file as JSON data.
 
 
 def diagnostic_json(entry: Diagnostic) -> Json:
-    """Return a remark as a mapping; line and column are 0 where they are unknown."""
+    """Return a diagnostic as a mapping; line and column are 0 where they are unknown."""
     place = entry.location
     return {
         "code": entry.code,
@@ -244,16 +244,16 @@ def _fix(fix: Fix) -> Json:
     return {"title": fix.title, "edits": edits}
 
 
-# The line of a file that a remark is about, with a mark below the part that is meant.
+# The line of a file that a diagnostic is about, with a mark below the part that is meant.
 
 
 _INDENT: Final = "    "
 
 
 def source_lines(entry: Diagnostic, line: str, layout: TextLayout) -> Iterator[str]:
-    """Yield the line of a remark and the mark, unless it has its place in a text of that file.
+    """Yield the line of a diagnostic and the mark, unless it has its place in a text of that file.
 
-    `line` is as it is written, "" where nobody has it at hand.
+    `line` is as it is written, "" where it is not available.
     """
     place = entry.location
     excerpt = excerpt_of(line, place.column) if place and not entry.excerpt else None
@@ -265,11 +265,11 @@ def source_lines(entry: Diagnostic, line: str, layout: TextLayout) -> Iterator[s
     yield f"{_INDENT}{layout.paint('dim', mark[0])}{layout.paint(style, mark[1])}"
 
 
-# A remark about an input file as text.
+# A diagnostic about an input file as text.
 
 
 def remark_text(entry: Diagnostic, width: int = 0) -> str:
-    """Return a remark on one line, safe to show, and below it the lines that show its place.
+    """Return a diagnostic on one line, safe to show, and below it the lines that show its place.
 
     For a terminal of some `width` it is wrapped; 0 leaves it on one line, as programs read it.
     """

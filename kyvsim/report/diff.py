@@ -73,7 +73,7 @@ def heading(one: RunComparison) -> str:
 
 
 def arrow(results: tuple[str, str]) -> str:
-    """Return `pass → fail`; `none` stands for no result."""
+    """Return `pass → fail`; `none` represents no result."""
     return " → ".join(results)
 
 
@@ -83,12 +83,12 @@ def rule_name(policy: str, rule: str) -> str:
 
 
 def is_listed(one: VerdictDifference, *, detailed: bool) -> bool:
-    """Return whether a verdict is told by itself: others are told in numbers, by their rule."""
+    """Return whether a difference is listed by itself; the others are counted by rule."""
     return detailed or not FAULTS.isdisjoint(one.results)
 
 
 def verdict_lines(one: VerdictDifference) -> Iterator[str]:
-    """Yield what is said of a verdict: messages, the places of its rule, and in the manifest."""
+    """Yield the lines of a difference: messages, places of its rule and in the manifest."""
     old, new = (_verdict_text(side) for side in (one.old, one.new))
     if new and old and new != old:
         yield f"old: {old}"
@@ -154,13 +154,13 @@ def uncompared_lines(one: RunComparison) -> Iterator[str]:
 
 
 def _uncompared_line(one: UncomparedRule) -> str:
-    """Return a rule by which nothing was compared, and where it stands in the sets."""
+    """Return a rule by which nothing was compared, and where it is in the sets."""
     places: list[tuple[str, Location | None]] = [("old", one.old), ("new", one.new)]
     told = ", ".join(f"{word} {place}" for word, place in places if place)
     return f"{rule_name(one.policy, one.rule)} ({safe_line(told)})"
 
 
-# What two sets of policies say otherwise, for people: by resource, then by rule.
+# What two sets of policies say differently, for people: by resource, then by rule.
 
 
 _LOOKS = MappingProxyType(
@@ -237,11 +237,10 @@ def _list(head: str, items: Iterable[str], paint: Paint) -> Iterator[str]:
     yield f"{paint('title', head)}\n{lines}\n" if lines else ""
 
 
-# What two sets of policies say otherwise, as one JSON document.
+# What two sets of policies say differently, as one JSON document.
 #
 # `resources` has those with a difference. Sides are null where a set says or makes nothing. What
-# the
-# document holds, says docs/diff.schema.json.
+# the document holds, says docs/diff.schema.json.
 
 
 def render_json(one: RunComparison, options: RenderOptions) -> Iterator[str]:
@@ -341,7 +340,7 @@ def _place(place: Location | None) -> Json:
     return place._asdict() if place else None
 
 
-# What two sets of policies say otherwise, in Markdown, for a comment on a change of policies.
+# What two sets of policies say differently, in Markdown, for a comment on a change of policies.
 
 _COLUMNS = ("verdict", "object", "rule", "said")
 

@@ -46,14 +46,14 @@ from kyvsim.report.results import (
 from kyvsim.report.run import Run
 from kyvsim.report.style import counted
 
-# What two responses to the same resource have otherwise: verdicts, and objects.
+# What two responses to the same resource have differently: verdicts, and objects.
 
 _RowKey: TypeAlias = tuple[str, str, str]
 """Policy, rule and phase: by these two sets are put beside each other."""
 
 
 _Rule: TypeAlias = tuple[str, Path]
-"""The key of a policy, and where in it a rule stands: derived rules stand where theirs does."""
+"""The key of a policy and the path of a rule; derived rules have the path of the written one."""
 
 
 class DifferenceCounts:
@@ -291,7 +291,7 @@ def _is_same(one: Json, other: Json) -> bool:
 
 
 class RunComparison(NamedTuple):
-    """Two runs, and what differs, as it is asked for."""
+    """Two runs, and what differs, read lazily."""
 
     names: tuple[str, str]
     """What the sets are called: their paths."""
@@ -312,11 +312,11 @@ class RunComparison(NamedTuple):
         return self._replace(old=self.old.strictly(), new=self.new.strictly())
 
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """Return what is to be said of the inputs, once: most of them are those of both sets."""
+        """Return the diagnostics about inputs, each once: most inputs belong to both sets."""
         return tuple(dict.fromkeys((*self.old.diagnostics, *self.new.diagnostics)))
 
     def last_remarks(self) -> tuple[Diagnostic, ...]:
-        """Return what is to be said when all is read."""
+        """Return the diagnostics that are known when all is read."""
         return tuple(dict.fromkeys((*self.old.last_remarks(), *self.new.last_remarks())))
 
     def without(self) -> Iterator[tuple[str, dict[tuple[str, str], int]]]:

@@ -158,7 +158,7 @@ def _compile_row_text(explain: Explain) -> Callable[[Row, EngineResponse], str]:
     last: list[Json] = [None, None, "", ""]
 
     def around(row: Row) -> tuple[str, str]:
-        """Return what stands before and behind the resource of a row."""
+        """Return what comes before and after the resource of a row."""
         result = row.result
         key = (row.policy, result.rule.name, result.phase)
         head = heads.get(key)

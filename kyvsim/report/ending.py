@@ -13,7 +13,7 @@ from kyvsim.report.style import TextLayout, counted
 
 # The closing line of a run, the same as data, and the facts that commands have in common.
 #
-# The words stand here, so that every command says the same thing in the same way.
+# The words are here, so that every command says the same thing in the same way.
 
 
 def ending_line(ending: RunEnding) -> str:
@@ -46,7 +46,7 @@ def warning_fact(diagnostics: Iterable[Diagnostic]) -> Fact:
 
 
 def informing(key: str, number: int, text: str) -> Fact:
-    """Return a fact that changes no exit status; it is told where there is something to count."""
+    """Return a fact that changes no exit status; it has a text unless the number is 0."""
     return Fact(key, number, text if number else "")
 
 
@@ -84,7 +84,7 @@ def closing_lines(
 ) -> Iterator[str]:
     """Yield the lines that say how a run ended, in the words of the closing line.
 
-    `seconds` is how long the run took; it is told where
+    `seconds` is how long the run took; it is reported where
     nobody compares two runs.
     """
     told = [fact.text for fact in ending.ranked if fact.text]

@@ -144,7 +144,7 @@ def _account_lines(name: str, account: Account, one: Counterexample) -> Iterator
 
 
 def _shortened(text: str) -> str:
-    """Return a text on one line, cut where it is long: a place says where all of it stands."""
+    """Return a text on one line, cut where it is long: a place says where all of it is."""
     line = " ".join(safe_line(part) for part in text.split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
@@ -261,13 +261,13 @@ def _document(one: ExampleObject) -> str:
 
 
 def doing_text(one: RuleAction) -> str:
-    """Return what a rule does, in words, and where it stands."""
+    """Return what a rule does, in words, and where it is."""
     name = " / ".join(filter(None, (one.policy, one.rule)))
     return f"{one.outcome}: {name} ({one.location})"
 
 
 def missing_text(one: MissingExample) -> str:
-    """Return an outcome without an example, in words, where its rule stands, and the reason."""
+    """Return an outcome without an example, in words, where its rule is, and the reason."""
     return f"no example found: {doing_text(one.doing)}: {one.reason}"
 
 

@@ -18,7 +18,7 @@ from kyvsim.model.tracing import Point
 from kyvsim.report.object_text import Marked, compact_lines, hunks, marked_yaml
 from kyvsim.report.style import counted
 
-# What is said of evidence, in text and on pages alike.
+# Evidence in words, for text and pages alike.
 
 _UNSEEN = frozenset({Limit.NOT_ACCEPTED, Limit.UNTYPED, Limit.DEFAULTS})
 """Differences on objects that policies in a cluster hardly see."""
@@ -28,7 +28,7 @@ _CHANGES = frozenset({DifferenceKind.OBJECT, DifferenceKind.ORDER})
 
 
 def headline(evidence: Evidence) -> str:
-    """Return the answer, with how many cases it stands on."""
+    """Return the answer, with how many cases it is on."""
     answer = evidence.answer.value
     if evidence.answer is Answer.EQUAL and any(one.limit in _UNSEEN for one in evidence.limited):
         answer = "equal on objects that an API server would take"
@@ -80,7 +80,7 @@ def example_objects(one: Counterexample) -> Iterator[tuple[str, list[str]]]:
 
 
 def deciding_results(account: Account) -> tuple[CaseResult, ...]:
-    """Return the verdicts of one side that are told: those that deny, or else the first."""
+    """Return the verdicts of one side that are reported: those that deny, or else the first."""
     refused = tuple(said for said in account.said if said.status not in {"pass", "skip"})
     return refused or account.said[:1]
 

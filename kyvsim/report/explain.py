@@ -25,7 +25,7 @@ from kyvsim.report.page import page
 from kyvsim.report.results import identity, title
 from kyvsim.report.style import MARK_STYLES, Paint, painter, safe_line
 
-# `explain` for people: each rule with what decided, and the tree of what was asked.
+# `explain` for people: each rule with what decided, and the tree of what was evaluated.
 
 _LEAST = 50
 _PLACE = 8
@@ -46,7 +46,7 @@ LOOKS: Mapping[str, str] = MappingProxyType(
 
 
 class _TreeStyle(NamedTuple):
-    """How steps are shown, and the files whose places stand in the columns."""
+    """How steps are shown, and the files whose places are in the columns."""
 
     paint: Paint
     width: int
@@ -153,7 +153,7 @@ def _tree_style(word: str) -> str:
 
 
 def _position(place: Location | None, file: str) -> str:
-    """Return line and column, where a place stands in the file that the heading names."""
+    """Return line and column, where a place is in the file that the heading names."""
     if place is None or place.file != file or not place.line:
         return ""
     return f"{place.line}:{place.column}"
@@ -182,8 +182,7 @@ def _lines(text: str, width: int, rest: str = "") -> list[str]:
 
 # Explanations as one JSON document, for programs.
 #
-# `objects` has for each object its `rules`; each rule its `verdict`, its `results`, what
-# `decided`
+# `objects` has for each object its `rules`; each rule its `verdict`, its `results`, what `decided`
 # it, and the tree of its `steps`. Values that are found or wanted are there whole.
 
 
@@ -268,7 +267,7 @@ def _place(place: Location | None) -> Json:
 
 
 class ObjectPart(NamedTuple):
-    """An object, as a page tells of it."""
+    """An object as a page shows it."""
 
     title: str
     place: Location | None
@@ -283,7 +282,7 @@ def render_html(objects: Iterable[ObjectExplanation], _: StepPage) -> Iterator[s
 
 
 def object_part(found: ObjectExplanation) -> ObjectPart:
-    """Return what a page tells of an object."""
+    """Return the part of a page about an object."""
     document = found.response.document
     rules = [explained_rule(one, found) for one in found.rules]
     return ObjectPart(

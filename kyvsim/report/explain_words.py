@@ -35,7 +35,7 @@ class StepPage(NamedTuple):
 
 
 class DecisionText(NamedTuple):
-    """What decided how a rule ended, and where it stands."""
+    """What decided how a rule ended, and where it is."""
 
     text: str
     place: Location | None

@@ -25,7 +25,7 @@ from kyvsim.report.style import INDENT, TextLayout, counted, safe_line, wrapped
 
 # Why a rule failed, in a few words each with its place: what the view of `apply` shows.
 #
-# They are drawn from the steps of an explanation. What is decisive depends on what was asked: of
+# They are drawn from the steps of an explanation. What is decisive depends on the kind of step: of
 # alternatives the nearest one, of conditions all that held, of Pod security each control.
 
 _LOOKED_AT = frozenset({StepKind.SIDE, StepKind.EXPRESSION, StepKind.VARIABLE})
@@ -93,9 +93,9 @@ def _way_to_image(steps: Iterable[Step], message: str) -> tuple[Step, ...]:
 
 
 def _causes(step: Step, around: tuple[Step, ...]) -> Iterator[tuple[tuple[Step, ...], str]]:
-    """Yield the ways on from a step where more than one part of it is to be told, or another.
+    """Yield the paths below a step that are reported one by one, or that replace it.
 
-    Each is given with what is to be said before it.
+    Each comes with the text that precedes it.
     """
     asked = [one for one in step.steps if one.answer is not None]
     if step.kind is StepKind.CONTROL:
@@ -124,7 +124,7 @@ def _reason(way: tuple[Step, ...], start: str) -> FailureCause:
 
 
 def _element(way: Iterable[Step]) -> str:
-    """Return the elements of loops that something is about, as they stand before it."""
+    """Return the elements of loops that something is about, as they are before it."""
     names = (f"element {one.name}{_called(one)}: " for one in way if one.kind is StepKind.ELEMENT)
     return "".join(names)
 
@@ -165,7 +165,7 @@ def _words(step: Step) -> str:
 
 
 def _part(step: Step) -> str:
-    """Return what a part of an expression came to, and what was asked for it."""
+    """Return what a part of an expression came to, and its operands."""
     found = value_text(step.found.data) if step.found else step.note
     return "; ".join((f"`{step.text}` is {found}", *_operands(step)))
 
@@ -193,13 +193,13 @@ def _operands(step: Step) -> Iterator[str]:
             yield f"`{(one.text or one.name).strip()}` is {value_text(one.found.data)}"
 
 
-# Why a result failed, with the line of the manifest that it is about: made once, told anywhere.
+# Why a result failed, with the line of the manifest that it is about: made once, shown anywhere.
 
 
 def failure_reasons(
     row: Row, response: EngineResponse, explain: Explain
 ) -> tuple[ReportedReason, ...]:
-    """Return why a result failed, at least where its rule stands."""
+    """Return why a result failed, at least where its rule is."""
     document = response.document
     reasons = explain(response, row)
     at = failed_place(document, row.result.path)
@@ -249,7 +249,7 @@ def reason_lines(reasons: Iterable[ReportedReason], layout: TextLayout) -> Itera
 def _seen(
     place: Location | None, excerpt: Excerpt | None, texts: list[str], layout: TextLayout
 ) -> Iterator[str]:
-    """Yield a place in the manifest with its line, and what is to be said of it."""
+    """Yield a place in the manifest with its line, and what is to be reported about it."""
     if place:
         yield f"{INDENT}{layout.paint('place', safe_line(str(place)))}\n"
     if place and excerpt:

@@ -64,7 +64,7 @@ class Finding:
     location: Location | None
     """The field that failed, or the object where no field is to blame; None without a manifest."""
     reasons: tuple[ReportedReason, ...] = ()
-    """Why it failed, where that was asked for: the first of them is at `location`."""
+    """Why it failed, where that was requested: the first of them is at `location`."""
 
     @property
     def policy(self) -> str:
@@ -223,7 +223,7 @@ def compile_field_places(
 def compile_findings(
     run: Run, options: RenderOptions
 ) -> Callable[[EngineResponse], Iterator[Finding]]:
-    """Return a function that yields the findings of a response that find fault, or have a note.
+    """Return a function that yields the findings of a response that failed or have a note.
 
     With `options.detailed` it yields all. Rules without a result come last.
     """
@@ -264,12 +264,12 @@ def compile_fingerprints() -> Callable[[Finding], str]:
 
 @lru_cache(maxsize=2)
 def _lines_of(text: str) -> Sequence[str]:
-    """Return the lines of a text, of which many may be asked for one after the other."""
+    """Return the lines of a text; the same text is needed for many diagnostics in a row."""
     return text.split("\n")
 
 
 class Findings(NamedTuple):
-    """Every remark in the order of the files, and how many policy documents were looked at."""
+    """Every diagnostic in the order of the files, and how many policy documents were looked at."""
 
     diagnostics: tuple[Diagnostic, ...]
     policies: int
@@ -280,16 +280,16 @@ class Findings(NamedTuple):
     tests: int = 0
     """How many test manifests were looked at."""
     further: tuple[Fact, ...] = ()
-    """What else was done, as the ending tells it."""
+    """What else was done, as the ending reports it."""
 
     @property
     def errors(self) -> int:
-        """How many remarks say that something could not be used."""
+        """How many diagnostics say that something could not be used."""
         return self._count(Severity.ERROR)
 
     @property
     def warnings(self) -> int:
-        """How many remarks are advice."""
+        """How many diagnostics are advice."""
         return self._count(Severity.WARNING)
 
     @property
@@ -308,7 +308,7 @@ class Findings(NamedTuple):
         return RunEnding((*facts, *(self.further or (hint,))))
 
     def end_of(self, remark: Diagnostic) -> tuple[int, int]:
-        """Return line and column after what a remark is about; (0, 0) where it has no place."""
+        """Return line and column after what a diagnostic is about; (0, 0) where it has no place."""
         place = remark.location
         excerpt = excerpt_of(self.line_of(remark), place.column) if place else None
         if place is None or excerpt is None:
@@ -316,7 +316,7 @@ class Findings(NamedTuple):
         return place.line, place.column + len(excerpt[1])
 
     def line_of(self, remark: Diagnostic) -> str:
-        """Return the line that a remark is about; "" where no text has it."""
+        """Return the line that a diagnostic is about; "" where no text has it."""
         place = remark.location
         text = self.texts.get(place.file) if place and place.line else None
         if text is None or place is None:

@@ -133,7 +133,7 @@ def compile_report_rows(
 
     Without `everything` those that people do not want to see are left out: passed and skipped
     ones, unless there is more to say of them. Of failures that are alike the first has its
-    reasons: another one is never told in full.
+    reasons: another one is never reported in full.
     """
     rows_of = compile_rows(audit_warn=audit_warn, hidden=frozenset() if everything else QUIET)
     place_of = cached_by_rule(rule_place)
@@ -202,7 +202,7 @@ def _report_row(about: _ObjectPlace, row: Row, place: Location) -> ReportRow:
 
 
 def alike(row: ReportRow) -> ResultKey:
-    """Return what a row has in common with others, as the view of `apply` tells results apart."""
+    """Return what a row has in common with others, by which the view of `apply` groups results."""
     rule = (row.result, row.kind_of_policy, _rule(row))
     return key_of_result(rule, (row.own or row.message, row.note), (row.name, row.namespace))
 
@@ -252,7 +252,7 @@ def _shown_objects(rows: Iterable[ReportRow], options: RenderOptions) -> Iterato
 
 
 def _item(row: ReportRow, layout: TextLayout) -> GroupedResult:
-    """Return a row as the view tells it: with its reasons, where it is to be told in full."""
+    """Return a row as the view renders it: with its reasons, where it is shown in full."""
     rendered = RenderedResult(word_of(row.result), _rule(row))
     if row.result in QUIET:
         kind = ResultKey("") if layout.options.detailed else alike(row)

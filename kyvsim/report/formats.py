@@ -73,8 +73,8 @@ RUN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     }
 )
 
-# The formats of `test`, by the name that chooses them.
-# Each writes an outcome of tests as a `SuiteOptions` shows it.
+# The formats of `test`, by the name that chooses them. Each writes an outcome of tests as a
+# `SuiteOptions` shows it.
 SUITE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat("suite_text", "render_text", *_TEXT, for_people=True),
@@ -118,8 +118,8 @@ EXPLAIN_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     }
 )
 
-# The formats of `simulate`, by the name that chooses them.
-# Each writes a simulation as a `TimelineOptions` shows it.
+# The formats of `simulate`, by the name that chooses them. Each writes a simulation as a
+# `TimelineOptions` shows it.
 TIMELINE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat("timeline_text", "render_text", *_TEXT, for_people=True),
@@ -147,8 +147,8 @@ MIGRATE_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     }
 )
 
-# The formats of `chainsaw`, by the name that chooses them.
-# Each writes a report of tests as a `SuiteOptions` shows it.
+# The formats of `chainsaw`, by the name that chooses them. Each writes a report of tests as a
+# `SuiteOptions` shows it.
 CHAINSAW_FORMATS: Mapping[str, OutputFormat] = MappingProxyType(
     {
         "text": OutputFormat("chainsaw", "render_text", *_TEXT, for_people=True),

@@ -19,13 +19,13 @@ _IN_ATTRIBUTE = str.maketrans({"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 
 
 def attributes(values: Mapping[str, str]) -> str:
-    """Return attributes as they stand in a tag, each with a blank before it."""
+    """Return attributes as they are in a tag, each with a blank before it."""
     pairs = ((name, escaped(text).translate(_IN_ATTRIBUTE)) for name, text in values.items())
     return "".join(f' {name}="{text}"' for name, text in pairs)
 
 
 def escaped(text: str) -> str:
-    """Return text as it stands in XML, safe to show in a log.
+    """Return text as it is in XML, safe to show in a log.
 
     Characters that XML 1.0 does not have are shown as escapes, or become U+FFFD.
     """
@@ -80,7 +80,7 @@ def _case(one: Finding) -> str:
 
 
 def _case_content(one: Finding) -> str:
-    """Return the element that tells how a case ended; "" for one that only passed."""
+    """Return the element that reports how a case ended; "" for one that only passed."""
     said = one.shown_text
     outcome = _outcome(one)
     if outcome in {"fail", "error"}:

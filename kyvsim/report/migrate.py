@@ -30,7 +30,7 @@ from kyvsim.report.style import counted, safe_line
 
 _WIDTH = 100
 _WORD = re.compile(r"(?:(?<!\w)'[^']*'|[^ ])+")
-"""What a line is not broken in: what stands in quotes, as texts of expressions do."""
+"""What a line is not broken in: what is in quotes, as texts of expressions do."""
 _ENTRIES = frozenset({"validations", "mutations", "generate", "conditions"})
 """Fields of which each entry is made of a rule."""
 
@@ -91,7 +91,7 @@ def _item(value: Json, indent: int) -> Iterable[str]:
 
 
 def _text(lead: str, text: str, indent: int) -> Iterator[str]:
-    """Yield a text: on the line of its key, folded where it is long, or as it stands."""
+    """Yield a text: on the line of its key, folded where it is long, or as it is."""
     pad = " " * indent
     short = f"{lead} {scalar(text)}"
     if "\n" in text.rstrip("\n") and _is_block(text):
@@ -165,7 +165,7 @@ def render_text(migration: Migration) -> Iterator[str]:
 
 
 def _checked(evidence: Evidence | None) -> str:
-    """Return what is to be said of rules that are converted: whether that was checked."""
+    """Return what is to be reported about rules that are converted: whether that was checked."""
     if evidence is None:
         return " (not checked)"
     return " (see the counterexample)" if evidence.answer is Answer.COUNTEREXAMPLE else ""

@@ -29,7 +29,7 @@ _WORDS: Mapping[DifferenceKind, str] = MappingProxyType(
 
 
 _LONGEST = 80
-"""What is told of a value that was changed: its line is shown, too."""
+"""The comment on a value that was changed: its line is shown, too."""
 
 
 def lines(mutants: Mutants) -> Iterator[str]:

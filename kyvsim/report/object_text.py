@@ -35,7 +35,7 @@ def whole_numbers(value: Json) -> Json:
 
 
 def without_comma(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield pieces without their very first character: what stands between entries of a list."""
+    """Yield pieces without their very first character: what is between entries of a list."""
     rest = iter(pieces)
     for piece in rest:
         if piece:
@@ -64,12 +64,12 @@ def to_yaml(obj: Json) -> str:
 
 
 def yaml_lines(obj: Json, lead: str = "", indent: int = 0) -> list[str]:
-    """Return the lines of `obj` where it stands behind `lead`: nothing, `key:` or `- `.
+    """Return the lines of `obj` where it comes after `lead`: nothing, `key:` or `- `.
 
-    `indent` is where the keys of a mapping stand; a list behind a key stands two columns before.
+    `indent` is where the keys of a mapping are; a list behind a key is two columns before.
     """
     if not obj or (obj.__class__ is not dict and obj.__class__ is not list):
-        # Differences ask for many lines one by one.
+        # Diffs need many lines one by one.
         text = f"{lead}{' ' if lead.endswith(':') else ''}{leaf(obj, indent)}"
         return text.split("\n")
     lines: list[str] = []
@@ -160,11 +160,11 @@ _BIDI = "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _UNPRINTABLE = f"[\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff{_BIDI}]"
 
 
-# Objects as YAML that is read at a glance: what is small stands on one line.
+# Objects as YAML that is read at a glance: what is small is on one line.
 
 
 _WIDEST = 60
-"""What stands on one line, with its key, is no longer."""
+"""What is on one line, with its key, is no longer."""
 _SPECIAL = frozenset(",[]{}")
 
 
@@ -286,7 +286,7 @@ def _common_ends(old: list[str], new: list[str]) -> tuple[int, int]:
 
 # Differences between two objects, shown as the YAML of the later one with marks.
 #
-# Works on the data, not on the text: list items are told apart by their name, and a field that
+# Works on the data, not on the text: list items are distinguished by their name, and a field that
 # comes before the first one of an item does not make the whole item look changed.
 
 
@@ -303,7 +303,7 @@ class _MarkedLines(NamedTuple):
 
 
 class _Spot(NamedTuple):
-    """Where a value stands: the text before it, its members' column, and its depth."""
+    """Where a value is: the text before it, its members' column, and its depth."""
 
     lead: str
     indent: int
@@ -410,7 +410,7 @@ def _compare_lists(told: _MarkedLines, spot: _Spot, before: list[Json], after: l
 
 
 def _pairs(before: list[Json], after: list[Json]) -> Iterator[tuple[int | None, int | None]]:
-    """Yield which items belong together, by index; None stands for an item without a partner."""
+    """Yield which items belong together, by index; None represents an item without a partner."""
     olds, news = [_item_key(item) for item in before], [_item_key(item) for item in after]
     if olds == news[: len(olds)]:
         yield from zip_longest(range(len(olds)), range(len(news)))

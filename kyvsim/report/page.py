@@ -1,7 +1,7 @@
 """The one frame of all pages for a browser, and the templates that fill it.
 
 A page is one file that asks nobody for anything. Its Content-Security-Policy forbids all but our
-own style and script that stand in it, by their hashes, so that nothing acts in a page that came
+own style and script that are in it, by their hashes, so that nothing acts in a page that came
 from a file of others. Jinja escapes whatever a template shows; characters that control a
 terminal or turn the direction of text are shown as visible escapes before that.
 """
@@ -61,12 +61,12 @@ def page(
 
 
 def fragment(template: str, /, **values: Any) -> str:
-    """Return what a template without the frame makes of values, to stand in a page that has it."""
+    """Return what a template without the frame makes of values, for a page that has it."""
     return _environment().get_template(template).render(**values)
 
 
 def part(name: str, *values: Any) -> Markup:
-    """Return what a macro of `parts.html` makes of values, to stand in a page later."""
+    """Return what a macro of `parts.html` makes of values, for a page later."""
     made: Markup = getattr(_environment().get_template(_PARTS).module, name)(*values)
     return made
 

@@ -33,7 +33,7 @@ class _Form(NamedTuple):
 
     head: str
     item: Callable[[Json], str]
-    """Writes one, behind what stands between two."""
+    """Writes one, after the separator."""
     between: int
     """How many characters that has; the first goes without them."""
     tail: str

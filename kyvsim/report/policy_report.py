@@ -47,7 +47,7 @@ _OPEN_REPORTS = _ReportApi(
 
 
 class _Apart:
-    """What is counted of the report for the cluster, and the results that stand in others."""
+    """What is counted of the report for the cluster, and the results that are in others."""
 
     __slots__ = ("entries", "statuses")
 
@@ -241,7 +241,7 @@ def _grouped(entries: list[tuple[Policy, Json]]) -> Iterator[tuple[Policy, list[
 
 
 def _counted(run: Run, apart: _Apart) -> dict[str, int]:
-    """Return the counts of cluster-wide policies; there are no others where parts are told."""
+    """Return the counts of cluster-wide policies; there are no others where parts are reported."""
     return run.result_counts.summary().as_dict() if run.rendered else _counts(apart.statuses)
 
 

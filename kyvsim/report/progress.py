@@ -57,7 +57,7 @@ def waiting(what: str, *, shown: bool) -> Iterator[None]:
 def with_growing_progress(
     items: Iterator[Item], total: Callable[[Item, int], int], what: str
 ) -> Iterator[Item]:
-    """Yield `items` as `with_progress` does where only the way tells how many there are.
+    """Yield `items` as `with_progress` does where the total is only known on the way.
 
     `total` is asked with each item and its number.
     """

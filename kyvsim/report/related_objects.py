@@ -97,14 +97,14 @@ _HOLD_LIMIT: Final = 1 << 20
 
 OutputPiece: TypeAlias = str | PendingReference
 RenderReference: TypeAlias = Callable[[PendingReference, str | None], str]
-"""Returns what is told of a need, with what meets it."""
+"""Returns the text of a reference, with what resolves it."""
 
 
 class DeferredOutput:
     """Pieces as text in their order; from an open need on they wait until it is met, or to the end.
 
     So that memory stays bounded, a wait that grows long ends early: what is still open then goes
-    to `late` and is told at the end.
+    to `late` and is reported at the end.
     """
 
     __slots__ = ("_held", "_references", "_size", "_tell", "late")

@@ -14,18 +14,18 @@ from kyvsim.report.results import NO_RESULT, QUIET, Row, cached_by_rule
 from kyvsim.report.run import Run
 from kyvsim.report.style import INDENT, TextLayout, counted, justified, safe_line, wrapped
 
-# Results in the view of `apply`: what is said, where the manifest has it, and who says it.
+# Results in the view of `apply`: what is stated, where the manifest has it, and who says it.
 
 
 class RenderedResult(NamedTuple):
-    """What is told of a result or a change."""
+    """What is reported about a result or a change."""
 
     word: str
     """What it is: a status, `edit` or `new`."""
     name: str
     """The rule, or the object that was changed or created."""
     size: str = ""
-    """What stands at the end of the line with its name."""
+    """What is at the end of the line with its name."""
     text: str = ""
     """Lines on what holds for all that are alike."""
     message: str = ""
@@ -51,14 +51,14 @@ def row_title(row: Row) -> str:
 
 
 class RenderRow(Protocol):
-    """What tells a result of a response."""
+    """Renders a result of a response."""
 
     def __call__(self, row: Row, response: EngineResponse, *, whole: bool) -> RenderedResult:
-        """Return what is told; what names it alone where it is not to be told as a whole."""
+        """Return the result; with only its name where it is not shown as a whole."""
 
 
 def headline(word: str, name: str, right: str, layout: TextLayout) -> str:
-    """Return the line with a word, a name, and what stands at its end."""
+    """Return the line with a word, a name, and what is at its end."""
     shown = f"{word:<4}"
     lines = [*wrapped(name, layout.width, INDENT, f"  {shown}  ")]
     start, end = justified(lines[-1], right, layout.width)
@@ -68,9 +68,9 @@ def headline(word: str, name: str, right: str, layout: TextLayout) -> str:
 
 
 def compile_row_renderer(run: Run, layout: TextLayout) -> RenderRow:
-    """Return a function that tells a result, with why it failed and where that stands.
+    """Return a function that reports a result, with why it failed and where that is.
 
-    If it is not to be told as a whole, only what names it is there.
+    Unless it is shown as a whole, only its name is there.
     """
     title = cached_by_rule(row_title)
 
@@ -90,7 +90,7 @@ def compile_row_renderer(run: Run, layout: TextLayout) -> RenderRow:
 
 
 def word_of(status: str) -> str:
-    """Return how a status is told: those that need somebody's attention in capitals."""
+    """Return how a status is reported: those that need somebody's attention in capitals."""
     return status if status in QUIET | {NO_RESULT} else status.upper()
 
 
@@ -105,32 +105,28 @@ def with_message(
 
 
 def message_lines(texts: Iterable[str], layout: TextLayout) -> str:
-    """Return what is said of a result, wrapped."""
+    """Return what is reported about a result, wrapped."""
     return "".join(f"{line}\n" for text in texts if text for line in wrapped(text, layout.width))
 
 
-# What is alike is told once and counted: the first result of a kind in full, the others by
-# number.
+# Equal results are shown once and counted: the first one in full, the others by number.
 #
-# A run may have any number of objects, so what is kept is bounded: for each rule so many
-# wordings,
-# for each wording so many examples. Parts of a run are told by several processes, each of which
-# leaves out what it has told itself; who puts them together, in order, leaves out the rest. That
-# is
-# the same as if one had told all: what the whole tells in full is the first of its wording, and
-# so
-# the first of it in its part. So it is with examples: what comes behind enough of them is counted
-# where it is found, and only the number is passed on.
+# A run may have any number of objects, so what is stored is bounded: a number of wordings for each
+# rule, and of examples for each wording. Parts of a run are rendered by several processes. Each
+# leaves out what it has already rendered itself, and whoever joins them in order leaves out the
+# rest. The result is that of a single process: the first result of a wording in the whole run is
+# also the first of its part. The same holds for examples: once a part has enough of them, further
+# objects are counted there, and only the number is passed on.
 
 _MOST_WORDINGS: Final = 10
-"""So many wordings of one rule are told; what says something else then is only counted."""
+"""So many wordings of one rule are shown; results with other wordings are only counted."""
 _MOST_EXAMPLES: Final = 5
 _LONG: Final = 200
 """Wordings of more characters are known by a digest."""
 
 
 class ResultKey(NamedTuple):
-    """What a result is alike others in; "" for a result that is told whatever was told before."""
+    """What equal results have in common; "" for a result that is always shown."""
 
     rule: str
     wording: str = ""
@@ -138,7 +134,7 @@ class ResultKey(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def result_key(rule: str, rendered: str) -> ResultKey:
-    """Return what something has in common with others that are told: who says it, and what."""
+    """Return what something has in common with others: which rule says it, and what."""
     return ResultKey(rule, rendered if len(rendered) <= _LONG else _digest(rendered))
 
 
@@ -152,7 +148,7 @@ def key_of_result(
 ) -> ResultKey:
     """Return what a result has in common with others: all it says, but for the object's names.
 
-    `rule` is its status, and what tells its rule from others.
+    `rule` is its status, and what distinguishes its rule from others.
     """
     text = "\n".join(rendered)
     for name in names:
@@ -167,11 +163,11 @@ class GroupedResult(NamedTuple):
     kind: ResultKey
     rendered: RenderedResult
     is_whole: bool = True
-    """Whether all of it is there: not where the part that it is of has told one that is alike."""
+    """Whether it is complete: not where its part of the run has rendered an equal one."""
 
 
 class ObjectBlock(NamedTuple):
-    """What is to be told of one object."""
+    """What is shown of one object."""
 
     title: str
     place: str
@@ -182,14 +178,14 @@ class ObjectBlock(NamedTuple):
 
 
 class CountedResults(NamedTuple):
-    """So many objects have results of a kind of which a part has told enough examples."""
+    """How many objects have a result of which a part has rendered enough examples."""
 
     kind: ResultKey
     number: int
 
 
 class ChunkGroups:
-    """What is only counted by who tells parts of a run, one after the other."""
+    """Counts the results of a part of a run that are not rendered."""
 
     __slots__ = ("_examples", "_numbers")
 
@@ -198,9 +194,9 @@ class ChunkGroups:
         self._numbers: dict[ResultKey, int] = {}
 
     def counts(self, kinds: Sequence[ResultKey]) -> bool:
-        """Count an object all of whose results were told of others, or return False.
+        """Count an object whose results were all rendered for others, or return False.
 
-        Until enough examples of each kind are told: who puts the parts together may need this one.
+        Until there are enough examples of each: joining the parts may need this one.
         """
         examples = self._examples
         if all(examples.get(kind, 0) >= _MOST_EXAMPLES for kind in kinds):
@@ -218,7 +214,7 @@ class ChunkGroups:
 
 
 class SeenResults:
-    """The wordings that were told."""
+    """The wordings that were reported."""
 
     __slots__ = ("_rules",)
 
@@ -226,7 +222,7 @@ class SeenResults:
         self._rules: dict[str, set[str]] = {}
 
     def is_new(self, kind: ResultKey) -> bool:
-        """Return whether a result is to be told in full; take notice of it then."""
+        """Return whether a result is the first of its kind, and remember it."""
         if not kind.rule:
             return True
         known = self._rules.setdefault(kind.rule, set())
@@ -261,7 +257,7 @@ class ResultGroups:
         self.created = 0
 
     def add(self, block: ObjectBlock) -> str:
-        """Return what is told of an object, "" where all of it was told of others."""
+        """Return the text of an object, "" where all of it was shown for others."""
         self.edited += block.edited
         self.created += block.created
         texts = [self._new_text(one) for one in block.items]
@@ -275,9 +271,9 @@ class ResultGroups:
         return ""
 
     def counts(self, kinds: Sequence[ResultKey]) -> bool:
-        """Count an object that nothing but its name can be told of, and return whether that is so.
+        """Count an object of which only the name would be shown; return whether it is one.
 
-        All its results were told of others, of which there are enough examples.
+        All its results were shown for others, and there are enough examples.
         """
         found = [self._groups.get(kind) or self._others.get(kind.rule) for kind in kinds]
         groups = [one for one in found if one and len(one.examples) >= _MOST_EXAMPLES]
@@ -288,14 +284,14 @@ class ResultGroups:
         return True
 
     def take(self, part: "ObjectBlock | CountedResults") -> str:
-        """Return what is told of what a part has told: of an object as `add` does."""
+        """Return the text of an object from a part, as `add` does; or add a count."""
         if isinstance(part, ObjectBlock):
             return self.add(part)
         self._group_of(part.kind).count += part.number
         return ""
 
     def _new_text(self, item: GroupedResult) -> str:
-        """Return what is told of a result, "" where it was told of another object."""
+        """Return the text of a result, "" where it was shown for another object."""
         kind, rendered, is_whole = item
         if not self._seen.is_new(kind) or not is_whole:
             return ""
@@ -308,14 +304,14 @@ class ResultGroups:
         return headline(rendered.word, rendered.name, end, self._layout) if rendered.word else ""
 
     def _texts(self, block: ObjectBlock, texts: Iterable[str]) -> str:
-        """Return the same with a line for what was told of other objects."""
+        """Return the texts, with a line for each result that was shown for another object."""
         return "".join(
             text or self._head(item.rendered, "(as above)")
             for item, text in zip(block.items, texts, strict=True)
         )
 
     def _group_of(self, kind: ResultKey) -> _ResultGroup:
-        """Return what a result is alike to that was not told in full."""
+        """Return the group of a result that was not shown in full."""
         found = self._groups.get(kind) or self._others.get(kind.rule)
         if found is None:
             first = next(one for known, one in self._groups.items() if known.rule == kind.rule)
@@ -361,7 +357,7 @@ class ResultGroups:
 
 
 def heading(title: str, place: str, layout: TextLayout) -> str:
-    """Return the line with an object and where it stands."""
+    """Return the line with an object and where it is."""
     left, right = justified(safe_line(title), safe_line(place), layout.width)
     return f"{layout.paint('title', left)}{layout.paint('dim', right)}\n"
 
@@ -371,7 +367,7 @@ _APART: Final = "\x1e"
 
 
 def to_line(part: ObjectBlock | CountedResults) -> str:
-    """Return what a part tells as a line of text, which another process reads."""
+    """Return an object or a count of a part as a line, which another process reads."""
     if isinstance(part, CountedResults):
         return f"{json.dumps(part)}\n"
     title, place, items, edited, created = part
@@ -385,7 +381,7 @@ def _item_text(item: GroupedResult) -> str:
 
 
 def from_lines(pieces: Iterable[str]) -> Iterator[ObjectBlock | CountedResults]:
-    """Yield what is told in a text that comes in pieces."""
+    """Yield what the lines of a text hold, which comes in pieces."""
     rest = ""
     for piece in pieces:
         *lines, rest = f"{rest}{piece}".split("\n")

@@ -24,7 +24,7 @@ from kyvsim.model.source import Path
 
 _T = TypeVar("_T")
 NO_RESULT = "none"
-"""What stands for a status where a rule has no result."""
+"""The status of a rule that has no result."""
 QUIET = frozenset({"pass", "skip"})
 """Statuses that views for people count, but list only when details are requested."""
 
@@ -71,7 +71,7 @@ class Row(NamedTuple):
 
 
 _TOGETHER = frozenset({"MutatingPolicy", "NamespacedMutatingPolicy"})
-"""Kinds whose policies are evaluated as one, and tell of the object that was given to them.
+"""Kinds whose policies are evaluated as one: results are about the object given to all.
 
 upstream: pkg/cel/policies/mpol/engine/engine.go `Handle`
 """
@@ -109,9 +109,9 @@ def compile_rows(*, audit_warn: bool, hidden: frozenset[str] = frozenset()) -> R
 
 
 def cached_by_rule(make: Callable[[Row], _T]) -> Callable[[Row], _T]:
-    """Return a function that tells the same of rows, and makes it once for a rule and a status.
+    """Return a function of rows that computes its value once for a rule and a status.
 
-    Nothing else of a row may make a difference to what is told.
+    Nothing else of a row may make a difference to the value.
     """
     known: dict[tuple[Policy, str, Path, str, str], _T] = {}
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from kyvsim.model.explanation import ObjectExplanation
     from kyvsim.report.baseline import BaselineMatches, BaselineRemainder
 
-# What a run tells as a whole: counted while its responses stream by, whatever shows them.
+# Result counts of a run, updated as responses stream through, whatever format shows them.
 
 RuleKey: TypeAlias = tuple[str, str, str, Path]
-"""Kind and key of a policy, name and place of one of its rules: derived rules stand where the
+"""Kind and key of a policy, name and place of one of its rules: derived rules are where the
 written one does."""
 
 _STATUSES: Mapping[str, int] = MappingProxyType(
@@ -41,7 +41,7 @@ _STATUSES: Mapping[str, int] = MappingProxyType(
 )
 """The place of each status among counts."""
 _MOST_GROUPS: Final = 10_000
-"""So many groups of results are told apart before they are counted by rule."""
+"""So many groups of results are distinguished before they are counted by rule."""
 
 
 class ResultCounts:
@@ -78,7 +78,7 @@ class ResultCounts:
         self.known_failures: dict[tuple[str, str], int] = {}
         """How many failures of a policy, by kind and key, the baseline has."""
         self.severities: dict[str, int] = {}
-        """How many failures are of policies of each severity, where those are not at hand."""
+        """How many failures are of policies of each severity, where those are not available."""
         self.met: BaselineMatches | None = None
         """What of the baseline was met; None where the run has none."""
 
@@ -113,7 +113,7 @@ class ResultCounts:
             self.unchecked += bool(result.unchecked)
 
     def _settle(self) -> None:
-        """Count by rule what was told apart so far."""
+        """Count by rule what was distinguished so far."""
         for (policy, rule, status), number in self._results.items():
             self.count(_key(policy, rule), status, number)
         # Many groups have the same passes of a policy in them: these are put together first.
@@ -200,7 +200,7 @@ class RenderedRun(NamedTuple):
     """All responses of a run as the chosen formats write them."""
 
     pieces: Sequence[Iterable[str]]
-    """For each format what stands for them, which can be read once."""
+    """For each format their text, which can be read once."""
     lists: Sequence[Mapping[str, Iterable[str]]]
     """For each format what follows on them in lists by name; of those that have entries."""
 
@@ -214,7 +214,7 @@ def _unexplained(_response: EngineResponse, _row: Row) -> tuple[FailureCause, ..
 
 
 class Run(NamedTuple):
-    """One run of policies over resources: what was read, and the responses as they are asked for.
+    """One run of policies over resources: what was read, and the responses, read lazily.
 
     `responses` can be read once.
     """
@@ -242,7 +242,7 @@ class Run(NamedTuple):
     applied: bool = True
     """False where a file that every verdict depends on was refused, so that there is no verdict."""
     afterthoughts: Callable[[int], tuple[Diagnostic, ...]] = lambda _matched: ()
-    """What is to be said when all responses are read, of so many resources that a rule matched."""
+    """Diagnostics known when all responses are read, given how many resources a rule matched."""
     explained: "Callable[[EngineResponse], ObjectExplanation | None]" = lambda _response: None
     """Returns how policies came to what the response says that was read last, if that is known."""
     left_out: tuple[Diagnostic, ...] = ()
@@ -252,7 +252,7 @@ class Run(NamedTuple):
     explain: Explain = _unexplained
     """Explains a result: the rule is evaluated once more, on that object alone."""
     rendered: RenderedRun | None = None
-    """What stands for `responses`, which are none then."""
+    """The text of the responses, where other processes rendered them; there are no `responses`."""
     baseline: Baseline | None = None
     """The failures that are known from a file."""
 
@@ -272,11 +272,11 @@ class Run(NamedTuple):
         return remainder_of(self.baseline, met, self.policies)
 
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """Return everything that is to be said of the inputs, once all responses are read."""
+        """Return all diagnostics about the inputs, once all responses are read."""
         return (*self.diagnostics, *self.last_remarks())
 
     def last_remarks(self) -> tuple[Diagnostic, ...]:
-        """Return what is to be said only now that all responses are read."""
+        """Return the diagnostics that are only known when all responses are read."""
         if not self.applied:
             return ()
         return self.afterthoughts(self.resource_count - self.result_counts.unmatched)
@@ -284,10 +284,9 @@ class Run(NamedTuple):
 
 # A document while it is written: what a format of `apply` makes of a run, response by response.
 #
-# Several formats look at the same responses, which can be read once, so a format does not ask for
-# them: it is given each as it comes. Parts of a run can be told apart, in other processes, and
-# put
-# together here.
+# Several formats need the same responses, which can be read once. So a format does not pull them:
+# `api.apply` gives it each response as it comes. Other processes can render parts of a run, which
+# are joined here.
 
 Lists: TypeAlias = Mapping[str, Iterable[str]]
 """What follows on the responses, in lists by name."""
@@ -302,7 +301,7 @@ def _nothing() -> str:
 
 
 class StreamingDocument(NamedTuple):
-    """One document: its head, the text of each response, its tail; asked for in that order."""
+    """One document: its head, the text of each response, its tail, in that order."""
 
     head: Callable[[], Iterable[str]]
     row: Callable[[EngineResponse], str]
@@ -318,9 +317,9 @@ class StreamingDocument(NamedTuple):
     lists: Mapping[str, list[str]] = MappingProxyType({})
     """What a tail needs of the responses, by name: texts of one line, added while they are read."""
     lead: str = ""
-    """What stands before the first text that is not empty."""
+    """What comes before the first text that is not empty."""
     skipped: int = 0
-    """How many characters of that first text are left out: what stands between two of them."""
+    """How many characters of that first text are left out: the separator of two of them."""
     joined: Callable[[Iterable[str]], Iterable[str]] = _as_they_are
     """Returns the text of all responses, of what parts of a run say of them, in order."""
     counted: Callable[[], str] = _nothing

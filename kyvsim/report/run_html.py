@@ -40,11 +40,11 @@ _FIGURES: Mapping[str, str] = MappingProxyType(
 )
 """Counts whose names are not the words for them."""
 _KNOWN: Final = "known"
-"""What stands for the status of a failure that a baseline has: it fails nothing."""
+"""The status that is shown for a failure of the baseline, which fails nothing."""
 _STATUSES: Final = ("fail", "error", "warn", NO_RESULT, _KNOWN, "pass", "skip")
 """Those that weigh most first."""
 _FAULTS: Final = 5
-"""How many of them find fault."""
+"""How many of them are failures."""
 _COUNTS: Final = "counts"
 _MOST_OBJECTS: Final = 20
 
@@ -78,7 +78,7 @@ class _PageChange(NamedTuple):
 
 
 class _PageObject(NamedTuple):
-    """All that is said of an object."""
+    """All that is reported about an object."""
 
     title: str
     kind: str
@@ -117,7 +117,7 @@ def streaming_page(
 
 def values_of(run: Run, options: RenderOptions, lists: Lists) -> dict[str, Any]:
     """Return what templates show of a run, of which all responses have been read."""
-    # Without details a pass is told where there is a note on it: how many pass is not known.
+    # Without details a pass is reported where there is a note on it: how many pass is not known.
     statuses = _STATUSES if options.detailed else _STATUSES[:_FAULTS]
     sections = (kept(json.loads(text)) for status in _STATUSES for text in lists.get(status, ()))
     return {
@@ -148,7 +148,7 @@ def _counted(one: Finding, title_: str) -> str:
 
 
 def _tables(counts: Iterable[str], statuses: Sequence[str]) -> Iterator[Table]:
-    """Yield what is told by rule and by object."""
+    """Yield what is reported by rule and by object."""
     rows = [json.loads(text) for text in counts]
     rules = (TableEntry(name, status, severity) for name, severity, _, status in rows)
     yield table_of("rule", rules, statuses)

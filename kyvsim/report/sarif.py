@@ -46,7 +46,7 @@ def physical_location(place: Location, end: Location | None = None) -> dict[str,
 
 
 def notification(entry: Diagnostic) -> dict[str, Json]:
-    """Return a remark about an input as a `notification`."""
+    """Return a diagnostic about an input as a `notification`."""
     found: dict[str, Json] = {
         "descriptor": {"id": entry.code},
         "level": LEVELS[entry.severity],
@@ -59,7 +59,7 @@ def notification(entry: Diagnostic) -> dict[str, Json]:
 
 # What rules found as SARIF 2.1.0, the format of code scanning services.
 #
-# Each result stands at the place in the manifest, with that of its rule beside it; remarks about
+# Each result is at the place in the manifest, with that of its rule beside it; diagnostics about
 # input files are notifications.
 
 _KINDS: Mapping[str, str] = MappingProxyType({"pass": "pass", "skip": "notApplicable"})
@@ -71,7 +71,7 @@ _SCORES: Mapping[str, str] = MappingProxyType(
 
 
 def begin_sarif(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin a log with one run. Its rules are those of its results, told behind them."""
+    """Begin a log with one run. Its rules are those of its results, reported behind them."""
     findings, result_of = compile_findings(run, options), _compile_result()
     rules: dict[str, Json] = {}
 
@@ -136,7 +136,7 @@ def _compile_result() -> Callable[[Finding], Json]:
         silent = level == "note"
         rule = {"physicalLocation": physical_location(one.rule_location)}
         name = one.shown_title
-        # How a failure stands to the baseline of the run, where it has one.
+        # Whether a failure is new, where the run has a baseline.
         state = one.row.result.baseline
         baseline_state = {"baselineState": state.value} if state else {}
         return {

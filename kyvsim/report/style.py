@@ -105,7 +105,7 @@ class Show(StrEnum):
     """How much a view for people shows."""
 
     CHANGES = "changes"
-    """Failures with their reasons, and what is new in objects; what is alike is told once."""
+    """Failures with their reasons, and what is new in objects; what is alike is reported once."""
     ALL = "all"
     """The same of each object, however alike."""
     OBJECTS = "objects"
@@ -148,7 +148,7 @@ class RenderOptions(NamedTuple):
 
 
 INDENT = " " * 8
-"""Stands before all that is said below a heading."""
+"""The indent of everything below a heading."""
 _NARROWEST = 24
 
 
@@ -172,7 +172,7 @@ def layout_of(options: RenderOptions) -> TextLayout:
 def wrapped(text: str, width: int, indent: str = INDENT, first: str | None = None) -> Iterator[str]:
     """Yield the lines of a text, each of at most such a width unless a word is longer.
 
-    `first` stands before the first of them in place of `indent`.
+    `first` comes before the first of them in place of `indent`.
     """
     start = indent if first is None else first
     for line in text.rstrip().split("\n"):
@@ -197,7 +197,7 @@ def _lines(text: str, width: int, first: str, rest: str) -> Iterator[str]:
 def justified(left: str, right: str, width: int, indent: str = INDENT) -> tuple[str, str]:
     """Return two texts at the ends of a line, or the second one in a line of its own.
 
-    That begins with `indent`. The second one comes with what stands between, so that each can have
+    That begins with `indent`. The second one comes with what is between, so that each can have
     its look.
     """
     gap = width - len(left) - len(right)

@@ -216,8 +216,7 @@ def _case_content(row: RowOutcome) -> str:
 
 # The outcome of tests in the Test Anything Protocol: a test point for each row.
 #
-# Version 13, which every reader of the protocol knows; details stand below a point as YAML.
-# Mutants
+# Version 13, which every reader of the protocol knows; details are below a point as YAML. Mutants
 # that no test notices are points to do: these fail no run.
 
 _IN_DESCRIPTION = str.maketrans({"\\": "\\\\", "#": "\\#"})
@@ -282,7 +281,7 @@ def _quoted(text: str) -> str:
 
 
 def render_github(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[str]:
-    """Yield a command for each remark and each failed row; the last line counts, for the log."""
+    """Yield a command for each diagnostic and failed row; the last line has the counts."""
     yield from map(remark, every_diagnostic(outcome))
     for _, row in shown_rows(outcome, sight._replace(fail_only=True)):
         name = " / ".join(filter(None, (row.policy, row.rule)))

@@ -72,7 +72,7 @@ def shown_rows(outcome: SuiteOutcome, sight: SuiteOptions) -> Iterator[tuple[str
 
 
 def every_diagnostic(outcome: SuiteOutcome) -> Iterator[Diagnostic]:
-    """Yield all remarks, each once: on the paths first, then manifest by manifest."""
+    """Yield all diagnostics, each once: on the paths first, then manifest by manifest."""
     found = (one for manifest in outcome.manifests for one in manifest.diagnostics)
     yield from dict.fromkeys((*outcome.diagnostics, *found))
 
@@ -119,7 +119,7 @@ def _mutant_facts(outcome: SuiteOutcome) -> Iterator[Fact]:
 
 
 def reaches_enough(outcome: SuiteOutcome) -> bool:
-    """Return whether as much of the policies was reached as is asked for."""
+    """Return whether as much of the policies was reached as is requested."""
     wanted = outcome.demands.coverage
     if outcome.coverage is None or not wanted:
         return True
@@ -160,11 +160,11 @@ def summary_line(outcome: SuiteOutcome) -> str:
 
 _COLUMNS = ("ID", "POLICY", "RULE", "RESOURCE", "RESULT", "REASON", "MESSAGE")
 RESULT = _COLUMNS.index("RESULT")
-"""The place of the cell that tells how a row ended."""
+"""The place of the cell that reports how a row ended."""
 
 
 def columns(sight: SuiteOptions) -> tuple[str, ...]:
-    """Return the names of the columns; messages have one when they are asked for."""
+    """Return the names of the columns; messages have one when they are requested."""
     return _COLUMNS if sight.detailed else _COLUMNS[:-1]
 
 
@@ -187,7 +187,7 @@ def reason(row: RowOutcome) -> str:
 
 
 def diff_lines(difference: GoldenDifference, paint: Paint) -> Iterator[str]:
-    """Yield the lines: `-` stands only in the file, `+` only in what the policy made."""
+    """Yield the lines: `-` is only in the file, `+` only in what the policy made."""
     yield paint("removed", f"--- expected: {safe_text(difference.file)}")
     yield paint("added", "+++ actual")
     for mark, line in _hunks(difference):

@@ -35,7 +35,7 @@ def begin_table(run: Run, options: RenderOptions) -> StreamingDocument:
     """Begin the table: a line for each row, the notes on its rows, then the counts.
 
     Columns are as wide as their widest text, so all rows are gathered before the first is shown.
-    Messages stand last and are never wrapped: a row is a line.
+    Messages come last and are never wrapped: a row is a line.
     """
     rows: list[str] = []
     rows_of = compile_rows(audit_warn=run.audit_warn)
@@ -168,7 +168,7 @@ _MARKDOWN_COLUMNS = ("result", "object", "rule", "message")
 
 
 def begin_markdown(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the table; with `options.detailed` it has all rows. Remarks and counts follow it."""
+    """Begin the table; `options.detailed` adds all rows. Diagnostics and counts follow."""
     findings = compile_findings(run, options)
     head = table_line(_MARKDOWN_COLUMNS) + table_line(("---",) * len(_MARKDOWN_COLUMNS))
 

@@ -77,14 +77,14 @@ from kyvsim.report.text_blocks import (
     verdict_block,
 )
 
-# A table of the rules that found fault, with how often each ended how.
+# A table of the rules that failed, with how often each ended how.
 
 _COLUMN: Final = 7
 _SHOWN: Final = ("fail", "warn", "error", "pass", "skip")
 
 
 def by_rule_lines(run: Run, layout: TextLayout) -> Iterator[str]:
-    """Yield the table, and the counts of all rules below it; nothing where no rule found fault."""
+    """Yield the table, and the counts of all rules below it; nothing where no rule failed."""
     rules = _by_title(run)
     bad = {name: one for name, one in rules.items() if one.failed or one.warned or one.errors}
     if bad:
@@ -150,11 +150,11 @@ def _line(name: str, summary: Summary, room: int, layout: TextLayout) -> Iterato
         yield f"{last:<{room}}{numbers}\n"
 
 
-# What the view of `apply` tells of each object: its results, its changes, what they refer to.
+# What the view of `apply` shows of each object: its results, its changes, what they refer to.
 
 
 class ObjectBlocks:
-    """What is to be told of each object, as it comes."""
+    """Makes the block of each object, as it comes."""
 
     __slots__ = (
         "_again",
@@ -175,16 +175,16 @@ class ObjectBlocks:
         self._seen = SeenResults()
         self._title = cached_by_rule(row_title)
         self._again: dict[ResultKey, GroupedResult] = {}
-        """What is told of results that are like others; as many as there are wordings."""
+        """The results to show again in one line; as many as there are wordings."""
         # Many objects share a result. Where its status depends on more none is known, and where
-        # passes are told of each object there is always more to tell.
+        # passes are listed for each object there is always more to show.
         is_alone = self._hidden and not run.audit_warn
         self._known: dict[_Words, ResultKey] | None = {} if is_alone else None
 
     def known_keys(self, response: EngineResponse) -> list[ResultKey] | None:
-        """Return the kinds of what would be told, where the same was told of other objects.
+        """Return the keys of the results of an object, where all were shown for other objects.
 
-        None where there may be something else to tell, or nothing.
+        None where there may be something else to show, or nothing.
         """
         if not self._known or response.repeated:
             return None
@@ -202,7 +202,7 @@ class ObjectBlocks:
         return kinds or None
 
     def of(self, response: EngineResponse) -> tuple[ObjectBlock, list[PendingReference]]:
-        """Return what is to be told of an object, and the references that wait for others."""
+        """Return the block of an object, and its references that wait for other objects."""
         rows = [*self._rows_of(response), *silent_rows(response)]
         changes = [*_changes_of_object(response)]
         needs = pending_references(response) if changes else []
@@ -288,7 +288,7 @@ def _mentions(text: str, name: str, namespace: str) -> bool:
 
 
 def is_plain(result: RuleResult) -> bool:
-    """Return whether there is nothing to tell of a result but its message."""
+    """Return whether a result has nothing to show but its message."""
     return not (result.note or result.generated or result.targets)
 
 
@@ -335,7 +335,7 @@ _OWN_LABELS: Final = ("app.kubernetes.io/managed-by", "generate.kyverno.io/")
 
 
 class RenderedChange(NamedTuple):
-    """One change, before it is told."""
+    """One change, before it is rendered."""
 
     word: str
     """`edit` or `new`."""
@@ -350,7 +350,7 @@ class RenderedChange(NamedTuple):
 
     @property
     def by(self) -> str:
-        """What tells who did it from others."""
+        """Who made the change, to group equal ones."""
         return self.author or self.name
 
     @property
@@ -394,7 +394,7 @@ def change_result(
 ) -> RenderedResult:
     """Return a change in words: who did it, and the lines that are new or gone.
 
-    If it is not to be told as a whole, only what names it is there.
+    Unless it is shown as a whole, only its name is there.
     """
     rendered = RenderedResult(change.word, change.name, _size(differing))
     if not whole:
@@ -430,11 +430,11 @@ def _size(lines: list[Marked]) -> str:
 
 
 def _with_parents(lines: list[Marked]) -> Iterator[Marked]:
-    """Yield the lines that differ, each run of them below the lines that it stands under."""
+    """Yield the lines that differ, each run of them below the lines that it is under."""
     above: list[tuple[int, Marked]] = []
     shown = 0  # so many of `above` are shown already
     for mark, line in lines:
-        # How deep a line stands; an item of a list stands below its key.
+        # How deep a line is; an item of a list is below its key.
         content = line.lstrip(" ")
         depth = 2 * (len(line) - len(content)) + content.startswith("- ")
         while above and above[-1][0] >= depth:
@@ -463,11 +463,11 @@ def _content(obj: Mapping[str, Json]) -> Json:
     return {**({"metadata": metadata} if metadata else {}), **rest}
 
 
-# The objects of a run as the view of `apply` tells them, and what sums them up.
+# The objects of a run as the view of `apply` shows them, and the summary.
 
 
 class ObjectRenderer:
-    """What is told of a run, response by response."""
+    """Renders a run, response by response."""
 
     __slots__ = ("_blocks", "_fold", "_layout", "_order", "_part", "_references", "_run")
 
@@ -481,7 +481,7 @@ class ObjectRenderer:
         self._blocks = ObjectBlocks(run, self._layout)
 
     def row(self, response: EngineResponse) -> str:
-        """Return what is told now; what stands behind an open reference waits."""
+        """Return the text that can be written now; after an open reference it waits."""
         again = self._blocks.known_keys(response)
         if again and self._fold.counts(again):
             return ""
@@ -505,7 +505,7 @@ class ObjectRenderer:
         return to_line(block) if block.items else ""
 
     def counted(self) -> str:
-        """Return what a part tells at its end, of those of which it told nothing."""
+        """Return what a part adds at its end: the objects that it has only counted."""
         return "".join(map(to_line, self._part.taken()))
 
     def joined(self, pieces: Iterable[str]) -> Iterator[str]:
@@ -522,7 +522,7 @@ class ObjectRenderer:
             yield "\n"
 
     def summary(self) -> Iterator[str]:
-        """Yield what was only counted, the rules that found fault, and how much was changed."""
+        """Yield what was only counted, the rules that failed, and how much was changed."""
         yield from self._fold.lines()
         yield from by_rule_lines(self._run, self._layout)
         yield from self._fold.sizes()
@@ -537,18 +537,18 @@ class ObjectRenderer:
 
 # The view of `apply` for people: what failed and why, what changed, which rules are broken.
 #
-# `--show objects` asks for another one, with whole objects (`text.py`). What tells is loaded when
-# there is something to tell.
+# `--show objects` requests another one, with whole objects (`text.py`). The renderer is made when
+# there is something to show.
 
 
 def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
-    """Begin the view: objects of which there is something to tell, then what sums them up."""
+    """Begin the view: objects with something to show, then the summary."""
     other = _other_view(run, options)
     if other is not None:
         return other
     paint = painter(colours=options.colours)
     references, collisions, deletions = ReferenceIndex(), Collisions(), deletions_of(run)
-    made: list[ObjectRenderer] = []  # when there is something to tell
+    made: list[ObjectRenderer] = []  # when there is something to report
 
     def renderer() -> "ObjectRenderer":
         if not made:
@@ -583,7 +583,7 @@ def begin_text(run: Run, options: RenderOptions) -> StreamingDocument:
 
 
 def _other_view(run: Run, options: RenderOptions) -> StreamingDocument | None:
-    """Return the view that options ask for in place of this one."""
+    """Return the other view that the options choose, if they do."""
     if options.quiet or options.statistics:
         return _begin_short(run, options)
     if options.show is Show.OBJECTS:
@@ -592,7 +592,7 @@ def _other_view(run: Run, options: RenderOptions) -> StreamingDocument | None:
 
 
 def _is_silent(response: EngineResponse, options: RenderOptions) -> bool:
-    """Return whether there is nothing to tell of an object: its rules pass, or do not apply."""
+    """Return whether there is nothing to show of an object: its rules pass, or do not apply."""
     return not (options.detailed or response.repeated) and not any(
         answer.changed or answer.silent or any(map(_is_reported, answer.results))
         for answer in response.evaluated

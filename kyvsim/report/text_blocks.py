@@ -36,7 +36,7 @@ from kyvsim.report.style import (
 
 OPTIONAL = "nothing here creates it, but it is optional"
 UNRESOLVED = "warning: nothing here creates it"
-"""What is said of an injected reference that leads nowhere."""
+"""The text for an injected reference that leads nowhere."""
 _INDENT = " " * 9
 
 
@@ -57,7 +57,7 @@ def resource_block(response: EngineResponse, paint: Paint) -> str:
 
 
 def resource_heading(name: str, place: str, paint: Paint) -> str:
-    """Return the same of what is called so and stands there; "" where nothing tells the place."""
+    """Return the heading with a name and a place; "" stands for an unknown place."""
     where = f" {paint('dim', f'({safe_line(place)})')}" if place else ""
     return f"{paint('title', safe_line(name))}{where}\n"
 
@@ -98,7 +98,7 @@ def verdict_heading(told: tuple[str, str, str], place: str, paint: Paint) -> str
 
 
 def verdict_lines(said: Iterable[str], at: Location | None, paint: Paint) -> str:
-    """Return the lines below it: what is said, and the place in the input."""
+    """Return the lines below the heading: the messages, and the place in the input."""
     lines = "".join([f"{_INDENT}{indented(text, _INDENT)}\n" for text in said if text])
     place = safe_line(str(at)) if at else ""
     return f"{lines}{_INDENT}{paint('place', f'at {place}')}\n" if place else lines

@@ -13,7 +13,7 @@ from kyvsim.report.object_text import Marked, hunks, marked_yaml, yaml_lines
 from kyvsim.report.style import counted
 from kyvsim.report.timeline_rows import cause_of, errors_of, event_title, shown_events, time_text
 
-# Rounds of a timeline that are alike: told once, the others folded.
+# Rounds of a timeline that are alike: reported once, the others folded.
 
 _LONGEST: Final = 8
 """Events of the longest round that is looked for."""
@@ -78,7 +78,7 @@ def _mark(event: TimelineEvent) -> Hashable:
 
 
 LONG_WAIT: Final = 4
-"""The step from which a wait is told in words: a second."""
+"""The step from which a wait is reported in words: a second."""
 _MOST: Final = 9
 _LEAST: Final = 0.15
 """What keeps two events of one moment apart, in tenfold steps."""
@@ -137,7 +137,7 @@ _OUTCOMES: Mapping[str, str] = MappingProxyType(
 )
 _PASSING: Final = frozenset({"resourceVersion", "managedFields", "generation"})
 _LONG: Final = 60
-"""Characters from which on a text that was told before is not told again."""
+"""Characters from which on a text that was reported before is not reported again."""
 _MOST_NAMED: Final = 3
 
 
@@ -159,7 +159,7 @@ class Card(NamedTuple):
     """The nearest event that led to it and is shown."""
     told: str
     same_as: int | None
-    """The number of the card that tells its long text already."""
+    """The number of the card that reports its long text already."""
     errors: tuple[str, ...]
     is_noise: bool
     """Whether it is bookkeeping."""
@@ -312,7 +312,7 @@ _GRAIN: Final = 0.3
 
 
 class Dot(NamedTuple):
-    """The events of a lane at a place of the axis; that which weighs most stands for all."""
+    """The events of a lane at a place of the axis; the most important one is shown for all."""
 
     at: float
     level: float

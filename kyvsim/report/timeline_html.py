@@ -34,7 +34,7 @@ from kyvsim.report.timeline_rows import (
 )
 from kyvsim.report.timeline_text import RenderedInquiry, ending_word, left_out, rendered_inquiries
 
-# What templates of pages of simulations ask for: words, colours, where lanes stand.
+# What templates of pages of simulations use: words, colours, where lanes are.
 
 
 class Texts(NamedTuple):
@@ -60,7 +60,7 @@ TEXTS: Final = Texts(
 
 
 def columns(count: int) -> str:
-    """Return the style that says where so many lanes stand: a page may not say it at a card."""
+    """Return the style that says where so many lanes are: a page may not say it at a card."""
     lines = [f".lanes{{grid-template-columns:6.5rem repeat({max(1, count)},minmax(0,1fr))}}\n"]
     lines += [f".l{lane}{{grid-column:{lane + 2}}}\n" for lane in range(count)]
     return "@media screen and (min-width:861px){\n" + "".join(lines) + "}\n"

@@ -30,13 +30,13 @@ class UpdateRequestEvents(NamedTuple):
 
     shown: frozenset[int]
     hidden: frozenset[int]
-    """Failed writes that are told once already."""
+    """Failed writes that are reported once already."""
     shorter: Mapping[int, TimelineEvent]
     """Events that say less, since others have said it, by number."""
 
 
 def update_request_events(simulation: Simulation) -> UpdateRequestEvents:
-    """Return what is to be told of UpdateRequests.
+    """Return which events of UpdateRequests to show.
 
     Of attempts that fail the first and the last one are enough, and of their writes the first.
     """
@@ -65,7 +65,7 @@ def _shown_attempts(
     writes: Mapping[int, Sequence[TimelineEvent]],
     shorter: dict[int, TimelineEvent],
 ) -> set[int]:
-    """Return the events to tell of one UpdateRequest, and put down those that say less."""
+    """Return the events to report of one UpdateRequest, and note the shorter form of others."""
     first, last = attempts[0], attempts[-1]
     told = {first.number, last.number, *(one.cause for one in attempts if one.cause is not None)}
     failed = [one for one in writes.get(first.number, ()) if one.outcome in _FAILED]
@@ -158,7 +158,7 @@ def event_title(event: TimelineEvent) -> str:
 
 
 def errors_of(event: TimelineEvent) -> Iterator[str]:
-    """Yield the rules that could not be evaluated, with the reason where no denial tells it."""
+    """Yield the rules that could not be evaluated, with the reason where no denial reports it."""
     denies = event.policies if event.outcome == "denied" else ()
     told = (
         one.rule if one.rule in denies else f"{one.rule}: {one.message}"
@@ -265,15 +265,15 @@ def _is_ready(obj: Json) -> bool | None:
     return found[0].get("status") == "True" if found else None
 
 
-# What one end of a scenario has otherwise than another.
+# What one end of a scenario has differently than another.
 
 _MOST_FIELDS = 4
 _FOLLOWING = frozenset({"ClusterPolicyReport", "PolicyReport"})
-"""Kinds that only tell of others."""
+"""Kinds that only report about others."""
 
 
 class EndDifference(NamedTuple):
-    """One thing that is otherwise, in a word and what it concerns."""
+    """One thing that differs, in a word and what it concerns."""
 
     word: str
     """`missing`, `further`, `differs`, `not met`, `met`, `hazard` or `no hazard`."""
@@ -281,7 +281,7 @@ class EndDifference(NamedTuple):
 
 
 def differences(usual: Simulation, other: Simulation) -> Iterator[EndDifference]:
-    """Yield what is otherwise at the end of `other`: objects, expectations, hazards."""
+    """Yield what differs at the end of `other`: objects, expectations, hazards."""
     yield from _of_objects(usual, other)
     for expected, found in zip(usual.expectations, other.expectations, strict=False):
         if expected.text == found.text and expected.met != found.met:

@@ -417,7 +417,7 @@ def _broken(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as it may stand in a diagram: entities for what has a meaning there."""
+    """Return a text escaped for a diagram: entities for what has a meaning there."""
     return _END.sub("#101;nd", "".join(_characters(" ".join(text.split()))))
 
 

@@ -134,7 +134,7 @@ def is_derived(name: str) -> bool:
 
 
 def weigh(row: ExpectedRow, left: ResultObject, files: Files) -> RowVerdict:
-    """Return how a result, and the object it left, stand to what the row expects."""
+    """Compare a result, and the object it left, with what the row expects."""
     status = weigh_status(row, left.policy, left.result)
     compared = [
         (compare_any(left.object, names, files), text)
@@ -148,7 +148,7 @@ def weigh(row: ExpectedRow, left: ResultObject, files: Files) -> RowVerdict:
 
 
 def weigh_status(row: ExpectedRow, policy: Policy, result: RuleResult) -> RowVerdict:
-    """Return how a result's status stands to the one that the row expects."""
+    """Compare the status of a result with the one that the row expects."""
     status = status_of(policy, result)
     if status != row.result:
         told = "\n".join(filter(None, (result.message, result.note)))
@@ -247,20 +247,20 @@ class RowContext(NamedTuple):
     refused: Mapping[str, str]
     """Names of invalid policies, and what is wrong with each."""
     unread: Mapping[str, str]
-    """Names of policies that could not be read, and why; only the strict reading tells of them."""
+    """Names of policies that could not be read, and why; only the strict reading reports them."""
     reasons: FindReasons = _no_reasons
     """Tells how a rule came to a result; only the strict reading asks."""
 
 
 def shown_key(key: ObjectKey) -> str:
-    """Return what stands for a resource, or a payload, in the column of resources."""
+    """Return the name of a resource, or a payload, in the column of resources."""
     if key.api_version or key.kind:
         return "/".join(key)
     return key.name if "/" in key.name and not key.namespace else f"{key.namespace}/{key.name}"
 
 
 def generated_name(obj: Json) -> str:
-    """Return what stands for a generated object in the column of resources."""
+    """Return the name of a generated object in the column of resources."""
     return f"/{text_field(metadata(obj), 'name')}"
 
 

@@ -57,7 +57,7 @@ class PointCounter:
         return count
 
     def points(self) -> tuple[Point, ...]:
-        """Return the points as they stand now."""
+        """Return the points with their current counts."""
         return tuple(_point(kind, *one) for (*_, kind), one in self._records.items())
 
 
@@ -87,7 +87,7 @@ class CoverageRecorder:
         return partial(self._count, rule, times) if self._heard[rule] else None
 
     def _numbers_about(self, policy: str, rule: str) -> Iterator[int]:
-        # Rules without a name stand for whole policies.
+        # An empty rule name means the whole policy.
         for name in {policy, policy.rpartition("/")[2]}:
             for number in self._rows_of.get(name, ()):
                 if not rule or names_rule(self._rows[number], rule):
@@ -98,7 +98,7 @@ class CoverageRecorder:
             times[outcome] += 1
 
     def runs_of(self, inputs: SuiteInputs, *, lenient: bool) -> OnRun:
-        """Return what is told of each run; there the rules count of which a row expects something.
+        """Return what is called before each run; then the rules count that a row is about.
 
         `lenient` says how rows name resources.
         """
@@ -116,7 +116,7 @@ class CoverageRecorder:
         return begin
 
     def points(self) -> tuple[Point, ...]:
-        """Return the points as they stand now."""
+        """Return the points with their current counts."""
         return self._tally.points()
 
 

@@ -22,9 +22,8 @@ from kyvsim.suite.run import ResourceAnswers, leads_to_payload
 # The reference program's reading of rows (`--lenient`), row for row.
 #
 # What it does with rows that never ran is kept: a resource that no rule had anything to say of
-# passes
-# as excluded, names that nobody bears stand for all resources.
-# Source of the rules: upstream cmd/cli/kubectl-kyverno/commands/test/output.go
+# passes as excluded, unknown names mean all resources. Source of the rules: upstream
+# cmd/cli/kubectl-kyverno/commands/test/output.go
 
 _GENERATE = Phase.GENERATE
 

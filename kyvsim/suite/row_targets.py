@@ -24,7 +24,7 @@ class TargetPolicy(NamedTuple):
 
 
 class RowIndex(NamedTuple):
-    """What the rows of a manifest can mean, by its names: each row asks for a few."""
+    """What the rows of a manifest can mean, by its names."""
 
     policies: PolicySet
     called: Mapping[str, Sequence[CompiledPolicy]]
@@ -35,7 +35,7 @@ class RowIndex(NamedTuple):
     rules: Mapping[Policy, Sequence[CompiledRule]]
     """By the id of a policy its rules, each once, but for derived ones that no resource meets."""
     payloads: tuple[int, ...]
-    """The places of what stands for payloads, which paths lead to as well."""
+    """The indexes of payloads, which paths lead to as well."""
 
 
 def row_index(inputs: SuiteInputs) -> RowIndex:

@@ -25,7 +25,7 @@ _BY_DEFAULT = ""
 """The operation of rows that name none."""
 
 OnRun: TypeAlias = Callable[[ObjectKey, str], None]
-"""Is told of each run before it starts: the resource, and the operation that rows name."""
+"""Called before each run: with the resource, and the operation that rows name."""
 
 
 class SuiteInputs(NamedTuple):
@@ -45,7 +45,6 @@ class SuiteInputs(NamedTuple):
     context: ContextData = ContextData()
     payloads: tuple[Payload, ...] = ()
     """What is no object of a cluster, and judged by itself."""
-    """What policies in CEL can ask for besides."""
 
 
 class _ExpectedAnswer(NamedTuple):
@@ -161,7 +160,7 @@ def observe(
             response = evaluate(inputs.policies, request, world)
             said.append(response)
             asked = turns if operation == _BY_DEFAULT else admitting
-            every = response.responses  # made when it is asked for, so once
+            every = response.responses  # computed by the property, so once
             answers = ResourceAnswers(request, world, _by_policy(every, asked), _unchecked(every))
             triggers[operation][object_key(obj)] = answers
     for payload in inputs.payloads:
@@ -172,13 +171,13 @@ def observe(
 
 
 def _payload_key(payload: Payload) -> ObjectKey:
-    """Return what stands for a payload among the resources."""
+    """Return the key of a payload among the resources."""
     return ObjectKey("", "", payload.folder, payload.name)
 
 
 def leads_to_payload(path: str, key: ObjectKey) -> bool:
-    """Tell whether a path in a row is that of the payload for which `key` stands."""
-    if key.kind:  # an object's: asked for each name of each row, so at once
+    """Return whether a path in a row is that of the payload with this key."""
+    if key.kind:  # an object; checked first, since this runs for each name of each row
         return False
     return normpath(path) in {normpath(key.name), join(key.namespace, key.name)}
 

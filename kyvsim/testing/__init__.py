@@ -1,6 +1,6 @@
 """For tests of your own: what policies do to manifests, as values and as golden files.
 
-Names are loaded when first asked for: pytest imports this package with its plugin at every start.
+Names are loaded when first requested: pytest imports this package with its plugin at every start.
 """
 
 import importlib

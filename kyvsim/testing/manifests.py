@@ -50,7 +50,7 @@ class ManifestFile(pytest.File):
         return "\n".join(map(self._reported, errors))
 
     def warn_of(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Give a warning of pytest for each remark that is no error."""
+        """Give a warning of pytest for each diagnostic that is not an error."""
         for one in diagnostics:
             if one.severity is not Severity.ERROR:
                 self.warn(pytest.PytestWarning(self._reported(one)))

@@ -1,7 +1,7 @@
 """The pytest plugin: the fixture `assert_golden`, `--update-golden`, rows of test manifests.
 
-Only hooks and fixtures stand here, and nothing of kyvsim is loaded before a test asks for it, or a
-run that asks for test manifests meets one.
+Only hooks and fixtures are here, and nothing of kyvsim is loaded before a test requests it, or a
+run that requests test manifests meets one.
 """
 
 from collections.abc import Callable, Generator, Iterable
@@ -25,7 +25,7 @@ AssertGolden: TypeAlias = "Callable[[Iterable[Effect], str | Path], None]"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what asks for test manifests, on the command line or in the configuration."""
+    """Add the options that request test manifests, on the command line or in the configuration."""
     told = f"collect the rows of test manifests ({_MANIFEST_NAME})"
     parser.addini(_MANIFESTS, told, type="bool", default=False)
     option = f"--{_MANIFESTS.replace('_', '-')}"
@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ManifestFile | None":
-    """Return the collector of a manifest, if the run asks for them.
+    """Return the collector of a manifest, if the run collects them.
 
     Files of another name are manifests where they are named on the command line.
     """
