@@ -48,7 +48,7 @@ from kyvsim.report.baseline import (
     FailureMarker,
     stale_remarks,
 )
-from kyvsim.report.failure_reasons import Explain, FailureCause
+from kyvsim.report.failure_reasons import Explain, FailureExplanation
 from kyvsim.report.results import Row
 from kyvsim.report.run import BeginDocument, RenderedRun, ResultCounts, Run, StreamingDocument
 from kyvsim.report.style import RenderOptions
@@ -218,9 +218,9 @@ def explaining(
     """
     ask: list[Explain] = []
     last: list[EngineResponse] = []
-    known: dict[_Explained, tuple[FailureCause, ...]] = {}
+    known: dict[_Explained, tuple[FailureExplanation, ...]] = {}
 
-    def explain(response: EngineResponse, row: Row) -> tuple[FailureCause, ...]:
+    def explain(response: EngineResponse, row: Row) -> tuple[FailureExplanation, ...]:
         if not ask:
             told = _options(inputs._replace(budget=to_follow(inputs.budget)), read)
             sound = told._replace(admitted=True)  # or there would be no results

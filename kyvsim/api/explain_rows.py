@@ -20,7 +20,7 @@ from kyvsim.model.policy import Policy, Rule
 from kyvsim.model.request import AdmissionRequest, Payload
 from kyvsim.model.result import EngineResponse, Phase, RuleResult, RuleStatus, Stage
 from kyvsim.model.source import Path
-from kyvsim.report.failure_reasons import Explain, FailureCause, reasons_of
+from kyvsim.report.failure_reasons import Explain, FailureExplanation, reasons_of
 from kyvsim.report.results import Row
 
 _Ask: TypeAlias = Callable[[PolicySet, EngineResponse, Row], EngineResponse | None]
@@ -55,7 +55,7 @@ def compile_explain(
 
     placing = Placing(None, ())  # failures of one object share what is worked out about it
 
-    def explain(response: EngineResponse, row: Row) -> tuple[FailureCause, ...]:
+    def explain(response: EngineResponse, row: Row) -> tuple[FailureExplanation, ...]:
         nonlocal placing
         policies = compiled(row)
         recorder.taken()

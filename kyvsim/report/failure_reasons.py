@@ -32,7 +32,7 @@ _LOOKED_AT = frozenset({StepKind.SIDE, StepKind.EXPRESSION, StepKind.VARIABLE})
 
 
 @dataclass(frozen=True, slots=True)
-class FailureCause:
+class FailureExplanation:
     """One thing that made a rule fail."""
 
     way: tuple[Step, ...]
@@ -50,7 +50,7 @@ class FailureCause:
         return f"{_element(self.way)}{self.start}{_words(self.way[-1])}" if self.way else ""
 
 
-Explain: TypeAlias = Callable[[EngineResponse, Row], tuple[FailureCause, ...]]
+Explain: TypeAlias = Callable[[EngineResponse, Row], tuple[FailureExplanation, ...]]
 """Returns why a rule came to a result, with places; () where that is not known.
 
 It has to be called while the response is the last one that was read.
@@ -61,7 +61,7 @@ def reasons_of(
     rule: RuleExplanation,
     result: RuleResult,
     placed: Callable[[tuple[Step, ...]], tuple[Step, ...]],
-) -> tuple[FailureCause, ...]:
+) -> tuple[FailureExplanation, ...]:
     """Return what made a rule end in a result of it, in the order in which it was asked.
 
     `placed` returns a way with its places in the manifest. Where a rule has several reasons, only
@@ -115,12 +115,12 @@ def _denies(around: tuple[Step, ...]) -> bool:
     return any(one.kind is StepKind.BODY for one in around)
 
 
-def _reason(way: tuple[Step, ...], start: str) -> FailureCause:
+def _reason(way: tuple[Step, ...], start: str) -> FailureExplanation:
     place, seen_at = places(way)
     last = way[-1]
     if last.kind is StepKind.CONTROL:
         seen_at = next((one.seen_at for one in last.steps if one.seen_at), seen_at)
-    return FailureCause(way, start, place, seen_at)
+    return FailureExplanation(way, start, place, seen_at)
 
 
 def _element(way: Iterable[Step]) -> str:
@@ -204,7 +204,7 @@ def failure_reasons(
     reasons = explain(response, row)
     at = failed_place(document, row.result.path)
     if not reasons:
-        reasons = (FailureCause((), "", None, at),)
+        reasons = (FailureExplanation((), "", None, at),)
     elif at is not None and len(reasons) == 1:
         # The result names the field, and formats that explain nothing point there.
         reasons = (replace(reasons[0], seen_at=at),)
@@ -221,7 +221,7 @@ def explained_place(row: Row, response: EngineResponse, explain: Explain) -> Loc
     return next((one for one in places if one is not None and one != whole), None)
 
 
-def _reported(reason: FailureCause, row: Row, document: Document | None) -> ReportedReason:
+def _reported(reason: FailureExplanation, row: Row, document: Document | None) -> ReportedReason:
     text = "" if reason.text in row.result.message else reason.text
     place = reason.place or rule_place(row)
     seen_at = reason.seen_at

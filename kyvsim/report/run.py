@@ -20,7 +20,7 @@ from kyvsim.model.result import (
 )
 from kyvsim.model.source import Path
 from kyvsim.report.baseline import remainder_of
-from kyvsim.report.failure_reasons import Explain, FailureCause
+from kyvsim.report.failure_reasons import Explain, FailureExplanation
 from kyvsim.report.results import Row, Summary, only_warns
 from kyvsim.report.style import RenderOptions
 
@@ -209,7 +209,7 @@ class NotStreamable(Exception):  # noqa: N818 — no error: it says how to go on
     """Parts of a run, each by itself, would not tell what the whole does; its text says why."""
 
 
-def _unexplained(_response: EngineResponse, _row: Row) -> tuple[FailureCause, ...]:
+def _unexplained(_response: EngineResponse, _row: Row) -> tuple[FailureExplanation, ...]:
     return ()
 
 
